@@ -12,8 +12,8 @@ from typing import Any
 from unittest import mock
 
 from spamnb.ledger.connection import Connection
-from spamnb.rules.consequence import Consequence
-from spamnb.rules.meaning import Meaning
+from spamnb.rules.destination import Destination
+from spamnb.rules.reactions import Reaction
 
 SENTENCES = {  # column and key
     "lesson": ("why", "id"),
@@ -54,5 +54,5 @@ def in_other_words() -> Iterator[None]:
 
         return mock.patch.object(kind, "__init__", remade)
 
-    with mock.patch.object(Connection, "_begin", begun), made(Meaning), made(Consequence):
+    with mock.patch.object(Connection, "_begin", begun), made(Reaction), made(Destination):
         yield

@@ -51,6 +51,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
+    machine = tmp_path / "machine"  # with systemd, and without units of spamnb
+    monkeypatch.setattr("spamnb.checkup.installation._ROOT", machine)
+    (machine / "run/systemd/system").mkdir(parents=True)
     make_mail(tmp_path)
     return tmp_path
 

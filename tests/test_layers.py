@@ -80,6 +80,19 @@ def test_imports_go_down(module: str) -> None:
         assert LAYER[package_of(other)] < LAYER[package], f"{module} imports {other}"
 
 
+MAILBOX = "spamnb.service.mailbox"
+
+
+@pytest.mark.parametrize("module", [module for module in MODULES if f"{module}.".startswith(f"{MAILBOX}.")])
+def test_the_room_of_one_mailbox(module: str) -> None:
+    """The mail of one mailbox knows nothing of the service but the context, the log, and itself."""
+    of_service = {other for other in imports(module) if other.startswith("spamnb.service")}
+    assert {other for other in of_service if not f"{other}.".startswith(f"{MAILBOX}.")} <= {
+        "spamnb.service.context",
+        "spamnb.service.log",
+    }
+
+
 def test_layers_are_documented() -> None:
     """CONTRIBUTING.md has a row for each package, with the number of its layer."""
     text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -189,8 +202,8 @@ def test_only_bulk_and_the_command_line_have_processes(module: str) -> None:
 
 @pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) == "rules"])
 def test_rules_read_nothing(module: str) -> None:
-    """The rules are pure: of the ledger they know types of values, and neither a store nor the filter."""
-    found = {name for name in imports(module) if package_of(name) in ("ledger", "filter", "mail", "acts")}
+    """The rules are pure: they know types of values of the ledger, and no store, no filter and no file names."""
+    found = {name for name in imports(module) if package_of(name) in ("ledger", "filter", "mail", "maildir", "acts")}
     assert found <= {
         "spamnb.ledger.history.locations",
         "spamnb.ledger.history.state",

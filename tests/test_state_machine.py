@@ -2,7 +2,7 @@
 
 The model beside it knows each file: its content, where it lies, and in which folders the service has settled it.
 It holds what is safe: no mail is lost, none is moved unasked, no decision is forgotten, and nothing is learned that
-nobody said or left. What a place means, and what silence may teach, `rules.meaning` says; no rule stands here again.
+nobody said or left. What a place means, and what silence may teach, `rules.reactions` says; no rule stands here again.
 """
 
 import math
@@ -36,13 +36,13 @@ from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
-from spamnb.rules.consequence import MARKS
-from spamnb.rules.meaning import TRAINING, Do, PastPlace, kept, meaning, taught_by
+from spamnb.rules.destination import MARKS
+from spamnb.rules.reactions import TRAINING, Do, Facts, PastPlace, kept, reaction_to, taught_by
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
-from spamnb.service import past_places
 from spamnb.service.context import Context
-from spamnb.service.mailbox import WatchedMailbox
-from spamnb.service.untouched import OutdatedLessons
+from spamnb.service.mailbox import past_places
+from spamnb.service.mailbox.watched import WatchedMailbox
+from spamnb.service.outdated import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons
 from tests.profiles import daily
@@ -875,7 +875,7 @@ def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
             unsure=False,
             same_folder=name == file.folder,
             by_filter=False,
-            left=True,
+            is_gone=True,
             same_delivery=True,
             same_file=False,
             since=float(number),
@@ -883,14 +883,14 @@ def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
         )
         for number, name in enumerate(file.settled)
     ]
-    meant = meaning(role, False, None, places, trust_delivery=trusting)
-    return TEACHES.get(meant.do), meant.weak
+    reaction = reaction_to(Facts(role, places=places), trust_delivery=trusting)
+    return TEACHES.get(reaction.do), reaction.weak
 
 
 def left_lying(file: File) -> Iterator[tuple[Label, bool]]:
     """What a message may be learned as by lying where it is, long enough, and whether weakly."""
     role = ROLES[file.folder]
-    if (silence := kept(parse_name(file.entry.name), role, math.inf, Learning())) is not None:
+    if (silence := kept(file.flags, role, math.inf, Learning())) is not None:
         yield TEACHES[silence.do], silence.weak
     if role is Role.SPAM:
         yield Label.SPAM, True

@@ -1,8 +1,8 @@
 """What a person chooses beside the configuration: whose mail is ham, whose is spam, and the cutoffs.
 
-A choice is kept in the ledger, holds at once wherever mail is judged, and is an action that can be undone. What the
-configuration names stands above it: a choice that would have no effect is refused, with the reason. One that has lost
-its effect since, as the configuration has changed, stays, and `in_force` says why it has none.
+The ledger keeps a choice. It holds at once wherever mail is judged, and is an action that can be undone. What the
+configuration names has priority: a choice that would have no effect is refused, with the reason. A choice that lost its
+effect later, because the configuration changed, stays, and `standing` says why it has none.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ from spamnb.base.label import Label
 from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.config.chosen import CUTOFFS, contradiction, cutoff_of, with_cutoffs
-from spamnb.config.named_senders import sender_pattern
+from spamnb.config.named_senders import KEYS, sender_pattern
 from spamnb.ledger.history.choices import LABEL_OF, Choice, ChoiceKind, ChosenBy
 from spamnb.ledger.ledger import Ledger
 
@@ -109,21 +109,21 @@ def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
     if isinstance(value, str):
         return _decided_otherwise(config, LABEL_OF[kind], value)
     if is_written(config, kind):
-        return f"the configuration names {kind} itself, which stands above what is chosen: change scoring.{kind} there"
+        return f"the configuration names {kind}, and has priority over what you choose: change scoring.{kind} there"
     return contradiction(with_cutoffs(config.scoring, {kind: value}))
 
 
 def _decided_otherwise(config: Config, label: Label, value: str) -> str:
-    """What stands above a choice of senders, as far as that can be told of patterns; "" for nothing."""
+    """What has priority over a choice of senders, as far as patterns can tell; "" for nothing."""
     named = config.senders.named(*((value, "") if "@" in value else ("", value)))
     if named is None:
         return ""
     decided, pattern = named
     if not config.senders.is_chosen(pattern):
         return (
-            f"the configuration says already what mail of {value} is, which stands above what is chosen:"
-            f" senders.{decided.word} has {pattern}"
+            f"the configuration already decides about mail of {value}, and has priority over what you choose:"
+            f" senders.{KEYS[decided]} has {pattern}"
         )
     if decided is Label.HAM and label is Label.SPAM and pattern != value:
-        return f"{pattern} is allowed, which stands above: take that back first"
+        return f"you allow {pattern}, and what you allow has priority over what you block: take that back first"
     return ""

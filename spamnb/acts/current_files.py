@@ -16,7 +16,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import locate
 from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import taught_by
+from spamnb.rules.reactions import taught_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
 from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links, read_chunks, read_keywords
 from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letters, parse_name
 from spamnb.maildir.rename import finish, move, remove_drafts
-from spamnb.rules.consequence import MARKS
+from spamnb.rules.destination import MARKS
 
 Layouts = Mapping[str, Layout]  # by the mailbox's path; of one that is no longer configured, the disk tells
 

@@ -20,7 +20,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.names import parse_name
-from spamnb.rules import consequence
+from spamnb.rules.destination import destination_of
 
 _GONE = "it is not in the inbox any more"
 
@@ -113,10 +113,8 @@ class _Review:
             return _GONE
         entry, raw = file
         judgement = Filter(self.ledger.lessons, self.config.scoring, self.config.senders).judge(read(raw))
-        name = parse_name(entry.name)
-        then = consequence.consequence(
-            judgement.verdict, name, None, self.missing, tripped=False, has_unsure_folder=False
-        )
+        flags = parse_name(entry.name).flags
+        then = destination_of(judgement.verdict, flags, None, self.missing, tripped=False, has_unsure_folder=False)
         if then.goal is not Verdict.SPAM:
             return then.why
         spam_folder = mailbox.spam_folder

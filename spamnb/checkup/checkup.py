@@ -8,12 +8,13 @@ from spamnb.base.errors import ConfigError, SpamnbError
 from spamnb.checkup.exchange_checks import of_exchange, of_exchange_of_users
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
 from spamnb.checkup.host_checks import of_disks, of_limits, of_register, of_services, of_users
+from spamnb.checkup.installation import installation
 from spamnb.checkup.ledger_checks import of_ledger
 from spamnb.checkup.mailbox_checks import of_mailboxes
 from spamnb.checkup.spamd_checks import of_spamd
 from spamnb.config import Config, default_ledger_path, load_any
 from spamnb.host.host import load_host, load_user
-from spamnb.host.shares import running
+from spamnb.host.shares import not_running, running
 from spamnb.ledger.file.locks import is_running
 
 
@@ -44,31 +45,34 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))
     except ConfigError as error:
         for line in str(error).splitlines():
-            yield fault("configuration", line, _step(path))
+            yield fault("configuration", line, _step(path, environ))
     try:
         ledger = str(config.ledger if config else default_ledger_path(environ))
     except ConfigError as error:
         yield fault("ledger", str(error), "set HOME, or `ledger` in the configuration")
     else:
-        yield from _guarded(of_ledger(ledger, config, whole=whole))
+        here = installation(path, environ, config)
+        yield from _guarded(of_ledger(ledger, config, here, whole=whole))
         if config is not None and os.path.exists(ledger):
-            yield from _guarded(of_exchange(config, ledger))
+            yield from _guarded(of_exchange(config, ledger, here.spamnb))
 
 
 def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     host = load_host(path, environ)
     yield ok("configuration", str(path))
-    for findings in (of_services(host), of_users(host), of_limits(host), of_disks(host), of_register(host)):
+    here = installation(path, environ, host.template, [*map(str, not_running(running(host.register.parent)))])
+    services, register = of_services(host, here), of_register(host, here)
+    for findings in (services, of_users(host), of_limits(host), of_disks(host), register):
         yield from _guarded(findings)
-    yield from _guarded(of_exchange_of_users(host))
+    yield from _guarded(of_exchange_of_users(host, here.spamnb))
     yield from _guarded(of_spamd(host.template.spamd, bool(running(host.register.parent))))
 
 
-def _step(path: Path) -> str:
+def _step(path: Path, environ: Mapping[str, str]) -> str:
     try:
         path.open("rb").close()
     except FileNotFoundError:
-        return "spamnb init"
+        return f"{installation(path, environ).spamnb} init"
     except OSError:
         return "correct its path or its permissions"
     return "fix that line; config.example.yaml shows every key"

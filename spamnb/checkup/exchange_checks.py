@@ -13,32 +13,35 @@ from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 
 _IS_LATE = 900.0  # seconds; an unreachable database is tried again after five minutes at most
-_STEP = "spamnb exchange --status says whether the database can be reached; see that the service runs"
+_STEP = "{} exchange --status says whether the database can be reached; see that the service runs"
 
 
-def of_exchange(config: Config, path: str) -> Iterator[Finding]:
-    """Whether lessons are told and heard, and what is not told at all; nothing where nothing is shared."""
+def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
+    """Whether lessons are told and heard, and what is not told at all; nothing where nothing is shared.
+
+    spamnb: how a command begins here.
+    """
     if config.exchange.database is None:
         return
     yield from _installed()
     with Ledger(present(path), only_read=True) as ledger:
         shared, imported = ledger.shared(), sum(ledger.lessons.imported())
     if not shared.log or shared.heard < shared.to_hear or _is_late(shared.waiting_since):
-        yield warning("exchange", shared.words, _STEP)
+        yield warning("exchange", shared.words, _STEP.format(spamnb))
     else:
         yield ok("exchange", shared.words)
     counts = f"counts of {plural(imported, 'message')} that were imported, " if imported else ""
     yield ok("exchange", f"this host's own, and not told: {counts}what `prune` and `train --again` change")
 
 
-def of_exchange_of_users(host: Host) -> Iterator[Finding]:
+def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
     """Whether the lessons of all users of a mail host are told; nothing where nothing is shared."""
     if host.template.exchange.database is None:
         return
     yield from _installed()
     found = untold(host)
     if found.strangers or _is_late(found.since):
-        yield warning("exchange", found.words, _STEP.replace("exchange", "--user NAME exchange", 1))
+        yield warning("exchange", found.words, _STEP.format(f"{spamnb} --user NAME"))
     else:
         yield ok("exchange", found.words)
 

@@ -11,6 +11,7 @@ from spamnb.base.errors import RegisterDamagedError
 from spamnb.base.wording import clock, megabytes, plural
 from spamnb.checkup import inotify
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
+from spamnb.checkup.installation import Installation
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.host import Host
 from spamnb.host.register import AccountRow, State, reading
@@ -27,16 +28,14 @@ _LITTLE = 20  # the part of a disk that should be free
 _SHOWN = 10  # users with faults
 
 
-def of_services(host: Host) -> Iterator[Finding]:
-    """Whether there is a service for each user."""
-    found = running(host.register.parent)
+def of_services(host: Host, here: Installation) -> Iterator[Finding]:
+    """Whether there is a service for each user. here: with the commands about those that are missing."""
+    found, step = running(host.register.parent), here.next
     if not found:
-        step = "systemctl start spamnb-host@1-of-1, or spamnb run"
-        yield warning("service", "not running: nothing is judged or learned now", step)
+        yield warning("service", "not running: nothing is judged or learned now", step, here.start)
     elif missing := not_running(found):
-        units = " ".join(f"spamnb-host@{share}" for share in missing)
         means = f"{some([*map(str, missing)])} not running: nobody works for the users of that share"
-        yield fault("service", means, f"systemctl start {units}")
+        yield fault("service", means, step, here.start)
     else:
         yield ok("service", f"running: {some([*map(str, found)])}")
 
@@ -143,7 +142,7 @@ def of_disks(host: Host) -> Iterator[Finding]:
         yield warning("ledgers", f"other users may look into {ledgers}", f"chmod o-rwx {shlex.quote(ledgers)}")
 
 
-def of_register(host: Host) -> Iterator[Finding]:
+def of_register(host: Host, here: Installation) -> Iterator[Finding]:
     """Whether the register is there and sound, and what it says of the users."""
     path = str(host.register)
     try:
@@ -164,22 +163,22 @@ def of_register(host: Host) -> Iterator[Finding]:
     if new := sum(user.name not in known for user in host.users().users):
         means = f"{plural(new, 'user')} of whom nothing is known yet"
         yield warning("users", means, "wait until the service has looked at them; see that it runs")
-    yield from _in_need(rows)
+    yield from _in_need(rows, here.spamnb)
 
 
-def _in_need(rows: Sequence[AccountRow]) -> Iterator[Finding]:
-    """Users with something to be looked at."""
+def _in_need(rows: Sequence[AccountRow], spamnb: str) -> Iterator[Finding]:
+    """Users with something to be looked at. spamnb: how a command begins here."""
     if gone := sum(row.state is State.GONE for row in rows):
         means = f"{plural(gone, 'user')} whose mailbox is not there any more, and whose ledger stays"
-        yield warning("users", means, "for those who do not come back: spamnb users forget NAME")
+        yield warning("users", means, f"for those who do not come back: {spamnb} users forget NAME")
     worst = [row for row in rows if row.state in (State.BROKEN, State.STOPPED)]
     others = [row for row in rows if row.fault and row.state not in (State.BROKEN, State.STOPPED, State.GONE)]
     for state, row in [*((fault, row) for row in worst), *((warning, row) for row in others)][:_SHOWN]:
         since = "" if row.fault_since is None else f", since {clock(row.fault_since)}"
         means = f"{row.fault}{since}" if row.fault else "moving has stopped: too much mail looked like spam"
-        yield state(f"user {row.name}", means, f"spamnb --user {shlex.quote(row.name)} doctor")
+        yield state(f"user {row.name}", means, f"{spamnb} --user {shlex.quote(row.name)} doctor")
     if (more := len(worst) + len(others) - _SHOWN) > 0:
-        yield warning("users", f"{plural(more, 'more user')} with something to look at", "spamnb users --all")
+        yield warning("users", f"{plural(more, 'more user')} with something to look at", f"{spamnb} users --all")
 
 
 def _directories(number: int) -> str:

@@ -11,6 +11,7 @@ from spamnb.acts.may_move import Stop, missing, stop_of
 from spamnb.base.label import Label
 from spamnb.base.wording import clock, days, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
+from spamnb.checkup.installation import Installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.copies.copy import faults_of_copy
 from spamnb.ledger.file.last_end import last_end_of
@@ -30,20 +31,21 @@ _LARGE = 20_000_000  # bytes, which are examined in some 3 seconds (benchmarks/y
 _RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
 
 
-def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterator[Finding]:
-    """All checks of the ledger; whole: its content too, and that of its newest copy."""
+def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bool = True) -> Iterator[Finding]:
+    """All checks of the ledger; here: how spamnb is run; whole: its content too, and that of its newest copy."""
+    spamnb = here.spamnb
     running = is_running(str(config.claim) if config else path)
     if running:
         yield ok("service", "running")
     else:
-        command = "systemctl --user start spamnb"
-        yield warning("service", "not running: nothing is judged or learned now", f"spamnb run, or {command}", command)
+        means = "not running: nothing is judged or learned now"
+        yield warning("service", means, here.next, here.start)
     file = present(path)
     if os.path.exists(file):
         if file != path:
             means = f"its replacement was interrupted; the new one is {file}"
             yield warning("ledger", means, "start the service, which ends the replacement")
-        yield from _disk(path, file)
+        yield from _disk(path, file, spamnb)
         yield from _permissions(path, file)
         yield from _former(path)
         met = last_end_of(path).damage
@@ -59,17 +61,18 @@ def of_ledger(path: str, config: Config | None, *, whole: bool = True) -> Iterat
                 faults = ledger.verify() if proves else []
                 if whole and examined is not None:
                     means = f"too large to prove its counts now; they were right when it was copied, {clock(examined)}"
-                    yield ok("ledger", f"{means}: spamnb verify proves them")
+                    yield ok("ledger", f"{means}: {spamnb} verify proves them")
                 in_force = None if config is None else ledger.choices.over(config)
                 scoring, learning = (in_force.scoring, in_force.learning) if in_force else (Scoring(), Learning())
-                yield from _lessons(ledger, scoring, learning)
+                yield from _lessons(ledger, scoring, learning, spamnb)
                 yield from _restored(ledger, path)
-                yield from _moving(ledger, running)
+                yield from _moving(ledger, running, spamnb)
         for damage in faults[:3]:
-            yield fault("ledger", damage, "start the service, which restores its newest copy, or: spamnb restore FILE")
+            step = f"start the service, which restores its newest copy, or: {spamnb} restore FILE"
+            yield fault("ledger", damage, step)
     else:
-        yield fault("ledger", f"there is no {path}", "run spamnb init, or restore a copy: spamnb restore")
-    yield _copies(path, config, whole)
+        yield fault("ledger", f"there is no {path}", f"{spamnb} init, or restore a copy: {spamnb} restore")
+    yield _copies(path, config, here, whole)
 
 
 def _examined_at(path: str, file: str) -> float | None:
@@ -84,15 +87,16 @@ def _examined_at(path: str, file: str) -> float | None:
     return at if 0 <= time.time() - at < _COPY_IS_LATE else None
 
 
-def _disk(path: str, file: str) -> Iterator[Finding]:
+def _disk(path: str, file: str, spamnb: str) -> Iterator[Finding]:
     directory = os.path.dirname(os.path.abspath(path))
     size, free = os.path.getsize(file), shutil.disk_usage(directory).free
     means = f"{megabytes(size)}, with {megabytes(free)} free on its disk"
     if free < _NO_ROOM:
         yield fault("ledger", f"{means}: nothing more can be learned or moved", "free some space; nothing was lost")
     elif free < 2 * size + 10_000_000:
+        command = f"{spamnb} prune"
         yield warning(
-            "ledger", f"{means}: too little for copies and pruning", "free some space, or: spamnb prune", "spamnb prune"
+            "ledger", f"{means}: too little for copies and pruning", f"free some space, or: {command}", command
         )
     else:
         yield ok("ledger", f"{file}, {megabytes(size)}, {megabytes(free)} free on its disk")
@@ -142,16 +146,12 @@ def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
     yield warning("ledger", means, step)
 
 
-def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[Finding]:
+def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) -> Iterator[Finding]:
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
     if lacking := missing(ledger, scoring, learning):
-        yield warning(
-            "learned",
-            f"{known}: nothing is moved yet, {lacking}",
-            "spamnb init --learn, or spamnb train",
-            "spamnb init --learn",
-        )
+        command = f"{spamnb} init --learn"
+        yield warning("learned", f"{known}: nothing is moved yet, {lacking}", f"{command}, or {spamnb} train", command)
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
         yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")
@@ -162,38 +162,44 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning) -> Iterator[F
         means = f"nothing for {days(time.time() - last)}, since {clock(last)}"
         yield warning("learned", means, "move mail that is judged wrongly; see that the service runs")
     if others := sorted(tokenizers - {VERSION}):
+        command = f"{spamnb} train --again"
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION})"
         if ledger.state.read_again == VERSION:
-            yield ok("learned", f"{means}, of which no file was found: when one is back, spamnb train --again")
+            yield ok("learned", f"{means}, of which no file was found: when one is back, {command}")
         else:
-            yield warning("learned", f"{means}, which helps less", "spamnb train --again", "spamnb train --again")
+            yield warning("learned", f"{means}, which helps less", command, command)
 
 
-def _moving(ledger: Ledger, running: bool) -> Iterator[Finding]:
+def _moving(ledger: Ledger, running: bool, spamnb: str) -> Iterator[Finding]:
     if (stop := stop_of(ledger, time.time())) is not None:
-        yield _stopped(stop)
+        yield _stopped(stop, spamnb)
     if (open_moves := len(ledger.journal.intents())) and not running:
         yield warning("moving", f"{plural(open_moves, 'move')} pending", "start the service, which finishes them")
 
 
-def _stopped(stop: Stop) -> Finding:
+def _stopped(stop: Stop, spamnb: str) -> Finding:
+    command = f"{spamnb} resume"
     if stop.tripped_at is None:
-        return warning("moving", "paused by hand: nothing is moved now", "to go on: spamnb resume", "spamnb resume")
+        return warning("moving", "paused by hand: nothing is moved now", f"to go on: {command}", command)
     means = f"stopped since {clock(stop.tripped_at)}: too much mail looked like spam"
-    return fault("moving", means, "look at spamnb history --kind judged, then: spamnb resume", "spamnb resume")
+    return fault("moving", means, f"look at {spamnb} history --kind judged, then: {command}", command)
 
 
-def _copies(path: str, config: Config | None, whole: bool) -> Finding:
+def _copies(path: str, config: Config | None, here: Installation, whole: bool) -> Finding:
     if config is not None and not config.service.copies:
         return ok("copies", "none are made: `copies` is 0 in the configuration")
     copies = rolling(path)
     if not copies:
-        return warning("copies", f"none in {directory_of(path)}", "the service makes one a day; or: spamnb backup")
+        return warning(
+            "copies", f"none in {directory_of(path)}", f"the service makes one a day; or: {here.spamnb} backup"
+        )
     newest = copies[0]
     age = time.time() - os.path.getmtime(newest)
     if whole and os.path.getsize(newest) < _LARGE and (faults := faults_of_copy(newest)):
         return warning("copies", f"{newest} is damaged: {faults[0]}", "remove it; the service makes another")
     if age > _COPY_IS_LATE:
-        step = "see that the service runs, and look at its log: journalctl --user -u spamnb"
-        return warning("copies", f"the newest is {days(age)} old", step)
+        log = f": {here.told(here.log)}" if here.log else ""
+        return warning(
+            "copies", f"the newest is {days(age)} old", f"see that the service runs, and look at its log{log}"
+        )
     return ok("copies", f"{len(copies)}, the newest is {os.path.basename(newest)}")

@@ -178,7 +178,7 @@ def _explained(
     if judgement.listed:
         is_ham, is_chosen = judgement.verdict is Verdict.HAM, senders.is_chosen(judgement.listed)
         chosen = "you have chosen to allow" if is_ham else "you have chosen to block"
-        by = chosen if is_chosen else f"senders.{'ham' if is_ham else 'spam'} has"
+        by = chosen if is_chosen else f"senders.{'allow' if is_ham else 'block'} has"
         yield _LISTED.format(list=by, pattern=escaped(judgement.listed))
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"

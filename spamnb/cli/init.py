@@ -33,6 +33,7 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
+from spamnb.checkup.installation import installation
 from spamnb.cli.common import init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
@@ -43,11 +44,9 @@ from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.service.mailboxes import record_existing
-from spamnb.setup import units
 from spamnb.setup.learn_folders import KnownFiles, known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
-_ENABLE = "systemctl --user enable --now spamnb"
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 
@@ -173,12 +172,13 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
         _say_where_to_look_first(options)
+    here = installation(config_path(options), os.environ)
     if is_running:
-        inform(options, "\nNext: let the service read it again: systemctl --user reload spamnb, or send it SIGHUP")
+        step = here.told(here.reload) if here.reload else "send it SIGHUP"
+        inform(options, f"\nNext: let the service read it again: {step}")
     else:
         record_existing(load(config_path(options), os.environ))
-        for_good = _ENABLE if units.is_installed(os.environ) else "spamnb install-unit"
-        inform(options, f"\nNext: {command(options)} run    (for good: {for_good})")
+        inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
     return code
 
 

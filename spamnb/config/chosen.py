@@ -39,7 +39,7 @@ def laid_over(config: Config, chosen: Chosen) -> Config:
     free = [(key, number) for key, number in chosen.cutoffs.items() if f"scoring.{key}" not in config.written]
     possible = (with_cutoffs(config.scoring, dict(some)) for some in (free, free[-1:]))
     scoring = next((scoring for scoring in possible if not contradiction(scoring)), config.scoring)
-    senders = SendersInForce(config.senders.ham, config.senders.spam, chosen.senders)
+    senders = SendersInForce(config.senders.allow, config.senders.block, chosen.senders)
     return replace(config, scoring=scoring, senders=senders)
 
 

@@ -236,8 +236,8 @@ def check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _check_senders(senders: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for pattern in sorted(set(senders.get("ham", ())) & set(senders.get("spam", ()))):
-        yield "spam", f"{shown(pattern)} is also in senders.ham; keep one of them"
+    for pattern in sorted(set(senders.get("allow", ())) & set(senders.get("block", ()))):
+        yield "block", f"{shown(pattern)} is also in senders.allow; keep one of them"
 
 
 def _check_exchange(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -38,19 +38,21 @@ def sender_pattern(written: str) -> str:
     return pattern
 
 
+KEYS = {Label.HAM: "allow", Label.SPAM: "block"}
+"""The keys of `senders` in the configuration, by what they make of mail."""
 _patterns = patterns_of(sender_pattern, "a list of senders, such as ['*@example.org', list.example.org]")
 
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """Whose mail stays out of spam, and whose is spam. Where both match, it stays: lost ham costs more."""
+    """Whose mail is always ham, and whose is always spam. If both match, it is ham: lost ham costs more."""
 
-    ham: Annotated[tuple[str, ...], _patterns] = ()
-    spam: Annotated[tuple[str, ...], _patterns] = ()
+    allow: Annotated[tuple[str, ...], _patterns] = ()
+    block: Annotated[tuple[str, ...], _patterns] = ()
 
     def named(self, sender: str, list_id: str) -> tuple[Label, str] | None:
         """What is said of mail of this sender and list, both in lower case, and the pattern that says so; or None."""
-        for label, patterns in ((Label.HAM, self.ham), (Label.SPAM, self.spam)):
+        for label, patterns in ((Label.HAM, self.allow), (Label.SPAM, self.block)):
             for pattern in patterns:
                 if matches_sender(pattern, sender, list_id):
                     return label, pattern
@@ -58,7 +60,7 @@ class Senders:
 
     def is_chosen(self, pattern: str) -> bool:
         """Whether it is a choice of a person that says so where this pattern does, and not the configuration."""
-        return pattern not in (*self.ham, *self.spam)
+        return pattern not in (*self.allow, *self.block)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,14 +29,12 @@ from spamnb.evaluation.measures import Outcome, one_minus_roca
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.maildir.names import parse_name
 from spamnb.rules import weak_lessons
-from spamnb.rules.consequence import consequence
-from spamnb.rules.meaning import kept
+from spamnb.rules.destination import destination_of
 from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips
+from spamnb.rules.reactions import kept
 
 _DAY = 86_400.0
-_READ, _NEW = parse_name("1.2.example:2,S"), parse_name("1.2.example")
 
 
 @dataclass(slots=True)
@@ -164,7 +162,7 @@ class _Mailbox:
         self._verdicts.append(judgement.verdict)
         self._judged.append((place, judgement.verdict))
         label = None if lesson is None else lesson.decision
-        then = consequence(judgement.verdict, _NEW, label, self._lacks(), self._is_stopped(), has_unsure_folder=False)
+        then = destination_of(judgement.verdict, "", label, self._lacks(), self._is_stopped(), has_unsure_folder=False)
         is_moved = then.goal is Verdict.SPAM
         seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
         scored = bool(self._lessons.totals()[:2].all())
@@ -231,7 +229,7 @@ class _Mailbox:
         is_taught = not missing_lessons(ham, spam, self._learning)
         for place in places:
             age = (self._now - place) / self._a_day * _DAY
-            meant = kept(_READ, Role.INBOX, age, self._learning)
+            meant = kept("S", Role.INBOX, age, self._learning)
             if meant is None:
                 continue
             reading = self._samples[place].reading

@@ -17,7 +17,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.maildir.departures import Departures
-from spamnb.rules.meaning import learns_kept
+from spamnb.rules.reactions import learns_kept
 from spamnb.service.log import name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow

@@ -25,8 +25,8 @@ from spamnb.monitoring.host_metrics import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
+from spamnb.service.mailbox.sent import forget_gone
 from spamnb.service.measurements import Measurements
-from spamnb.service.sent import forget_gone
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # after which a job that failed is tried again

@@ -14,8 +14,8 @@ from spamnb.maildir.messages import Entry
 from spamnb.service.context import Context
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.log import LogOnce, about
-from spamnb.service.mailbox import WatchedMailbox
-from spamnb.service.mailbox_lock import MailboxLockedError
+from spamnb.service.mailbox.lock import MailboxLockedError
+from spamnb.service.mailbox.watched import WatchedMailbox
 
 _log = logging.getLogger(__name__)
 LEDGER = "the ledger"  # as what a fault is about, like the root of a mailbox

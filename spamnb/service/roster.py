@@ -38,11 +38,11 @@ from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, Servic
 from spamnb.service.known import Known
 from spamnb.service.log import LogOnce, about
 from spamnb.service.mailboxes import Mailboxes
+from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
 from spamnb.service.sweeps import Sweeps
 from spamnb.service.tenants import Sharing, Tenants, Wait
-from spamnb.service.untouched import OutdatedLessons
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from spamnb.service.context import Context
 from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, ServiceJob
 from spamnb.service.log import LogOnce
 from spamnb.service.mailboxes import Mailboxes
-from spamnb.service.untouched import OutdatedLessons
+from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.watcher import Hint, Watcher
 
 Read = TypeVar("Read")  # what is read of a configuration

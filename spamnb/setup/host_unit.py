@@ -10,10 +10,8 @@ from spamnb.base.wording import escaped
 from spamnb.config.default_paths import LEDGERS_OF_HOST
 from spamnb.config.writing import put_aside
 
-UNIT = "spamnb-host@1-of-1"
 UNITS = Path("/etc/systemd/system")
 
-_OF_PACKAGES = tuple(map(Path, ("/usr/lib/systemd/system", "/lib/systemd/system", "/usr/local/lib/systemd/system")))
 _HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))  # which ProtectHome=tmpfs hides
 _TO_QUOTE = set(" \t\"'\\;")
 _HEAD = "# Written by `spamnb init --host`: whose mail it is, and where it lies.\n"
@@ -68,11 +66,6 @@ def make_directory(path: Path, uid: int, gid: int) -> None:
     except OSError as fault:
         step = "correct that, or write another path as `ledger`"
         raise UnitError(f"cannot make {escaped(str(path))} for the ledgers: {fault.strerror}; {step}") from fault
-
-
-def is_installed() -> bool:
-    """Whether the service manager finds the unit."""
-    return any((directory / "spamnb-host@.service").exists() for directory in (UNITS, *_OF_PACKAGES))
 
 
 def write(path: Path, text: str) -> Path | None:

@@ -16,7 +16,7 @@ from spamnb.config.settings import Layout
 from spamnb.maildir.folders import Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import taught_by
+from spamnb.rules.reactions import taught_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from spamnb.base import durable
 from spamnb.base.errors import UnitError
 from spamnb.base.wording import escaped
+from spamnb.checkup.installation import Manager
 from spamnb.config.default_paths import first_directory
-
-Manager = Literal["user", "system"]
 
 _SOURCES = Path(__file__).parents[1] / "systemd"
 _OF_PACKAGE = Path("/usr/bin/spamnb")  # where a distribution's package has it, which brings its own units

@@ -106,7 +106,8 @@ class Application:
         except NothingYetError:
             return Visit(site, request).page("nothing_yet.html", title="Nothing learned yet"), pattern
         except SpamnbError as fault:
-            return _refused(Visit(site, request), as_http(fault)), pattern
+            visit = Visit(site, request)
+            return _refused(visit, as_http(fault, visit.installation.spamnb)), pattern
         except Exception:
             number = secrets.token_hex(4)
             _log.exception("a page could not be made (%s)", number)
@@ -155,18 +156,22 @@ def _opened(path: str, *, only_read: bool) -> Iterator[Ledger | None]:
         yield ledger
 
 
-def as_http(fault: SpamnbError) -> HttpError:
-    """A fault of the ledger, the configuration or a mailbox as the page that says what to do; its text says it too."""
+def as_http(fault: SpamnbError, spamnb: str = "spamnb") -> HttpError:
+    """A fault of the ledger, the configuration or a mailbox as the page that says what to do; its text says it too.
+
+    spamnb: how a command begins here.
+    """
     if isinstance(fault, LedgerBusyError):
         return HttpError(503, str(fault), "This page tries again when it is loaded again.", Retry_After="2")
     if isinstance(fault, LedgerUnavailableError | MaildirError):
         return HttpError(503, str(fault), "Then load this page again.", Retry_After="30")
     if isinstance(fault, LedgerDamagedError):
-        return HttpError(500, str(fault), "To see how far it is damaged: spamnb verify")
+        return HttpError(500, str(fault), f"To see how far it is damaged: {spamnb} verify")
     if isinstance(fault, LedgerNewerError):
-        return HttpError(503, str(fault), "If spamnb was upgraded meanwhile, start these pages again: spamnb web")
+        step = f"If spamnb was upgraded, end the server of these pages and start it again: {spamnb} web"
+        return HttpError(503, str(fault), step)
     if isinstance(fault, ConfigError):
-        return HttpError(500, str(fault), "To look at the configuration: spamnb config --check")
+        return HttpError(500, str(fault), f"To look at the configuration: {spamnb} config --check")
     if isinstance(fault, UsageError):
         return HttpError(400, str(fault), "Go back, and write it otherwise.")
     return HttpError(503 if isinstance(fault, LedgerError | RegisterError) else 409, str(fault))

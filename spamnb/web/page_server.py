@@ -215,6 +215,7 @@ class PageServer:
                 settings.is_read_only,
                 owner,
                 user,
+                environ=environ,
                 host=host if is_overview else None,
             )
             site_of = None

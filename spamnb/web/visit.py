@@ -11,12 +11,14 @@ For a GET the ledger is open to be read, for a POST it can be written:
         return visit.done(answered.actions, back="words")
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from spamnb.acts.answers import Answers
 from spamnb.base.errors import LedgerError, SpamnbError
+from spamnb.checkup.installation import Installation, installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
@@ -40,7 +42,8 @@ class Site:
 
     config: reads the configuration, again where its file has changed. now: seconds since the epoch. kept: what takes
     longer than a page. owner: whose pages these are. user: of a mail host, or "". seal: of what an act tells the page
-    after it. host: the mail host of which an administrator sees sums, in the place of the pages of one person.
+    after it. environ: of this process. host: the mail host of which an administrator sees sums, in the place of the
+    pages of one person.
     """
 
     config: Callable[[], Config]
@@ -53,6 +56,7 @@ class Site:
     owner: str = ""
     user: str = ""
     seal: Seal = field(default_factory=Seal)
+    environ: Mapping[str, str] = field(default_factory=dict)
     host: Callable[[], Host] | None = None
 
 
@@ -88,6 +92,14 @@ class Visit:
         written = self.site.config()
         own = written.users.own_file(written.user) if written.user else None
         return self.site.config_path if own is None else str(own)
+
+    @property
+    def installation(self) -> Installation:
+        """How spamnb is run here, for the commands that a page suggests; also if the configuration cannot be read."""
+        config = None
+        with contextlib.suppress(SpamnbError):
+            config = self.site.config()
+        return installation(self.site.config_path, self.site.environ, config)
 
     @property
     def host(self) -> Host:

@@ -277,7 +277,7 @@ def test_whose_mail_is_ham_is_not_asked_about(desk: Asked) -> None:
     content = kept_spam(desk)
     (asked,) = to_answer(desk.ledger, desk.config)
     assert asked.digest == read(content).digest
-    named = replace(desk.config, senders=Senders(ham=(read(content).relations.sender,)))
+    named = replace(desk.config, senders=Senders(allow=(read(content).relations.sender,)))
     assert to_answer(desk.ledger, named) == []
 
 

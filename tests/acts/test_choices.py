@@ -104,12 +104,12 @@ def test_several_at_once_or_none(ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("more", "kind", "value", "why"),
     [
-        ("scoring: {spam_cutoff: 0.95}", "spam_cutoff", "0.9", "the configuration names spam_cutoff itself"),
+        ("scoring: {spam_cutoff: 0.95}", "spam_cutoff", "0.9", "the configuration names spam_cutoff"),
         ("scoring: {ham_cutoff: 0.5}", "spam_cutoff", "0.4", "0.5 is not below spam_cutoff, which is 0.4"),
-        ("senders: {ham: ['*@x.example']}", "block", "a@x.example", "senders.ham has *@x.example"),
-        ("senders: {ham: [x.example]}", "block", "*@x.example", "senders.ham has x.example"),
-        ("senders: {spam: [x.example]}", "allow", "list.x.example", "senders.spam has x.example"),
-        ("senders: {spam: [x.example]}", "block", "x.example", "senders.spam has x.example"),
+        ("senders: {allow: ['*@x.example']}", "block", "a@x.example", "senders.allow has *@x.example"),
+        ("senders: {allow: [x.example]}", "block", "*@x.example", "senders.allow has x.example"),
+        ("senders: {block: [x.example]}", "allow", "list.x.example", "senders.block has x.example"),
+        ("senders: {block: [x.example]}", "block", "x.example", "senders.block has x.example"),
     ],
 )
 def test_the_configuration_stands_above(ledger: Ledger, more: str, kind: ChoiceKind, value: str, why: str) -> None:
@@ -131,7 +131,7 @@ def test_the_configuration_stands_above(ledger: Ledger, more: str, kind: ChoiceK
 def test_what_is_allowed_stands_above(ledger: Ledger) -> None:
     """A sender of an allowed domain is not blocked while that is allowed; one of a blocked domain can be allowed."""
     pick(ledger, "allow", "x.example")
-    with pytest.raises(NoEffectError, match=r"x\.example is allowed"):
+    with pytest.raises(NoEffectError, match=r"you allow x\.example"):
         pick(ledger, "block", "a@x.example")
     pick(ledger, "block", "y.example")
     pick(ledger, "allow", "a@y.example")

@@ -91,15 +91,15 @@ def test_the_configuration_stands_above(home: Path, run: Run) -> None:
     assert "  spam_cutoff: 0.97\n" in (said := run("config").out)
     assert "#   block        a.example" in said
     file = home / CONFIG
-    file.write_text(file.read_text() + "scoring: {spam_cutoff: 0.95}\nsenders: {ham: [a.example]}\n")
+    file.write_text(file.read_text() + "scoring: {spam_cutoff: 0.95}\nsenders: {allow: [a.example]}\n")
     said = run("config").out
-    assert "  spam_cutoff: 0.95\n" in said and "  ham:\n  - a.example\n" in said
-    assert "# " in said and "spam_cutoff 0.97 has no effect: the configuration names spam_cutoff itself" in said
+    assert "  spam_cutoff: 0.95\n" in said and "  allow:\n  - a.example\n" in said
+    assert "# " in said and "spam_cutoff 0.97 has no effect: the configuration names spam_cutoff" in said
     assert "block a.example has no effect" in run("choose").out
     assert "2 without effect (spamnb choose)" in run("status").out
     for words in (("spam_cutoff", "0.9"), ("block", "b@a.example")):
         refused = run("choose", *words)
-        assert (refused.code, "stands above" in refused.err) == (3, True)
+        assert (refused.code, "has priority" in refused.err) == (3, True)
 
 
 def test_config_without_a_ledger_that_can_be_read(home: Path, run: Run) -> None:

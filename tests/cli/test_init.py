@@ -416,14 +416,21 @@ def test_a_form_to_which_nothing_can_be_added(second: Path, run: Run) -> None:
     assert len(load(file).mailboxes) == 2
 
 
-def test_adding_learns(second: Path, run: Run) -> None:
+def test_adding_learns(second: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """--learn learns from the mailbox that is added, whose mail is never moved; a running service has to reload."""
     result = run("init", "--learn", second)
     assert "learned 1 message as ham" in result.out
     assert run("status").out.count("watched since") == 2
     third = synchronised(second.parent / "third", INBOX=[])
     with only_service(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
-        assert "systemctl --user reload spamnb" in run("init", third).out
+        assert "Next: let the service read it again: send it SIGHUP" in run("init", third).out
+        machine = second.parent.parent / "machine"
+        monkeypatch.setattr("spamnb.checkup.installation._ROOT", machine)
+        for path in (machine / "run/systemd/system", machine / "etc/systemd/user"):
+            path.mkdir(parents=True)
+        (machine / "etc/systemd/user/spamnb.service").touch()
+        fourth = synchronised(second.parent / "fourth", INBOX=[])
+        assert "Next: let the service read it again: systemctl --user reload spamnb" in run("init", fourth).out
 
 
 def test_mailboxes_inside_of_each_other(second: Path, run: Run) -> None:
@@ -566,16 +573,6 @@ def test_fresh_beside_a_service(home: Path, run: Run) -> None:
     with only_service(str(home / LEDGER)):
         result = run("init", "--fresh", "--yes")
     assert (result.code, "stop that one first" in result.err, kept_ledgers(home)) == (3, True, [])
-
-
-def test_what_comes_next(home: Path, run: Run) -> None:
-    """init names the command that lets systemd run the service: which one depends on whether the unit is there."""
-    full(home)
-    assert "Next: spamnb run    (for good: spamnb install-unit)" in run("init").out
-    unit = home / ".config/systemd/user/spamnb.service"
-    unit.parent.mkdir(parents=True)
-    unit.touch()
-    assert "(for good: systemctl --user enable --now spamnb)" in run("init", "--force").out
 
 
 @pytest.mark.parametrize("more", [("--host",), ("--user", "anna@example.org")])

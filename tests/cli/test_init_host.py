@@ -103,10 +103,12 @@ def vmail(open_place: Path) -> Vmail:
 def machine(vmail: Vmail, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The files of the machine are in a directory."""
     place = vmail.directory / "machine"
-    for module in ("spamnb.cli.common.init_host", "spamnb.cli.common.config_and_ledger"):
-        monkeypatch.setattr(f"{module}.SYSTEM_CONFIG", place / "etc/spamnb/config.yaml")
+    for module in ("cli.common.init_host", "cli.common.config_and_ledger", "checkup.installation"):
+        monkeypatch.setattr(f"spamnb.{module}.SYSTEM_CONFIG", place / "etc/spamnb/config.yaml")
     monkeypatch.setattr("spamnb.cli.common.init_host.LEDGERS_OF_HOST", place / "var/lib/spamnb-host")
     monkeypatch.setattr("spamnb.setup.host_unit.UNITS", place / "etc/systemd/system")
+    monkeypatch.setattr("spamnb.checkup.installation._ROOT", place)
+    (place / "run/systemd/system").mkdir(parents=True)
     return place
 
 
@@ -336,7 +338,7 @@ def test_who_is_not_root(vmail: Vmail, machine: Path, run: Run, monkeypatch: pyt
     assert result.code == 78
     assert "Found 3 users." in result.out
     assert "run it as root, or name another file with --config FILE" in result.err
-    assert not machine.exists()
+    assert os.listdir(machine) == ["run"], "nothing was written"
 
 
 def test_a_person_on_the_same_machine(

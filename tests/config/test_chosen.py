@@ -27,8 +27,8 @@ def config(more: str = "") -> Config:
         ("scoring:\n  # spam_cutoff: 0.9\n", set()),
         ("scoring: {spam_cutoff: 0.95}", {"scoring.spam_cutoff"}),
         (
-            "scoring: {alpha: 1, ham_cutoff: 0.2}\nsenders: {ham: []}",
-            {"scoring.alpha", "scoring.ham_cutoff", "senders.ham"},
+            "scoring: {alpha: 1, ham_cutoff: 0.2}\nsenders: {allow: []}",
+            {"scoring.alpha", "scoring.ham_cutoff", "senders.allow"},
         ),
     ],
 )
@@ -78,7 +78,7 @@ def test_always_a_configuration(keys: list[str], values: list[float], written: s
 )
 def test_senders(sender: str, decided: tuple[Label, str] | None) -> None:
     """What the file says of a sender stands above what is chosen, and allowed above blocked."""
-    written = config("senders: {ham: [kept.example], spam: [named.example]}")
+    written = config("senders: {allow: [kept.example], block: [named.example]}")
     chosen = Senders(("*@both.example", "a@named.example"), ("both.example", "d@blocked.example", "b@kept.example"))
     senders = laid_over(written, Chosen(chosen)).senders
     assert senders.named(sender, "") == decided

@@ -205,7 +205,7 @@ def test_nothing_is_added_to_a_host(tmp_path: Path) -> None:
 @pytest.fixture
 def config() -> Config:
     """What the template gives to Anna."""
-    text = "scoring: {alpha: 1, ham_cutoff: 0.2}\nsenders: {ham: [example.org]}\nlearning: {kept_days: 9}\n"
+    text = "scoring: {alpha: 1, ham_cutoff: 0.2}\nsenders: {allow: [example.org]}\nlearning: {kept_days: 9}\n"
     read = parse(HOST + text, "c.yaml", {})
     return replace(read, mailboxes=(replace(read.mailboxes[0], path=Path("/m/anna")),), user="anna")
 
@@ -249,11 +249,11 @@ def test_key_by_key(config: Config, tmp_path: Path) -> None:
         config,
         tmp_path,
         "scoring: {spam_cutoff: 0.99}\nlearning: {kept: false}\nbreaker: false\nlog: {subjects: false}\n"
-        "retention_days: 1\nsenders: {spam: [bad.example]}\nmailboxes:\n  - other_folders: neutral\n",
+        "retention_days: 1\nsenders: {block: [bad.example]}\nmailboxes:\n  - other_folders: neutral\n",
     )
     assert found.scoring == Scoring(alpha=1, ham_cutoff=0.2, spam_cutoff=0.99)
     assert found.learning == Learning(kept=False, kept_days=9)
-    assert (found.senders.ham, found.senders.spam) == (("example.org",), ("bad.example",))
+    assert (found.senders.allow, found.senders.block) == (("example.org",), ("bad.example",))
     assert (found.breaker, found.log.subjects, found.retention_days) == (False, False, 1)
     assert found.mailboxes == (replace(config.mailboxes[0], other_folders=Role.NEUTRAL),)
     assert replace(found, **{name: getattr(config, name) for name in (*KEYS, "mailboxes")}) == config
@@ -293,7 +293,7 @@ def test_what_comes_out_has_to_agree(config: Config, tmp_path: Path) -> None:
         "2: scoring.ham_cutoff: 0.2 is not below spam_cutoff, which is 0.15; lower it, or raise spam_cutoff"
     ]
     assert own_faults(config, tmp_path, "scoring: {ham_cutoff: 0.95}\n")[0].startswith("1: scoring.ham_cutoff: 0.95")
-    assert own_faults(config, tmp_path, "senders: {spam: [example.org]}\n")[0].startswith("1: senders.spam: ")
+    assert own_faults(config, tmp_path, "senders: {block: [example.org]}\n")[0].startswith("1: senders.block: ")
     assert own_faults(config, tmp_path, "mailboxes:\n  - roles: {INBOX: inbox}\n")[0].startswith(
         "2: mailboxes[0].roles: no"
     )

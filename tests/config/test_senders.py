@@ -39,24 +39,24 @@ def config(senders: str) -> Config:
 )
 def test_what_a_pattern_names(pattern: str, sender: str, list_id: str, named: bool) -> None:
     """An address is named whole; a domain or List-Id with those below it."""
-    found = Senders(spam=(pattern,)).named(sender, list_id)
+    found = Senders(block=(pattern,)).named(sender, list_id)
     assert found == ((Label.SPAM, pattern) if named else None)
 
 
 @pytest.mark.parametrize(
     ("senders", "fault"),
     [
-        ("{ham: ['@example.org']}", "senders.ham[0]: '@example.org' has nothing before '@'; write '*@example.org'"),
-        ("{ham: [ann]}", "senders.ham[0]: 'ann' has neither '@' nor a dot; write an address (*@example.org)"),
-        ("{ham: ['*']}", "senders.ham[0]: '*' would be all mail; write an address"),
-        ("{spam: ['*@*']}", "senders.spam[0]: '*@*' would be all mail"),
-        ("{spam: ['*@*.*']}", "senders.spam[0]: '*@*.*' would be all mail"),
-        ("{ham: ['Ann <ann@example.org>']}", "senders.ham[0]: 'Ann <ann@example.org>' cannot be a sender; write"),
-        ("{ham: ['a@b@c.example']}", "senders.ham[0]: 'a@b@c.example' cannot be a sender"),
-        ("{ham: ['']}", "senders.ham[0]: '' cannot be a sender"),
-        ("{ham: ann@example.org}", "senders.ham: is the text 'ann@example.org'; write a list of senders"),
-        ("{ham: [a.example], spam: [A.example]}", "senders.spam: 'a.example' is also in senders.ham; keep one"),
-        ("{hams: [a.example]}", "senders.hams: is not a key; the keys are ham, spam (did you mean ham?)"),
+        ("{allow: ['@example.org']}", "senders.allow[0]: '@example.org' has nothing before '@'; write '*@example.org'"),
+        ("{allow: [ann]}", "senders.allow[0]: 'ann' has neither '@' nor a dot; write an address (*@example.org)"),
+        ("{allow: ['*']}", "senders.allow[0]: '*' would be all mail; write an address"),
+        ("{block: ['*@*']}", "senders.block[0]: '*@*' would be all mail"),
+        ("{block: ['*@*.*']}", "senders.block[0]: '*@*.*' would be all mail"),
+        ("{allow: ['Ann <ann@example.org>']}", "senders.allow[0]: 'Ann <ann@example.org>' cannot be a sender; write"),
+        ("{allow: ['a@b@c.example']}", "senders.allow[0]: 'a@b@c.example' cannot be a sender"),
+        ("{allow: ['']}", "senders.allow[0]: '' cannot be a sender"),
+        ("{allow: ann@example.org}", "senders.allow: is the text 'ann@example.org'; write a list of senders"),
+        ("{allow: [a.example], block: [A.example]}", "senders.block: 'a.example' is also in senders.allow; keep one"),
+        ("{allows: [a.example]}", "senders.allows: is not a key; the keys are allow, block (did you mean allow?)"),
     ],
 )
 def test_faults(senders: str, fault: str) -> None:
@@ -68,7 +68,7 @@ def test_faults(senders: str, fault: str) -> None:
 
 def test_written_and_read() -> None:
     """Lists may be empty; patterns are read without regard to case."""
-    assert config("{ham: [], spam: ['*@Example.ORG', Talk.example.org]}").senders == Senders(
+    assert config("{allow: [], block: ['*@Example.ORG', Talk.example.org]}").senders == Senders(
         (), ("*@example.org", "talk.example.org")
     )
     assert config("{}").senders == Senders()
@@ -76,7 +76,7 @@ def test_written_and_read() -> None:
 
 def test_a_list_decides_the_verdict_and_not_the_probability() -> None:
     """Who is listed has the verdict of the list, also where nothing is learned; where both lists match, it is ham."""
-    senders = Senders(ham=("ann@example.org",), spam=("example.org",))
+    senders = Senders(allow=("ann@example.org",), block=("example.org",))
     lessons = MemoryLessons()
     for _ in range(2):
         alone, together = Filter(lessons, Scoring(), senders), FrozenFilter(lessons, Scoring(), senders)

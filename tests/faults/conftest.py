@@ -26,7 +26,8 @@ _BECOME_NOBODY = (
 # The service gives up waiting for a locked ledger sooner, tries again sooner, and makes a folder again sooner.
 IMPATIENCE = 1.0
 _IMPATIENT = (
-    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.account as a, spamnb.service.folders as f;"
+    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.account as a;"
+    "import spamnb.service.mailbox.folders as f;"
     "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = a._RETRY_SECONDS = f.QUIET_SECONDS"
     f" = {IMPATIENCE}; m.entry_point()"
 )

@@ -14,7 +14,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import scan
-from spamnb.rules.meaning import COPY_SECONDS
+from spamnb.rules.reactions import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail
 from tests.imap.dovecot import SIEVE_AT_DELIVERY
 from tests.imap.test_mbsync import Pair, lies_in, maildir_store, sites, take

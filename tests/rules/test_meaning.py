@@ -3,10 +3,11 @@
 import itertools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,18 +17,20 @@ from spamnb.base.label import How, Label, Role, Verdict, contradicts
 from spamnb.config import Learning
 from spamnb.maildir.names import parse_name
 from spamnb.rules import moving, weak_lessons
-from spamnb.rules.consequence import consequence
-from spamnb.rules.meaning import (
+from spamnb.rules.destination import destination_of
+from spamnb.rules.moving import missing_lessons, trips
+from spamnb.rules.reactions import (
     COPY_SECONDS,
     Do,
+    Facts,
     PastPlace,
+    Reaction,
     kept,
     label_of_keywords,
-    meaning,
+    reaction_to,
     taught_by,
     tells_whom_one_knows,
 )
-from spamnb.rules.moving import missing_lessons, trips
 
 LEARNING = Learning()
 DAY = 86_400
@@ -37,7 +40,7 @@ PERSON = {
         unsure=False,
         same_folder=False,
         by_filter=False,
-        left=True,
+        is_gone=True,
         same_delivery=True,
         same_file=False,
         since=1.0,
@@ -48,23 +51,36 @@ for _role in (Role.SPAM, Role.HAM, Role.NEUTRAL):
     PERSON[_role] = replace(PERSON[Role.INBOX], role=_role)
 INBOX, IN_SPAM, IN_HAM, IN_TRASH = (PERSON[role] for role in (Role.INBOX, Role.SPAM, Role.HAM, Role.NEUTRAL))
 BY_FILTER = replace(IN_SPAM, by_filter=True, since=2.0)  # the filter put it into spam, and it is there no more
-STILL_THERE = replace(BY_FILTER, left=False)
+STILL_THERE = replace(BY_FILTER, is_gone=False)
+
+
+def reaction(
+    role: Role,
+    unsure: bool = False,
+    decision: Label | None = None,
+    places: Sequence[PastPlace] = (),
+    *,
+    trust_delivery: bool = True,
+    **facts: Any,
+) -> Reaction:
+    """The reaction to a file that appears in a folder of that role."""
+    return reaction_to(Facts(role, unsure, decision, places, **facts), trust_delivery=trust_delivery)
 
 
 def seen_in(role: Role, *traces: PastPlace, label: int | None = None, unsure: bool = False, **how: bool) -> Do:
     """What is done with a message that appears in a folder of that role."""
-    return meaning(role, unsure, label, traces, **how).do
+    return reaction(role, unsure, label, traces, **how).do
 
 
 def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Verdict | None:
     """Where a judged message goes."""
     usual: dict[str, object] = {"missing": "", "tripped": False, "has_unsure_folder": True}
-    return consequence(verdict, parse_name(name), label, **(usual | how)).goal  # type: ignore[arg-type]
+    return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
 
 
 # The table of docs/learning.md, row by row.
 
-LINKED = replace(INBOX, left=False, same_file=True)  # the file has another name, and that is there
+LINKED = replace(INBOX, is_gone=False, same_file=True)  # the file has another name, and that is there
 HEADERS = replace(INBOX, same_delivery=False, alike=True)  # a message with the same Message-ID, Date and From has left
 OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
 
@@ -76,9 +92,9 @@ AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.is_spam]
 LATER = [replace(LINKED, role=role, lag=COPY_SECONDS) for role in (Role.INBOX, Role.HAM)]
 UNSURE = replace(IN_HAM, unsure=True)
 OUT_OF_SPAM = [replace(LINKED, role=Role.SPAM, by_filter=True, lag=0.1), replace(LINKED, unsure=True, lag=0.1)]
-BESIDE = [replace(STILL_THERE, lag=42.0), replace(UNSURE, left=False, lag=42.0)]
-HEADS = [HEADERS, replace(HEADERS, left=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
-NOT_MOVED = [replace(HEADERS, left=False, lag=COPY_SECONDS), replace(HEADERS, recently_left=False)]
+BESIDE = [replace(STILL_THERE, lag=42.0), replace(UNSURE, is_gone=False, lag=42.0)]
+HEADS = [HEADERS, replace(HEADERS, is_gone=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
+NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS, left_recently=False)]
 ELSEWHERE = [(), (INBOX,), (IN_SPAM,), (BY_FILTER,), (IN_HAM,)]
 HOME, LABELS, TRUST = (Role.INBOX, Role.HAM), (None, Label.HAM, Label.SPAM), ({}, {"trust_delivery": False})
 NO_TRUST = TRUST[1]
@@ -87,23 +103,23 @@ TRAIN = {Role.TRAIN_SPAM: Do.LEARN_SPAM_AND_FILE, Role.TRAIN_HAM: Do.LEARN_HAM_A
 NOTHING, JUDGE, WAIT = ((do, False, False) for do in (Do.NOTHING, Do.JUDGE, Do.WAIT))
 SPAM, WEAK_SPAM = ((Do.LEARN_SPAM, weak, False) for weak in (False, True))
 HAM, WEAK_HAM, RESCUE = (Do.LEARN_HAM, False, False), (Do.LEARN_HAM, True, False), (Do.LEARN_HAM, False, True)
-NEW_IN_JUNK = [(), (replace(INBOX, left=False),), (replace(INBOX, same_delivery=False),)]
+NEW_IN_JUNK = [(), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),)]
 NEW_IN_TRAINING = [
-    *((), (replace(INBOX, left=False, same_file=True),)),
+    *((), (replace(INBOX, is_gone=False, same_file=True),)),
     *((replace(IN_HAM, same_folder=True),), (replace(INBOX, same_delivery=False),)),
 ]
 
 
 def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: object) -> tuple[Do, bool, bool]:
     """What is done with a message that appears in a folder of that role, and whether that is weak, and a rescue."""
-    meant = meaning(role, False, label, places, **how)  # type: ignore[arg-type]
+    meant = reaction(role, False, label, places, **how)  # type: ignore[arg-type]
     assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak, meant.rescued
 
 
 def lies(flags: str, role: Role, days: float) -> tuple[Do, bool, bool] | None:
     """What is learned from a message with these flags that has been where it is for so long."""
-    meant = kept(parse_name(f"1.host:2,{flags}"), role, days * DAY, LEARNING)
+    meant = kept(flags, role, days * DAY, LEARNING)
     return None if meant is None else (meant.do, meant.weak, meant.rescued)
 
 
@@ -114,7 +130,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(lesson, Role.SPAM, place, **trust), SPAM)
         for trust in TRUST
         for role in OTHERS
-        for place in (PERSON[role], replace(PERSON[role], left=False, lag=COPY_SECONDS))
+        for place in (PERSON[role], replace(PERSON[role], is_gone=False, lag=COPY_SECONDS))
     ],
     "first seen in Junk": [
         (partial(lesson, Role.SPAM, *places, **how), NOTHING if how is NO_TRUST else WEAK_SPAM)
@@ -130,7 +146,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     ],
     "in the inbox 30 s or more after the same delivery, which is in Junk or unsure": [
         *((partial(lesson, Role.INBOX, place), WAIT) for place in BESIDE),
-        *((partial(lesson, Role.INBOX, replace(place, left=True)), RESCUE) for place in BESIDE),
+        *((partial(lesson, Role.INBOX, replace(place, is_gone=True)), RESCUE) for place in BESIDE),
         *((partial(lesson, Role.INBOX, replace(place, lag=29.0)), JUDGE) for place in BESIDE),
     ],
     "in a ham folder, known in another folder before": [
@@ -138,7 +154,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     ],
     "first seen in a ham folder": [
         (partial(lesson, Role.HAM, *places), NOTHING)
-        for places in ((), (replace(INBOX, left=False),), (replace(INBOX, same_delivery=False),), (STILL_THERE,))
+        for places in ((), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),), (STILL_THERE,))
     ],
     "a second name (hard link) that a file gets within 30 s, before it is in Junk or unsure": [
         (partial(lesson, role, name), JUDGE if role is Role.INBOX else NOTHING)
@@ -180,7 +196,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
             for places in NEW_IN_TRAINING
             for trust in TRUST
         ),
-        *((lambda role=role: meaning(role, False, None, [], trust_delivery=False).news, True) for role in TRAIN),
+        *((lambda role=role: reaction(role, False, None, [], trust_delivery=False).log_it, True) for role in TRAIN),
     ],
     "marked `$Junk` or `$NotJunk`, against the verdict": [
         (partial(contradicts, label, verdict), True) for label, verdict in ((Label.SPAM, "ham"), (Label.HAM, "spam"))
@@ -224,6 +240,14 @@ def test_table() -> None:
     table = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)
     assert rows == ["seen", *ROWS]
+
+
+@pytest.mark.parametrize("do", Do)
+def test_label_and_files(do: Do) -> None:
+    """A reaction says what its message is learned as, and whether it is moved on from a training folder."""
+    label = next((label for label in Label if do.name.startswith(f"LEARN_{label.name}")), None)
+    made = Reaction(do, "why")
+    assert (made.label, made.files) == (label, do.name.endswith("_AND_FILE"))
 
 
 # What follows from a verdict.
@@ -286,24 +310,24 @@ def test_never_moved_again() -> None:
 @pytest.mark.parametrize("name", ["1.host", "1.host:2,", "1.host:2,F", "1.host:2,ST", "1.host:2,RT", "1.host:2,rs"])
 def test_not_kept(name: str) -> None:
     """Mail that nobody read, or that is marked as deleted, was not kept."""
-    assert not kept(parse_name(name), Role.INBOX, 30 * DAY, LEARNING)
+    assert not kept(parse_name(name).flags, Role.INBOX, 30 * DAY, LEARNING)
 
 
 def test_not_kept_long_enough() -> None:
     """Read mail was kept when the days are over, not before."""
-    assert not kept(parse_name("1.host:2,S"), Role.INBOX, 3 * DAY - 1, LEARNING)
-    assert kept(parse_name("1.host:2,S"), Role.INBOX, 10, Learning(kept_days=10 / DAY))
+    assert not kept("S", Role.INBOX, 3 * DAY - 1, LEARNING)
+    assert kept("S", Role.INBOX, 10, Learning(kept_days=10 / DAY))
 
 
 @pytest.mark.parametrize("role", [Role.SPAM, Role.NEUTRAL, Role.TRAIN_SPAM, Role.TRAIN_HAM])
 def test_kept_elsewhere(role: Role) -> None:
     """Mail that lies in spam or in a neutral folder says nothing by lying there."""
-    assert not kept(parse_name("1.host:2,RS"), role, 30 * DAY, LEARNING)
+    assert not kept("RS", role, 30 * DAY, LEARNING)
 
 
 def test_kept_is_off() -> None:
     """Nothing is learned from being kept where `kept` is off."""
-    assert not kept(parse_name("1.host:2,RS"), Role.INBOX, 30 * DAY, Learning(kept=False))
+    assert not kept("RS", Role.INBOX, 30 * DAY, Learning(kept=False))
 
 
 # Neutral folders.
@@ -338,12 +362,20 @@ def test_moved_beside_a_second_name() -> None:
     """What was moved came from the place that it has left, though it has another name, even a newer one, elsewhere."""
     archived = replace(LINKED, role=Role.HAM, since=9.0, lag=DAY)
     junked = replace(archived, role=Role.SPAM, by_filter=True)
-    left = replace(BY_FILTER, just_left=True)
+    left = replace(BY_FILTER, left_as_it_appeared=True)
     assert seen_in(Role.INBOX, left, archived) is Do.LEARN_HAM
-    assert meaning(Role.HAM, False, None, [left, replace(archived, role=Role.INBOX)]).rescued
-    assert seen_in(Role.HAM, replace(IN_HAM, same_folder=True, just_left=True), junked) is Do.NOTHING, "renamed"
-    assert seen_in(Role.SPAM, replace(IN_HAM, just_left=True), replace(junked, same_folder=True)) is Do.LEARN_SPAM
-    assert seen_in(Role.SPAM, replace(INBOX, just_left=True), archived, named=False) is Do.LEARN_SPAM
+    assert reaction(Role.HAM, False, None, [left, replace(archived, role=Role.INBOX)]).rescued
+    assert seen_in(Role.HAM, replace(IN_HAM, same_folder=True, left_as_it_appeared=True), junked) is Do.NOTHING, (
+        "renamed"
+    )
+    assert (
+        seen_in(Role.SPAM, replace(IN_HAM, left_as_it_appeared=True), replace(junked, same_folder=True))
+        is Do.LEARN_SPAM
+    )
+    assert (
+        seen_in(Role.SPAM, replace(INBOX, left_as_it_appeared=True), archived, role_is_configured=False)
+        is Do.LEARN_SPAM
+    )
     assert seen_in(Role.INBOX, replace(INBOX, same_folder=True), junked) is Do.LEARN_HAM, "it had left before"
 
 
@@ -351,14 +383,14 @@ def test_copy_of_what_lies_there() -> None:
     """A file of the same delivery that appears in the inbox long after the first waits until that one leaves spam."""
     old = replace(STILL_THERE, lag=COPY_SECONDS)
     assert seen_in(Role.INBOX, old) is Do.WAIT
-    assert seen_in(Role.INBOX, replace(old, left=True)) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, is_gone=True)) is Do.LEARN_HAM
     assert seen_in(Role.INBOX, replace(old, same_file=True)) is Do.LEARN_HAM
     assert seen_in(Role.INBOX, replace(old, role=Role.HAM, unsure=True)) is Do.WAIT
     assert seen_in(Role.INBOX, replace(old, lag=COPY_SECONDS - 1)) is Do.JUDGE
     assert seen_in(Role.INBOX, replace(old, same_delivery=False)) is Do.JUDGE
-    assert seen_in(Role.INBOX, replace(IN_HAM, left=False, lag=COPY_SECONDS)) is Do.NOTHING
+    assert seen_in(Role.INBOX, replace(IN_HAM, is_gone=False, lag=COPY_SECONDS)) is Do.NOTHING
     assert seen_in(Role.HAM, old) is Do.NOTHING, "labels and rules make copies at any time"
-    assert seen_in(Role.SPAM, replace(INBOX, left=False, lag=COPY_SECONDS)) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, replace(INBOX, is_gone=False, lag=COPY_SECONDS)) is Do.LEARN_SPAM
 
 
 def test_second_delivery() -> None:
@@ -408,11 +440,11 @@ def test_doubled_in_spam(trace: PastPlace) -> None:
 @pytest.mark.parametrize("role", [Role.INBOX, Role.HAM, Role.SPAM])
 def test_out_of_a_backup(role: Role) -> None:
     """Mail that is back under the name it had in this folder was moved by a person only if it left a place just now."""
-    long_ago = replace(IN_SPAM if role is not Role.SPAM else INBOX, recently_left=False)
-    assert seen_in(role, long_ago, same_name=True) is Do.NOTHING
-    assert seen_in(role, replace(long_ago, left=False, lag=COPY_SECONDS), same_name=True) is Do.NOTHING
+    long_ago = replace(IN_SPAM if role is not Role.SPAM else INBOX, left_recently=False)
+    assert seen_in(role, long_ago, has_known_name=True) is Do.NOTHING
+    assert seen_in(role, replace(long_ago, is_gone=False, lag=COPY_SECONDS), has_known_name=True) is Do.NOTHING
     said = Do.LEARN_SPAM if role is Role.SPAM else Do.LEARN_HAM
-    assert seen_in(role, replace(long_ago, recently_left=True), same_name=True) is said
+    assert seen_in(role, replace(long_ago, left_recently=True), has_known_name=True) is said
     assert seen_in(role, long_ago) is said, "under another name"
 
 
@@ -420,27 +452,27 @@ def test_fetched_anew() -> None:
     """Of what lay in spam or unsure, many copies at once are fetched anew; moved ones and linked ones are a word."""
     old = replace(STILL_THERE, lag=COPY_SECONDS)
     unsure = replace(old, role=Role.HAM, unsure=True)
-    for trace in (old, unsure, replace(old, left=True, recently_left=False)):
-        assert seen_in(Role.INBOX, trace, many=True) is Do.NOTHING
-        assert seen_in(Role.INBOX, trace) is (Do.LEARN_HAM if trace.left else Do.WAIT)
-    assert seen_in(Role.INBOX, replace(old, left=True), many=True) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, same_file=True), many=True) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, same_delivery=False), many=True) is Do.JUDGE
-    assert seen_in(Role.SPAM, replace(INBOX, left=False), many=True) is Do.LEARN_SPAM
-    kept = replace(IN_HAM, left=False, since=4.0)
-    before = replace(IN_SPAM, recently_left=False), replace(INBOX, recently_left=False, since=3.0)
-    assert seen_in(Role.SPAM, *before, kept, label=Label.HAM, many=True) is Do.NOTHING
-    assert seen_in(Role.TRAIN_SPAM, old, many=True, same_name=True) is Do.LEARN_SPAM_AND_FILE
+    for trace in (old, unsure, replace(old, is_gone=True, left_recently=False)):
+        assert seen_in(Role.INBOX, trace, is_one_of_many=True) is Do.NOTHING
+        assert seen_in(Role.INBOX, trace) is (Do.LEARN_HAM if trace.is_gone else Do.WAIT)
+    assert seen_in(Role.INBOX, replace(old, is_gone=True), is_one_of_many=True) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_file=True), is_one_of_many=True) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_delivery=False), is_one_of_many=True) is Do.JUDGE
+    assert seen_in(Role.SPAM, replace(INBOX, is_gone=False), is_one_of_many=True) is Do.LEARN_SPAM
+    kept = replace(IN_HAM, is_gone=False, since=4.0)
+    before = replace(IN_SPAM, left_recently=False), replace(INBOX, left_recently=False, since=3.0)
+    assert seen_in(Role.SPAM, *before, kept, label=Label.HAM, is_one_of_many=True) is Do.NOTHING
+    assert seen_in(Role.TRAIN_SPAM, old, is_one_of_many=True, has_known_name=True) is Do.LEARN_SPAM_AND_FILE
 
 
 def test_filed_letters_in_a_folder_within_spam() -> None:
     """Filed letters in a folder that came to lie within Junk are no spam by that; in Junk itself they are, many too."""
     for left in (True, False):
-        filed = replace(IN_HAM, left=left, since=3.0)
-        assert seen_in(Role.SPAM, INBOX, filed, named=False) is Do.NOTHING
-        assert seen_in(Role.SPAM, INBOX, filed, many=True) is Do.LEARN_SPAM
-        assert seen_in(Role.SPAM, replace(filed, unsure=True), named=False) is Do.LEARN_SPAM
-    assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), named=False) is Do.LEARN_SPAM
+        filed = replace(IN_HAM, is_gone=left, since=3.0)
+        assert seen_in(Role.SPAM, INBOX, filed, role_is_configured=False) is Do.NOTHING
+        assert seen_in(Role.SPAM, INBOX, filed, is_one_of_many=True) is Do.LEARN_SPAM
+        assert seen_in(Role.SPAM, replace(filed, unsure=True), role_is_configured=False) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), role_is_configured=False) is Do.LEARN_SPAM
 
 
 def test_put_back() -> None:
@@ -540,12 +572,12 @@ TRACES = st.lists(
         unsure=st.booleans(),
         same_folder=st.booleans(),
         by_filter=st.booleans(),
-        left=st.booleans(),
+        is_gone=st.booleans(),
         same_delivery=st.booleans(),
         same_file=st.booleans(),
         since=st.floats(0, 100),
         lag=st.sampled_from([-1.0, 0.0, COPY_SECONDS]),
-        just_left=st.just(False),
+        left_as_it_appeared=st.just(False),
         alike=st.just(False),
     ),
     max_size=5,
@@ -556,19 +588,19 @@ LEARNS = {Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_
 @given(st.sampled_from([Role.INBOX, Role.HAM, Role.SPAM]), TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
 def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list[PastPlace], label: int | None) -> None:
     """Where the filter put a message, and nobody moved it since, its appearing in spam teaches nothing."""
-    own = replace(BY_FILTER, since=101.0, left=False)
+    own = replace(BY_FILTER, since=101.0, is_gone=False)
     if role is Role.SPAM:
-        assert meaning(role, False, label, [*traces, own]).do is Do.NOTHING
-    elif not any(trace.left or trace.lag >= COPY_SECONDS for trace in traces):
+        assert reaction(role, False, label, [*traces, own]).do is Do.NOTHING
+    elif not any(trace.is_gone or trace.lag >= COPY_SECONDS for trace in traces):
         for linked in (own, replace(own, same_file=True)):
-            assert meaning(role, False, label, [*traces, linked]).do not in LEARNS
+            assert reaction(role, False, label, [*traces, linked]).do not in LEARNS
 
 
 @given(TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
 def test_taken_out_of_spam_is_never_judged(traces: list[PastPlace], label: int | None) -> None:
     """Whatever else has happened to it, a message that last left a spam folder is ham, not new mail."""
-    assert meaning(Role.INBOX, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
-    assert meaning(Role.HAM, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+    assert reaction(Role.INBOX, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+    assert reaction(Role.HAM, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
 
 
 @given(TRACES)
@@ -576,7 +608,7 @@ def test_the_order_of_traces_does_not_matter(traces: list[PastPlace]) -> None:
     """What a place means does not depend on the order in which the other places are named."""
     traces = [replace(trace, since=float(number)) for number, trace in enumerate(traces)]
     for role in Role:
-        found = {meaning(role, False, None, order) for order in itertools.permutations(traces[:3])}
+        found = {reaction(role, False, None, order) for order in itertools.permutations(traces[:3])}
         assert len(found) == 1
 
 
@@ -587,8 +619,8 @@ def test_a_forged_head_changes_nothing_in_the_inbox(
     traces: list[PastPlace], label: int | None, left: bool, roles: list[Role]
 ) -> None:
     """What is done with mail in the inbox does not depend on messages that only share Message-ID, Date and From."""
-    forged = [replace(HEADERS, role=role, left=left, since=200.0 + number) for number, role in enumerate(roles)]
-    assert meaning(Role.INBOX, False, label, [*traces, *forged]) == meaning(Role.INBOX, False, label, traces)
+    forged = [replace(HEADERS, role=role, is_gone=left, since=200.0 + number) for number, role in enumerate(roles)]
+    assert reaction(Role.INBOX, False, label, [*traces, *forged]) == reaction(Role.INBOX, False, label, traces)
 
 
 @given(
@@ -598,5 +630,5 @@ def test_a_forged_head_changes_nothing_in_the_inbox(
 )
 def test_without_trust_only_what_was_elsewhere_teaches(role: Role, traces: list[PastPlace], label: int | None) -> None:
     """Without trust in deliveries no message is learned in Junk or in training that was in no other folder before."""
-    traces = [replace(trace, left=False, lag=0.0) if not trace.same_folder else trace for trace in traces]
-    assert meaning(role, False, label, traces, trust_delivery=False).do is Do.NOTHING
+    traces = [replace(trace, is_gone=False, lag=0.0) if not trace.same_folder else trace for trace in traces]
+    assert reaction(role, False, label, traces, trust_delivery=False).do is Do.NOTHING

@@ -15,7 +15,7 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
-from spamnb.maildir.messages import deliver, scan
+from spamnb.maildir.messages import Entry, deliver, scan
 from spamnb.maildir.names import parse_name
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
@@ -129,6 +129,14 @@ class Desk:
         return len(scan(self.folder(folder, root)))
 
     # One message.
+
+    def meet(self, path: Path) -> None:
+        """The service is told of a file, and acts on it after its dwell. It compares no folders."""
+        (mailbox,) = self.mailboxes._watched.values()
+        mailbox.look(mailbox.folders.by_path[str(path.parent.parent)], Entry(path.parent.name, path.name))
+        while (due := mailbox.due(departures=False)) is not None:
+            self.ahead += max(0.0, due - self.now())
+            mailbox.act_on_due()
 
     def deliver(self, content: bytes, folder: str = "INBOX", flags: str | None = None) -> Path:
         """A delivery, by a rule into any folder; with flags, the rule has set them. Then the service works."""

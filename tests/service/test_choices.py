@@ -55,7 +55,7 @@ def test_what_the_configuration_names_stands_above_in_the_service(desk: Desk) ->
     letter, context = of_shop("spam", 970), next(iter(desk.mailboxes._watched.values()))._context
     for kind, value in (("block", "*@shop.example"), ("spam_cutoff", "0.97")):
         choose(desk.ledger, CONFIG, kind, [value], "page", desk.now())  # type: ignore[arg-type]
-    written = dataclasses.replace(context.config.senders, ham=("shop.example",))
+    written = dataclasses.replace(context.config.senders, allow=("shop.example",))
     names = frozenset({"scoring.spam_cutoff"})
     context.config = dataclasses.replace(context.config, senders=written, written=names)
     assert context.in_force.scoring.spam_cutoff == 0.95

@@ -14,9 +14,9 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import deliver, scan
-from spamnb.rules.meaning import COPY_SECONDS
+from spamnb.rules.reactions import COPY_SECONDS
 from spamnb.service.context import Context
-from spamnb.service.mailbox import WatchedMailbox
+from spamnb.service.mailbox.watched import WatchedMailbox
 from tests.lessons import label_of, learn, sample_lessons
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}

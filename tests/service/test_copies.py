@@ -19,7 +19,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.sqlite_errors import plain
 from spamnb.service import jobs
 from spamnb.service.daemon import Daemon
-from spamnb.service.mailbox import WatchedMailbox
+from spamnb.service.mailbox.watched import WatchedMailbox
 from spamnb.service.notify import Notifier
 from tests.patience import until
 from tests.service.conftest import Site

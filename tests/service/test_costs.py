@@ -1,7 +1,6 @@
 """What the service does per message, counted in steps, not in seconds: it does not grow with what it has seen."""
 
 import logging
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from spamnb.mail import reading
 from spamnb.mail.reading import LazyReading, read
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, deliver, locate, scan
-from spamnb.service import arrivals, past_places
+from spamnb.service.mailbox import arrivals, past_places
 from tests.service.desk import Desk
 
 
@@ -54,7 +53,7 @@ def remember(desk: Desk, content: bytes, number: int, how: str) -> None:
             desk.ahead += 1.0
 
 
-@pytest.mark.parametrize("folder", ["INBOX", "Junk", "Archive"])
+@pytest.mark.parametrize("folder", ["INBOX", "Junk", "Archive", "Trash"])
 @pytest.mark.parametrize("how", ["other deliveries", "forged heads"])
 def test_each_copy_costs_the_same(desk: Desk, monkeypatch: pytest.MonkeyPatch, folder: str, how: str) -> None:
     """One more copy of a message, or message under its head, costs the same after four thousand as after a hundred."""
@@ -63,7 +62,7 @@ def test_each_copy_costs_the_same(desk: Desk, monkeypatch: pytest.MonkeyPatch, f
         remember(desk, original, number, how)
         path = deliver(desk.folder(folder), b"Received: by host; %d\n" % number + original, next(desk.bases))
         with counted(desk, monkeypatch) as counts:
-            settle(desk, desk.folder(folder).path, path)
+            desk.meet(Path(path))
         costs.append(counts)
     few, many = costs
     assert many["located"] <= 2 * 20
@@ -78,24 +77,14 @@ def test_four_thousand_copies(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
         path = deliver(desk.folder("INBOX"), b"Received: by host; %d\n" % number + original, next(desk.bases))
         if number in (100, 4000):
             with counted(desk, monkeypatch) as counts:
-                settle(desk, desk.folder("INBOX").path, path)
+                desk.meet(Path(path))
             costs.append(counts)
         else:
-            settle(desk, desk.folder("INBOX").path, path)
+            desk.meet(Path(path))
     few, many = costs
     assert desk.number("Junk") == 4001
     assert many["located"] <= 2 * 20
     assert 0 < many["steps"] < 1.2 * few["steps"]
-
-
-def settle(desk: Desk, folder: str, path: str) -> None:
-    """A delivered file is met, and looked at after its dwell."""
-    (mailbox,) = desk.mailboxes._watched.values()
-    watched = mailbox.folders.by_path[folder]
-    mailbox.look(watched, Entry(Path(path).parent.name, os.path.basename(path)))
-    while (due := mailbox.due(departures=False)) is not None:
-        desk.ahead += max(0.0, due - desk.now())
-        mailbox.act_on_due()
 
 
 def test_what_is_dragged_to_the_trash_is_not_tokenised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,13 +191,13 @@ def test_few_statements(desk: Desk) -> None:
     path = deliver(desk.folder("INBOX"), spam, next(desk.bases))
     statements: list[str] = []
     sqlite.set_trace_callback(statements.append)
-    settle(desk, desk.folder("INBOX").path, path)
+    desk.meet(Path(path))
     assert desk.where(spam) == ["Junk"]
     assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 23) == (3, True)
     rescued = Path(desk.folder("INBOX").subdir("cur")) / f"{next(desk.bases)}:2,S"
     desk.paths(spam, "Junk")[0].rename(rescued)
     statements.clear()
-    settle(desk, desk.folder("INBOX").path, str(rescued))
+    desk.meet(rescued)
     sqlite.set_trace_callback(None)
     assert desk.lesson(spam) == (Label.HAM, False)
     assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 16) == (1, True)

@@ -19,7 +19,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import COPY_SECONDS
+from spamnb.rules.reactions import COPY_SECONDS
 from tests.dying import DeathError, Fuse, burning
 from tests.service.desk import DAY, ROLES, Desk
 
@@ -138,6 +138,30 @@ def test_training_is_not_trusted(
     assert "move it there from another folder" in caplog.text
     both.take(letter, folder, "Archive")
     both.take(letter, "Archive", folder)
+    assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
+
+
+@pytest.mark.parametrize(
+    ("folder", "away", "label", "goal"),
+    [
+        ("TrainSpam", "Trash", SPAM, "Junk"),
+        ("TrainHam", "Trash", HAM, "INBOX"),
+        ("INBOX", "Unsure", HAM, "INBOX"),
+        ("Archive", "Unsure", HAM, "Archive"),
+        ("Junk", "Unsure", SPAM, "Junk"),
+    ],
+)
+def test_moved_away_and_back(both: Desk, folder: str, away: str, label: int, goal: str) -> None:
+    """What comes back under the name that it had is a decision, also before the folders are compared."""
+    both.unsure_folder = "Unsure"
+    both.folder("Unsure")
+    both.restart(trust_delivery=False)
+    there = both.deliver(letter := message("ham", 901), folder, "S")
+    assert (both.lesson(letter), both.where(letter)) == (NOTHING, [folder])
+    elsewhere = there.rename(Path(both.folder(away).subdir("cur")) / there.name)
+    both.meet(elsewhere)
+    assert both.lesson(letter) == NOTHING
+    both.meet(elsewhere.rename(there))
     assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
 
 
@@ -286,7 +310,7 @@ def test_it_waits(waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch) 
     desk.restart()
     (path,) = desk.paths(spam, "INBOX")
     path.rename(Path(desk.folder("INBOX").subdir("cur")) / f"{path.name}:2,S")  # a person has read it
-    monkeypatch.setattr("spamnb.service.folders.read_chunks", lambda *_: pytest.fail("read again"))
+    monkeypatch.setattr("spamnb.service.mailbox.folders.read_chunks", lambda *_: pytest.fail("read again"))
     desk.ahead += 30 * DAY
     desk.work()
     assert desk.mailboxes.due() is None

@@ -11,7 +11,7 @@ from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import FolderUnavailableError, is_maildir
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders
+from spamnb.service.mailbox.folders import Folders
 from tests.service.conftest import Site
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.maildir.folders import create_folder
-from spamnb.service.mailbox_lock import MailboxLock, MailboxLockedError
+from spamnb.service.mailbox.lock import MailboxLock, MailboxLockedError
 
 NOBODY = 65_534
 

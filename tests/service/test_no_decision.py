@@ -10,7 +10,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import COPY_SECONDS
+from spamnb.rules.reactions import COPY_SECONDS
 from tests.service.desk import DAY, DOZEN, ROLES, Desk
 
 # Folders.

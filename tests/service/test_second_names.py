@@ -15,7 +15,7 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.maildir.names import Name
-from spamnb.rules.meaning import COPY_SECONDS
+from spamnb.rules.reactions import COPY_SECONDS
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 from tests.service.desk import ROLES, Desk

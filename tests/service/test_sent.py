@@ -152,7 +152,7 @@ def test_the_whole_loop(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_lists_of_senders(site: Site) -> None:
     """Listed as ham, mail stays out of Junk, as spam it goes there; a decision about a message beats both lists."""
-    site.configure("senders: {ham: ['*@deals.example', talk.example], spam: [friends.example]}\n")
+    site.configure("senders: {allow: ['*@deals.example', talk.example], block: [friends.example]}\n")
     site.teach()
     listed_ham = message("spam", 960).replace(b"From: promo960@", b"From: promo@deals.example\nX-Was: ")
     of_a_list = message("spam", 961).replace(b"Subject:", b"List-ID: Offers <offers.talk.example>\nSubject:")

@@ -21,8 +21,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM
-from spamnb.service import untouched
-from spamnb.service.untouched import OutdatedLessons
+from spamnb.service.mailbox import untouched
+from spamnb.service.outdated import OutdatedLessons
 from tests.service.desk import DAY, ROLES, Desk
 
 
@@ -157,6 +157,18 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert (learned.why, learned.how) == (LAY_IN_SPAM, How.SILENCE)
     desk.take(rest[0], "Junk", "INBOX")
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
+
+
+@pytest.mark.parametrize("folder", ["INBOX", "Archive", "Trash"])
+def test_who_moves_mail_out_of_junk_has_looked(desk: Desk, folder: str) -> None:
+    """A message that a person moves out of Junk counts as a look, also if the service sees it at once."""
+    first, *rest = fill_spam(desk, 100, 4)
+    much_mail(desk)
+    later(desk, 10)
+    there = desk.paths(first, "Junk")[0]
+    desk.meet(there.rename(Path(desk.folder(folder).subdir("cur")) / desk.fresh(there.name)))
+    later(desk, 5)
+    assert [desk.lesson(one) for one in rest] == [(Label.SPAM, True)] * 3
 
 
 @pytest.mark.parametrize("missing", ["a look", "time", "mail"])

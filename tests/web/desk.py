@@ -128,9 +128,12 @@ def pages_of(
     """
     router = Router(all_routes() if host is None else routes_of_a_host())
     access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
-    kept = KeptValues(config_path, {})
+    environ = {"CONFIGURATION_DIRECTORY": str(Path(config_path).absolute().parent)}  # so it is the usual one
+    kept = KeptValues(config_path, environ)
     of_host = None if host is None else lambda: host
-    site = Site(config, config_path, access, Pages(router.has_page), now, kept, read_only, "anna", host=of_host)
+    site = Site(
+        config, config_path, access, Pages(router.has_page), now, kept, read_only, "anna", environ=environ, host=of_host
+    )
     return Application(site, router, (lambda work: work()) if at_once else (lambda work: None))
 
 

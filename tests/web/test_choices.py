@@ -41,7 +41,7 @@ def test_from_a_message(desk: WebDesk) -> None:
     after = desk.browser.follow(said)
     assert after.path == f"/m/{number}"
     assert "Chosen: block talk.lists.example" in after.words
-    assert "spam as you have chosen: talk.lists.example" in after.words.replace("■", "")
+    assert "spam because you block talk.lists.example" in after.words.replace("■", "")
     assert "You have blocked talk.lists.example" in after.words
     assert desk.where(of_list(100)) == ["INBOX"], "what is there stays"
     desk.deliver(of_list(101))
@@ -123,15 +123,16 @@ def test_the_configuration_stands_above(desk: WebDesk, monkeypatch: pytest.Monke
     desk.deliver(of_list(100))
     desk.browser.post("/choose", kind="block", value="ann@writer.example")
     config = dataclasses.replace(
-        desk.config, senders=Senders(ham=("writer.example",)), written=frozenset({"senders.ham"})
+        desk.config, senders=Senders(allow=("writer.example",)), written=frozenset({"senders.allow"})
     )
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get(f"/m/{desk.number_of(of_list(100))}")
     assert {value for _, value in offered(page)} == {"talk.lists.example"}
-    assert "senders.ham in the configuration says, which stands above what is chosen: writer.example" in page.words
-    assert "without effect: the configuration says already" in desk.browser.get("/senders").words
+    said = "senders.allow in the configuration has writer.example. That has priority over what you choose here"
+    assert said in page.words
+    assert "without effect: the configuration already decides" in desk.browser.get("/senders").words
     answer = desk.browser.post("/choose", kind="block", value="bob@writer.example")
-    assert (answer.status, "stands above" in answer.words) == (409, True)
+    assert (answer.status, "has priority" in answer.words) == (409, True)
 
 
 def tune(desk: WebDesk) -> tuple[Browser, Answer]:

@@ -82,7 +82,7 @@ def test_what_is_to_be_known_first(desk: HostDesk) -> None:
     with claimed(directory, Share(1, 2)):
         page = overview(host)
         assert title(page) == "1 service not running"
-        assert "Not running: 2-of-2" in page.words and "systemctl start spamnb-host@2-of-2" in page.words
+        assert "Not running: 2-of-2" in page.words and "run --shard 2-of-2" in page.words
     (directory / "1-of-2.lock").unlink()
     with claimed(directory, Share()):
         assert title(overview(host)) == "All is well"

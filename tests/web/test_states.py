@@ -88,7 +88,7 @@ def test_of_a_later_program(desk: WebDesk) -> None:
         for answer in (desk.browser.get("/"), desk.browser.post("/pause", span="1h")):
             assert answer.status == 503
             assert "written by a later spamnb" in answer.words
-            assert "start these pages again: spamnb web" in answer.words
+            assert "end the server of these pages and start it again: spamnb web" in answer.words
         other.execute(f"PRAGMA user_version = {version}")
     assert desk.browser.get("/").status == 200
 
@@ -124,12 +124,12 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
 
 
 def test_the_service_is_down(desk: WebDesk) -> None:
-    """While the service does not run every page says so first, with the command that starts it."""
+    """While the service does not run every page says so first, with the command that starts it here."""
     begin(desk.ledger, desk.config.scoring, desk.config.learning)
     for page in ("/", "/history", "/tune"):
         words = desk.browser.get(page).words
         assert words.startswith("The service is not running: nothing is judged now.")
-        assert "systemctl --user start spamnb" in words
+        assert "Start it: spamnb run" in words
     assert desk.browser.get("/").tree.findtext(".//title") == "The service is not running · spamnb"
     with only_service(desk.ledger.path):
         assert "The service is not running" not in desk.browser.get("/").text

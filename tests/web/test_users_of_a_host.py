@@ -326,7 +326,7 @@ def test_where_own_settings_are_changed(fresh: HostDesk) -> None:
     """A user is told of the file of their own settings and who changes it, not of the host's configuration."""
     (fresh.directory / "own").mkdir()
     own = fresh.directory / "own" / f"{DORA}.yaml"
-    own.write_text("scoring: {spam_cutoff: 0.91}\nsenders: {ham: [friend.example]}\n")
+    own.write_text("scoring: {spam_cutoff: 0.91}\nsenders: {allow: [friend.example]}\n")
     with pages_of_all(fresh) as server:
         for page in ("health", "senders", "tune"):
             shown = _whole(as_user(server, DORA), f"/{page}").words

@@ -85,7 +85,7 @@ def test_pages_of_senders(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_configurations_lists(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the configuration says of senders is shown, and where it is changed."""
-    config = Config((), desk.directory / "ledger", senders=Senders(ham=("friends.example",)))
+    config = Config((), desk.directory / "ledger", senders=Senders(allow=("friends.example",)))
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get("/senders?q=anna@friends")
     assert "ham by the configuration: friends.example" in page.tree.xpath("//tbody/tr")[0].text_content()
@@ -169,7 +169,7 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     assert [one.text for one in page.tree.xpath("//li[contains(@class, 'finding')]//b")][-1]
     states = [one.get("class").split()[1] for one in page.tree.xpath("//li[contains(@class, 'finding')]")]
     assert states == sorted(states, key=["fault", "warning", "ok"].index)
-    assert "spamnb run, or systemctl --user start spamnb" in page.words
+    assert "not running: nothing is judged or learned now spamnb run" in page.words
     assert "spam_cutoff: 0.95" in page.words and f"It is changed in {file}" in page.words
     assert "Chosen beside it" not in page.words
     desk.browser.post("/choose", kind="spam_cutoff", value="0.97")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spamnb.base.errors import ConfigError, MaildirError, SpamnbError, UnitError, UsageError
 from spamnb.base.wording import escaped, plural
+from spamnb.checkup.installation import installation
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.as_owner import Owner, become, owner_of_ledger
 from spamnb.cli.common.config_and_ledger import command, config_path
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     if not os.geteuid():
         _make_directory(host, proposal.uid)
     code = _learn(host, proposal.uid, options) if options.learn else 0
-    _say_next(path, options)
+    _say_next(path, host, options)
     return code
 
 
@@ -107,15 +108,11 @@ def _show(proposal: HostProposal, options: argparse.Namespace) -> None:
         warn(doubt)
 
 
-def _say_next(path: Path, options: argparse.Namespace) -> None:
+def _say_next(path: Path, host: Host, options: argparse.Namespace) -> None:
     if not options.learn:
         inform(options, f"\nTo learn from the mail that is there: {command(options)} init --host --learn")
-    start = f"systemctl enable --now {host_unit.UNIT}"
-    if path != SYSTEM_CONFIG:
-        start = f"{command(options)} run"
-    elif not host_unit.is_installed():
-        start = f"spamnb install-unit --system, then {start}"
-    inform(options, f"\nNext: {start}")
+    here = installation(path, os.environ, host.template)
+    inform(options, f"\nNext: {here.enable or here.install or here.start}")
 
 
 # --- what is written --------------------------------------------------------------------------------------------

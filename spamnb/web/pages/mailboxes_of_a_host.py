@@ -1,6 +1,7 @@
 """For the administrator of a mail host: its users in a table. Sums alone, of the register: no ledger is opened."""
 
 from spamnb.base.wording import plural
+from spamnb.checkup.installation import installation
 from spamnb.host.register import reading
 from spamnb.host.shares import not_running
 from spamnb.monitoring.host_status import HostStatus, host_status
@@ -15,6 +16,7 @@ def table(visit: Visit) -> Response:
     """A line for each user, or for those whose filters are to be looked at first."""
     host = visit.host
     found = host_status(host)
+    missing = [*map(str, not_running(found.running))]
     with reading(str(host.register)) as register:
         wants_all = bool(visit.request.query.text("all"))
         rows = [] if register is None else register.worst(None if wants_all else _MOST)
@@ -22,7 +24,8 @@ def table(visit: Visit) -> Response:
         "mailboxes_of_a_host.html",
         title=_title(found),
         found=found,
-        missing=list(map(str, not_running(found.running))),
+        missing=missing,
+        known=installation(visit.site.config_path, visit.site.environ, host.template, missing),
         rows=rows,
     )
 

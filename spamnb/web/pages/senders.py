@@ -71,7 +71,7 @@ def senders(visit: Visit) -> Response:
         columns=_COLUMNS,
         q=text,
         last=page[-1] if len(page) == _ON_A_PAGE else None,
-        lists=[(label, patterns) for label, patterns in (("ham", written.ham), ("spam", written.spam)) if patterns],
+        lists=[(label, patterns) for label, patterns in (("ham", written.allow), ("spam", written.block)) if patterns],
         chosen=standing,
         number=sum(choice.kind in LABEL_OF for choice in visit.ledger.choices.newest()),
         is_open=bool(visit.did()),

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.config import Config
-from spamnb.config.named_senders import sender_pattern
+from spamnb.config.named_senders import KEYS, sender_pattern
 from spamnb.ledger.history.senders import MOST_NAME, Sender
 
 _WILD = frozenset("*?")  # a stranger's address may hold them: as a pattern it would name others too
@@ -17,6 +17,11 @@ class Said(NamedTuple):
     label: Label
     pattern: str
     is_chosen: bool
+
+    @property
+    def key(self) -> str:
+        """The key of `senders` in the configuration that says such a thing."""
+        return KEYS[self.label]
 
 
 class Offer(NamedTuple):

@@ -292,11 +292,11 @@ def test_settings_of_ones_own(few: Desk) -> None:
     few.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
     few.reload()
     few.settle()
-    own.write_text("senders: {ham: ['*@*.example']}\n")
+    own.write_text("senders: {allow: ['*@*.example']}\n")
     ham = few.deliver(ONE)
     few.settle()
     assert few.contents(ONE) == [ham]
-    own.write_text("senders: {ham: ['*@*.example']}\nlearning: {dwell: much}\n")
+    own.write_text("senders: {allow: ['*@*.example']}\nlearning: {dwell: much}\n")
     still = few.deliver(ONE)
     few.settle()
     assert sorted(few.contents(ONE)) == sorted([ham, still])

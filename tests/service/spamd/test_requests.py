@@ -85,7 +85,7 @@ def test_report_adds_up(service: Service, mail: bytes, how: str) -> None:
     if how == "few points":
         service.set(most_points=6.0)
     elif how == "a name":
-        service.use(replace(service.config, senders=Senders(spam=("*",))))
+        service.use(replace(service.config, senders=Senders(block=("*",))))
     elif how == "held":
         service.use(replace(service.config, learning=Learning(minimum_messages=1000)))
     answer = service.ask(request("REPORT", mail))
@@ -164,7 +164,7 @@ def test_untaught(service: Service) -> None:
 def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a report says stands there to its end, however long it is, in lines that are not too long."""
     why = "12 of the newest 200 ham messages would be taken for spam"
-    listed = replace(service.config, senders=Senders(spam=("*",)))
+    listed = replace(service.config, senders=Senders(block=("*",)))
     service.use(listed)
     reports = [body(service.ask(request("REPORT", HAM)))]
     monkeypatch.setattr("spamnb.acts.may_move.lacks", lambda *_: why)

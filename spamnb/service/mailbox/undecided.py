@@ -10,9 +10,9 @@ asks only the ledger.
 from spamnb.acts import training
 from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history.locations import Location
-from spamnb.rules.meaning import waits_until
+from spamnb.rules.reactions import waits_until
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 _NEVER = float("inf")
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading
-from spamnb.rules.meaning import tells_whom_one_knows
+from spamnb.rules.reactions import tells_whom_one_knows
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 _log = logging.getLogger(__name__)
 _BATCH = 200  # messages a transaction

@@ -1,4 +1,4 @@
-"""A file that appeared, and where else its message is or was, as `rules.meaning` wants to know it."""
+"""A file that appeared, and where else its message is or was, as `rules.reactions` wants to know it."""
 
 import os
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, locate, status_set_at
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules.meaning import COPY_SECONDS, PastPlace
+from spamnb.rules.reactions import COPY_SECONDS, PastPlace
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 
 def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:
@@ -28,8 +28,8 @@ class Arrival:
 
     appeared: since when it has been there, in seconds since the epoch. known: the message, None where it was never
     seen. lesson: what it was learned as last, or None. locations: those of the message. has_known_name: it was in this
-    folder before, under this name. vanished: files that the ledger knows still, and that are gone, each by its folder
-    and base name: they are recorded as gone in one transaction with the arrival.
+    folder before, under this name. vanished: files that the ledger knows still, and that are gone: they are recorded as
+    gone in one transaction with the arrival.
 
     Other processes may learn and move mail meanwhile. Where mail is, only this service records, and whoever moves a
     message that is known already, never to the place of this file: so what was known a moment ago tells what the file
@@ -45,7 +45,7 @@ class Arrival:
     lesson: Lesson | None = None
     locations: Sequence[Location] = ()
     has_known_name: bool = False
-    vanished: Sequence[tuple[int, str]] = ()
+    vanished: Sequence[Location] = ()
 
     @property
     def name(self) -> Name:
@@ -65,7 +65,7 @@ class PastPlaces:
     context: Context
     folders: Folders
     arrival: Arrival
-    vanished: list[tuple[int, str]] = field(default_factory=list)
+    vanished: list[Location] = field(default_factory=list)
 
     def all(self) -> list[PastPlace]:
         """The places of the message itself, and of messages like it.
@@ -75,7 +75,7 @@ class PastPlaces:
         places = []
         for location in self.arrival.locations:
             place = self._place(location)
-            if place.left or location.origin != "waiting":
+            if place.is_gone or location.origin != "waiting":
                 places.append(place)
         return places if self.arrival.folder.role is Role.INBOX else places + self._alike()
 
@@ -87,7 +87,7 @@ class PastPlaces:
         unread = self.arrival.unread
         locations = self.context.ledger.locations.alike(unread.header_digest, unread.digest)
         places = [self._place(location, alike=True) for location in locations]
-        return places if all(place.left for place in places) else []
+        return places if all(place.is_gone for place in places) else []
 
     def _place(self, location: Location, *, alike: bool = False) -> PastPlace:
         arrival = self.arrival
@@ -101,7 +101,7 @@ class PastPlaces:
                 there = Entry("", "")  # unknown is not gone
             if there is None:
                 gone_at = self.context.now()
-                self.vanished.append((location.folder, location.base))
+                self.vanished.append(location)
             elif there.name:
                 trashed = parse_name(there.name).trashed
                 same_file = not alike and _same_file(there.path(folder), arrival.entry.path(arrival.folder))
@@ -110,17 +110,17 @@ class PastPlaces:
             unsure=unsure,
             same_folder=location.folder == arrival.folder.id,
             by_filter=location.origin == "filter",
-            left=gone_at is not None or (trashed and not alike),
+            is_gone=gone_at is not None or (trashed and not alike),
             same_delivery=not alike and location.content == arrival.unread.delivery,
             same_file=same_file,
             since=location.since,
             lag=arrival.appeared - location.since,
-            recently_left=gone_at is None or self._recently_left(gone_at, alike),
-            just_left=trashed or (gone_at is not None and gone_at >= arrival.appeared),
+            left_recently=gone_at is None or self._left_recently(gone_at, alike),
+            left_as_it_appeared=trashed or (gone_at is not None and gone_at >= arrival.appeared),
             alike=alike,
         )
 
-    def _recently_left(self, gone_at: float, alike: bool) -> bool:
+    def _left_recently(self, gone_at: float, alike: bool) -> bool:
         """Whether a place was left when the file appeared; for another content, not long after: that may be chance."""
         soon = COPY_SECONDS + self.context.config.learning.dwell_seconds
         appeared = self.arrival.appeared

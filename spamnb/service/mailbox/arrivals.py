@@ -18,12 +18,14 @@ from spamnb.ledger.history.messages import KnownMessage
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import LINKED_SECONDS, Entry, linked_until, locate, read_keywords
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules import consequence, meaning
-from spamnb.rules.meaning import Do, Meaning
+from spamnb.rules import reactions
+from spamnb.rules.destination import Destination, destination_of
+from spamnb.rules.reactions import Do, Facts, Reaction, reaction_to
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.past_places import Arrival, PastPlaces, appeared_at
-from spamnb.service.sent import sent_in
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.past_places import Arrival, PastPlaces, appeared_at
+from spamnb.service.mailbox.sent import sent_in
+from spamnb.service.mailbox.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _SLICE = 0.05  # seconds
@@ -33,12 +35,6 @@ _MANY = 10  # messages that a person copies one by one, by hand
 _LAST_SECONDS = 1.0
 _AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, however short the dwell
 _ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
-_LEARNED = {
-    Do.LEARN_HAM: Label.HAM,
-    Do.LEARN_SPAM: Label.SPAM,
-    Do.LEARN_HAM_AND_FILE: Label.HAM,
-    Do.LEARN_SPAM_AND_FILE: Label.SPAM,
-}
 
 
 class _Dwelling(NamedTuple):
@@ -51,10 +47,11 @@ class _Dwelling(NamedTuple):
 class Arrivals:
     """Files that appeared in a mailbox, and what is done with them."""
 
-    def __init__(self, folders: Folders, context: Context) -> None:
+    def __init__(self, folders: Folders, context: Context, untouched: UntouchedMail) -> None:
         self.mover = Mover(context.ledger, context.now, context.bases, folders.by_id, context.departures)
         self._folders = folders
         self._context = context
+        self._untouched = untouched
         self._config = context.config
         self._ledger = context.ledger
         self._now = context.now
@@ -89,7 +86,7 @@ class Arrivals:
         self._dwelling[folder.path, name.key] = _Dwelling(entry, appeared)
         heapq.heappush(self._order, (due, folder.path, name.key))
         if len(self) > _MANY:
-            self._many_until = now + meaning.COPY_SECONDS
+            self._many_until = now + reactions.COPY_SECONDS
 
     def _is_decided_at_once(self, folder: WatchedFolder, entry: Entry, appeared: float) -> bool:
         """Act on mail that was never seen before; False where it has to wait."""
@@ -160,49 +157,48 @@ class Arrivals:
         is_spam = folder.role is Role.SPAM  # elsewhere only what is to be judged is asked for the verdict told before
         early = self._ledger.early_verdicts.find(arrival.unread.digest, self._now()) if is_spam else None
         past = PastPlaces(self._context, self._folders, arrival)
-        meant = meaning.meaning(
+        facts = Facts(
             folder.role,
             folder.unsure,
             None if lesson is None else lesson.decision,
-            [] if meaning.has_no_meaning(folder.role, folder.unsure) else past.all(),
-            verdict=None if known is None else known.verdict,
-            told=None if early is None else early.verdict,
-            same_name=arrival.has_known_name,
-            many=self._now() < self._many_until,
-            named=self._folders.mailbox.names(folder.name),
-            trust_delivery=self._config.learning.trust_delivery,
+            past.all(),  # in each folder: what came back under its name would seem never to have left
+            None if known is None else known.verdict,
+            None if early is None else early.verdict,
+            has_known_name=arrival.has_known_name,
+            is_one_of_many=self._now() < self._many_until,
+            role_is_configured=self._folders.mailbox.names(folder.name),
         )
+        reaction = reaction_to(facts, trust_delivery=self._config.learning.trust_delivery)
         arrival = replace(arrival, vanished=past.vanished)
-        if meant.do is Do.JUDGE:
+        if reaction.do is Do.JUDGE:
             return self._judge(arrival)
-        if meant.do is Do.ACCEPT and early is not None:
+        if reaction.do is Do.ADOPT and early is not None:
             self._accept(arrival, early)
         else:
-            self._apply(arrival, meant)
-        if meant.news:
+            self._apply(arrival, reaction)
+        if reaction.log_it:
             name = self._context.name_of(arrival.unread)
-            _log.info("%s: stays in %s, not learned: %s", name, folder.name, meant.why)
+            _log.info("%s: stays in %s, not learned: %s", name, folder.name, reaction.why)
         return True
 
-    def _apply(self, arrival: Arrival, meant: Meaning) -> None:
-        mailbox, label, intent = self._folders.mailbox, _LEARNED.get(meant.do), None
-        goals = {Do.LEARN_HAM_AND_FILE: mailbox.inbox_folder, Do.LEARN_SPAM_AND_FILE: mailbox.spam_folder}
+    def _apply(self, arrival: Arrival, reaction: Reaction) -> None:
+        mailbox, label, intent = self._folders.mailbox, reaction.label, None
         reading = None if label is None else arrival.unread.reading  # before the ledger is held
         sent = sent_in(arrival.folder, arrival.unread)
         # In one transaction: if the place were not recorded, a move back would not correct what was learned from it.
         with self._ledger.transaction():
             if label is not None and reading is not None:
-                at, how = self._now(), meant.how
-                change = training.learn(self._ledger, reading, label, meant.why, at, how=how, weak=meant.weak)
-                self._context.log_learned(change, reading, label, meant.why, weak=meant.weak)
-            known = self._record(arrival, meant.do)
+                at, how = self._now(), reaction.how
+                change = training.learn(self._ledger, reading, label, reaction.why, at, how=how, weak=reaction.weak)
+                self._context.log_learned(change, reading, label, reaction.why, weak=reaction.weak)
+            known = self._record(arrival, reaction.do)
             self._ledger.lessons.add_sent(sent)
-            if meant.rescued:
+            if reaction.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
-            if meant.do in goals:
-                goal = self._folders.named(goals[meant.do])
+            if reaction.files:
+                goal = self._folders.named(mailbox.spam_folder if label is Label.SPAM else mailbox.inbox_folder)
                 message = known.id, known.digest
-                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, meant.why)
+                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
         if intent is not None:
             self._is_moved(intent, arrival.entry)
 
@@ -211,10 +207,12 @@ class Arrivals:
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
-        for vanished_from, base in arrival.vanished:
-            self._ledger.locations.gone(vanished_from, [base], now)
+        for place in arrival.vanished:
+            if self._context.role_of(place.mailbox, place.folder_name)[0] is Role.SPAM:
+                self._untouched.opened_spam(place)
+            self._ledger.locations.gone(place.folder, [place.base], now)
         same = [place for place in arrival.locations if (place.folder, place.content) == (folder, unread.delivery)]
-        origin = "filter" if do is Do.ACCEPT else meaning.origin_of(do, {place.origin for place in same})
+        origin = "filter" if do is Do.ADOPT else reactions.origin_of(do, {place.origin for place in same})
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
         if judgement is not None:
             verdict, came_from = (judgement.verdict, judgement.probability), unread.relations
@@ -226,7 +224,7 @@ class Arrivals:
         now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
         lacking = self._lacking()
         with self._ledger.transaction():
-            known = self._record(arrival, Do.ACCEPT, _judgement(early))
+            known = self._record(arrival, Do.ADOPT, _judgement(early))
             judged = known.id, arrival.place, early.verdict, early.probability, why, now
             self._ledger.journal.judged(*judged, how=early.how)
             may_move.hindrance_at_verdict(self._ledger, self._config, now, lacking)
@@ -257,7 +255,7 @@ class Arrivals:
         lacking = self._lacking()
         with self._ledger.transaction():
             known = self._record(arrival, Do.JUDGE, judgement)
-            then = self._consequence(judgement, arrival, known, lacking)
+            then = self._destination(judgement, arrival, known, lacking)
             goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
             goal = None if then.goal is None else goals[then.goal]
             if goal is None or goal == folder.name:
@@ -287,9 +285,7 @@ class Arrivals:
         config = self._context.in_force
         return may_move.begin(self._ledger, config.scoring, config.learning, self._remembered)
 
-    def _consequence(
-        self, judgement: Judgement, arrival: Arrival, known: KnownMessage, lacking: str
-    ) -> consequence.Consequence:
+    def _destination(self, judgement: Judgement, arrival: Arrival, known: KnownMessage, lacking: str) -> Destination:
         """What follows from a verdict.
 
         What a person has called the message is asked again, in the transaction that would move it: it took time to
@@ -298,9 +294,9 @@ class Arrivals:
         """
         hindrance = may_move.hindrance_at_verdict(self._ledger, self._config, self._now(), lacking)
         lesson = self._ledger.lessons.find(known.digest)
-        return consequence.consequence(
+        return destination_of(
             judgement.verdict,
-            arrival.name,
+            arrival.name.flags,
             None if lesson is None else lesson.decision,
             hindrance.missing,
             hindrance.stop is not None,

@@ -13,16 +13,16 @@ from spamnb.identity.digests import Digests
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules.consequence import MARKS
-from spamnb.rules.meaning import label_of_keywords
-from spamnb.service.arrivals import Arrivals
+from spamnb.rules.destination import MARKS
+from spamnb.rules.reactions import label_of_keywords
 from spamnb.service.context import Context
-from spamnb.service.folders import Folders, WatchedFolder
 from spamnb.service.log import LogOnce
-from spamnb.service.mailbox_lock import MailboxLock
-from spamnb.service.sent import SentMail
-from spamnb.service.undecided import UndecidedFiles
-from spamnb.service.untouched import UntouchedMail
+from spamnb.service.mailbox.arrivals import Arrivals
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.lock import MailboxLock
+from spamnb.service.mailbox.sent import SentMail
+from spamnb.service.mailbox.undecided import UndecidedFiles
+from spamnb.service.mailbox.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
 _MANY = 50  # files that dwell; fewer are sooner looked for one by one
@@ -38,10 +38,10 @@ class WatchedMailbox:
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
         self.folders = Folders(mailbox, context)
         self.has_begun = False
-        self._arrivals = Arrivals(self.folders, context)
+        self._untouched = UntouchedMail(self.folders, context)
+        self._arrivals = Arrivals(self.folders, context, self._untouched)
         self._waiting = UndecidedFiles(self.folders, context)
         self._sent = SentMail(self.folders, context)
-        self._untouched = UntouchedMail(self.folders, context)
         self.mover = self._arrivals.mover
         self.lock = MailboxLock()
         self._context = context

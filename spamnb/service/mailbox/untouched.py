@@ -3,26 +3,20 @@
 What it means is decided by `rules`; this module finds the files, and learns them some at a time.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from spamnb.acts import reconsider, training
+from spamnb.acts import training
 from spamnb.base.label import How, Label, Role
-from spamnb.base.wording import plural
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.state import Job
 from spamnb.mail.reading import Reading
-from spamnb.maildir.names import Name
 from spamnb.rules import weak_lessons
-from spamnb.rules.meaning import KEPT_ORIGINS, Do, Meaning, kept, learns_kept
 from spamnb.rules.moving import missing_lessons
+from spamnb.rules.reactions import KEPT_ORIGINS, Do, Reaction, kept, learns_kept
 from spamnb.service.context import DAY, Context
-from spamnb.service.folders import Folders, WatchedFolder
-from spamnb.service.jobs import LedgerJob
+from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
-_log = logging.getLogger(__name__)
 _Item = TypeVar("_Item")
 # Messages and tokens of a transaction, which is to hold the ledger for less than a tenth of a second. Each message
 # learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
@@ -36,7 +30,7 @@ class _Candidate(NamedTuple):
 
     folder: WatchedFolder
     place: Location
-    meant: Meaning
+    reaction: Reaction
 
     @property
     def file(self) -> tuple[int, str]:
@@ -78,7 +72,7 @@ class UntouchedMail:
         files = {candidate.file for candidate in kept}
         self._look_again = {file: at for file, at in self._look_again.items() if file in files}
         now = self._context.now()
-        due = (each for each in kept if not each.meant.weak or self._look_again.get(each.file, 0.0) <= now)
+        due = (each for each in kept if not each.reaction.weak or self._look_again.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
             self._learn(candidates, Label.HAM, self._teaches_ham)
 
@@ -88,13 +82,12 @@ class UntouchedMail:
         if not learns_kept(folder.role, folder.unsure, learning):
             return
         for place in self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS):
-            name = Name(place.base).with_flags(place.flags)
-            meant = kept(name, folder.role, now - place.since, learning, place.origin)
-            if meant is not None:
-                yield _Candidate(folder, place, meant)
+            reaction = kept(place.flags, folder.role, now - place.since, learning, place.origin)
+            if reaction is not None:
+                yield _Candidate(folder, place, reaction)
 
     def _teaches_ham(self, candidate: _Candidate, reading: Reading) -> bool:
-        if not candidate.meant.weak:
+        if not candidate.reaction.weak:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
@@ -113,9 +106,9 @@ class UntouchedMail:
         self._spam_looked_at = now
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
         before = min(now - weak_lessons.SILENT_DAYS * DAY, self._opened_at(), -1.0 if enough is None else enough)
-        meant = Meaning(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
+        reaction = Reaction(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
         left = (
-            _Candidate(folder, place, meant)
+            _Candidate(folder, place, reaction)
             for folder in self._folders
             if folder.role is Role.SPAM
             for place in self._ledger.locations.left_in_spam(folder.id, before)
@@ -133,41 +126,22 @@ class UntouchedMail:
         self, candidates: Sequence[_Candidate], label: Label, teaches: Callable[[_Candidate, Reading], bool]
     ) -> None:
         """Learn those of some messages that teach it."""
-        readings: dict[bool, tuple[Meaning, list[Reading]]] = {}  # by whether they are learned weakly
+        readings: dict[bool, tuple[Reaction, list[Reading]]] = {}  # by whether they are learned weakly
         for candidate in candidates:
             self._context.alive(f"looking at what was left where it was in {self._folders.root}")
             unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
             if unread is not None and teaches(candidate, unread.reading):
-                _, alike = readings.setdefault(candidate.meant.weak, (candidate.meant, []))
+                _, alike = readings.setdefault(candidate.reaction.weak, (candidate.reaction, []))
                 alike.append(unread.reading)
-        for meant, alike in readings.values():
+        for reaction, alike in readings.values():
             for portion in _portions(alike):
-                self._learn_together(portion, label, meant)
+                self._learn_together(portion, label, reaction)
 
-    def _learn_together(self, readings: Sequence[Reading], label: Label, meant: Meaning) -> None:
+    def _learn_together(self, readings: Sequence[Reading], label: Label, reaction: Reaction) -> None:
         by_digest = {reading.digest: reading for reading in reversed(readings)}
-        now, how, weak = self._context.now(), meant.how, meant.weak
-        for change in training.learn_together(self._ledger, readings, label, meant.why, now, how=how, weak=weak):
-            self._context.log_learned(change, by_digest[change.digest], label, meant.why, weak=weak)
-
-
-class OutdatedLessons(LedgerJob):
-    """Forgets weak lessons that what was learned since contradicts."""
-
-    doing = "looking at weak lessons"
-
-    def __init__(self, context: Context) -> None:
-        every = reconsider.OUTDATED_DAYS * DAY
-        super().__init__(context.ledger, Job.OUTDATED, every, "weak lessons are not looked at")
-        self._context = context
-
-    def _work(self, now: float) -> Iterator[None]:
-        forgotten, scoring, missed = 0, self._context.in_force.scoring, self._context.missed_spam()
-        for changes in reconsider.outdated(self._ledger.lessons, scoring, missed):
-            forgotten += sum(training.relabel(self._ledger, changes, now))
-            yield
-        if forgotten:
-            _log.info("forgot %s, %s", plural(forgotten, "message"), reconsider.OUTDATED)
+        now, how, weak = self._context.now(), reaction.how, reaction.weak
+        for change in training.learn_together(self._ledger, readings, label, reaction.why, now, how=how, weak=weak):
+            self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:

@@ -24,7 +24,7 @@ from spamnb.maildir.folders import (
 )
 from spamnb.maildir.messages import Entry, locate, read_chunks, scan
 from spamnb.maildir.names import parse_name
-from spamnb.rules.meaning import TRAINING
+from spamnb.rules.reactions import TRAINING
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 

@@ -1,0 +1,52 @@
+"""Where a judged message goes. Pure: values in, a decision out."""
+
+from dataclasses import dataclass
+
+from spamnb.base.label import Label, Verdict
+
+MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a judged message goes (the folder for spam or unsure mail; None: it stays), and why, in words for people.
+
+    withheld: it would be moved, but moving is stopped.
+    """
+
+    goal: Verdict | None
+    why: str
+    withheld: bool = False
+
+
+def destination_of(
+    verdict: Verdict,
+    flags: str,
+    label: Label | None,
+    missing: str,
+    tripped: bool,
+    has_unsure_folder: bool,
+    *,
+    rescued: bool = False,
+) -> Destination:
+    """What follows from a verdict on new mail: the first row of the table that applies.
+
+    flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter still has
+    to learn before it may move mail, or "". tripped: moving is stopped. rescued: a person took the message out of spam
+    once.
+    """
+    verdict = Verdict.SPAM if label == Label.SPAM else verdict
+    called_spam = "a person called this message spam" if label == Label.SPAM else "spam"
+    stopped = f"{verdict}, but moving is stopped: `spamnb resume` starts it again"
+    table = (
+        (label == Label.HAM, Destination(None, "a person called this message ham")),
+        (verdict is Verdict.HAM, Destination(None, "ham")),
+        (verdict is Verdict.UNSURE and not has_unsure_folder, Destination(None, "unsure")),
+        (rescued, Destination(None, f"{verdict}, but a person rescued this message once")),
+        (not MARKS.isdisjoint(flags), Destination(None, f"{verdict}, but a person has read or marked it")),
+        (bool(missing), Destination(None, f"{verdict}, but nothing is moved yet: {missing}")),
+        (tripped, Destination(None, stopped, withheld=True)),
+        (verdict is Verdict.UNSURE, Destination(Verdict.UNSURE, "unsure")),
+        (True, Destination(Verdict.SPAM, called_spam)),
+    )
+    return next(destination for applies, destination in table if applies)

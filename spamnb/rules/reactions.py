@@ -1,0 +1,329 @@
+"""Which reaction follows from where a message is, how long it has been there, and a mail client's keywords. Pure.
+
+`reaction_to` decides about a file that appeared: the table of docs/learning.md. `kept` decides about mail that stayed
+where it is. If the reaction is to judge a message, `rules.destination` decides where it goes then.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final
+
+from spamnb.base.label import How, Label, Origin, Role, Verdict
+from spamnb.config import Learning
+from spamnb.ledger.history.locations import Location
+
+_SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
+_HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
+# A mail server that delivers one message to several addresses of a person may write files that are the same to the
+# last byte, but it does so at once; a person has to see a message before copying it.
+COPY_SECONDS = 30.0
+TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
+# Not mail that was in the mailbox before the filter came, nor what the filter put there, if the role has changed since.
+KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
+_NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
+
+
+def taught_by(role: Role, unsure: bool = False) -> Label | None:
+    """Return what mail in a folder of this role is learned as, if it is learned; unsure: it is for unsure mail."""
+    if unsure or role.is_neutral:
+        return None
+    return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
+
+
+@dataclass(frozen=True, slots=True)
+class PastPlace:
+    """A place where the message is or was before. A place that the filter emptied itself is not among them.
+
+    by_filter: the filter moved it there. is_gone: it is no longer there, or is marked as deleted.
+    same_delivery: it is the same delivery of the message as the file in question.
+    same_file: both names are one file (a copy that an IMAP server made by a hard link).
+    since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
+    left_recently: if it is gone, it left shortly before the file in question appeared, or later.
+    left_as_it_appeared: it left when the file in question appeared, or later, or is marked as deleted.
+    alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It may tell
+    where the file came from. It passes no label on.
+    """
+
+    role: Role
+    unsure: bool
+    same_folder: bool
+    by_filter: bool
+    is_gone: bool
+    same_delivery: bool
+    same_file: bool
+    since: float
+    lag: float
+    left_recently: bool = True
+    left_as_it_appeared: bool = False
+    alike: bool = False
+
+    @property
+    def is_spam(self) -> bool:
+        """Whether the place holds mail that may be spam."""
+        return self.unsure or self.role is Role.SPAM
+
+    @property
+    def is_of_the_message(self) -> bool:
+        """Whether it is a place of the very message, in this delivery."""
+        return self.same_delivery or self.same_file
+
+    @property
+    def is_linked_later(self) -> bool:
+        """Whether the file in question is a second name that somebody gave to the file here after its delivery.
+
+        A delivery, a rule or a program that saves space gives the second name soon after the first, and before the
+        filter has moved that to spam. Such a name is no decision.
+        """
+        return self.same_file and (self.lag >= COPY_SECONDS or (self.is_spam and self.lag > 0))
+
+
+class Do(Enum):
+    """What to do with a file that appeared."""
+
+    NOTHING = auto()
+    JUDGE = auto()
+    ADOPT = auto()  # a rule has filed it by the verdict given at delivery: it counts as the filter's own move
+    WAIT = auto()  # until the other file of this delivery leaves spam: that decides about this one
+    LEARN_HAM = auto()
+    LEARN_SPAM = auto()
+    LEARN_HAM_AND_FILE = auto()
+    LEARN_SPAM_AND_FILE = auto()
+
+
+_LABELS: Final = {
+    Do.LEARN_HAM: Label.HAM,
+    Do.LEARN_SPAM: Label.SPAM,
+    Do.LEARN_HAM_AND_FILE: Label.HAM,
+    Do.LEARN_SPAM_AND_FILE: Label.SPAM,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reaction:
+    """What is done about a file, and why, in words for people.
+
+    how: by what it is judged or learned. weak: it may be no person's decision. rescued: a person wants it where it is.
+    log_it: it is logged though nothing is done.
+    """
+
+    do: Do
+    why: str
+    how: How = How.MAILDIR
+    weak: bool = False
+    rescued: bool = False
+    log_it: bool = False
+
+    @property
+    def label(self) -> Label | None:
+        """What its message is learned as, or None."""
+        return _LABELS.get(self.do)
+
+    @property
+    def files(self) -> bool:
+        """Whether it is moved on from a training folder, once it is learned."""
+        return self.do in (Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a file that appeared, before anything is written.
+
+    role, unsure: of its folder; unsure: that is the folder for unsure mail. decision: what a person has called its
+    message, or None. places: all other places of the message. verdict: the filter's, if it is remembered.
+    early_verdict: the one that the filter gave at delivery, before the message came, or None. has_known_name: it was in
+    this folder before, under this name. is_one_of_many: many known messages appeared at once, and it is one of them.
+    role_is_configured: the configuration names the folder; else its role is that of the folder it is in.
+    """
+
+    role: Role
+    unsure: bool = False
+    decision: Label | None = None
+    places: Sequence[PastPlace] = ()
+    verdict: str | None = None
+    early_verdict: str | None = None
+    has_known_name: bool = False
+    is_one_of_many: bool = False
+    role_is_configured: bool = True
+
+
+def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
+    """What is done about a file that appeared: the first row of the table that applies."""
+    role, places = facts.role, facts.places
+    source = _came_from(role, places)
+    from_spam = source is not None and source.is_spam
+    from_spam_role = source is not None and source.role is Role.SPAM
+    spam_folder = "spam" if from_spam_role else "unsure"
+    is_still_there = source is not None and not source.is_gone and not source.same_file
+    known = _latest(_may_have_come_from(places))
+    was_filed_early = facts.early_verdict == Verdict.SPAM and all(place.role is Role.SPAM for place in places)
+    was_judged_spam = not places and facts.verdict == Verdict.SPAM
+    known_spam = known is not None and known.role is Role.SPAM
+    known_ham = known is not None and known.role is Role.HAM and not known.unsure
+    came_with_folder = known_ham and not facts.role_is_configured
+    mover = "the filter" if known is not None and known.by_filter else "a person"
+    # In a training folder the header alone proves nothing: a sender could write that of any message.
+    moved_to_train = _was_elsewhere([place for place in places if not place.alike])
+
+    any_role, home = tuple(Role), (Role.INBOX, Role.HAM)
+    spam, ham, inbox = (Role.SPAM,), (Role.HAM,), (Role.INBOX,)
+    table: tuple[tuple[tuple[Role, ...], bool, Reaction], ...] = (
+        # In a folder of these roles, if this is so, this is done:
+        (TRAINING, not trust_delivery and not moved_to_train, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
+        (TRAINING[:1], True, Reaction(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
+        (TRAINING[1:], True, Reaction(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
+        (any_role, role.is_neutral or facts.unsure, Reaction(Do.NOTHING, "in a folder without a meaning")),
+        (any_role, _is_restored(facts), Reaction(Do.NOTHING, "restored or fetched again")),
+        (any_role, source is not None and source.same_folder, Reaction(Do.NOTHING, "renamed in its folder")),
+        (spam, from_spam_role, Reaction(Do.NOTHING, "moved from one spam folder to another")),
+        # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out in between.
+        (spam, known_spam, Reaction(Do.NOTHING, f"{mover} had put it into spam")),
+        # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.
+        (spam, came_with_folder, Reaction(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
+        (spam, _was_elsewhere(places), Reaction(Do.LEARN_SPAM, "a person put it into a spam folder", How.MOVE)),
+        (spam, was_filed_early, Reaction(Do.ADOPT, "filed by the verdict told at delivery")),
+        # A ledger that has forgotten the message's places: the filter may have put it there.
+        (spam, was_judged_spam, Reaction(Do.NOTHING, "first seen there, judged as spam before")),
+        (spam, _is_second_name(places), Reaction(Do.NOTHING, "a second name of one delivery")),
+        (spam, not trust_delivery, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
+        (spam, True, Reaction(Do.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
+        (home, from_spam and is_still_there, Reaction(Do.WAIT, f"the same delivery is in {spam_folder}", log_it=True)),
+        (home, from_spam, Reaction(Do.LEARN_HAM, f"a person took it out of {spam_folder}", How.MOVE, rescued=True)),
+        (ham, source is not None, Reaction(Do.LEARN_HAM, "a person filed it", How.MOVE)),
+        (ham, True, Reaction(Do.NOTHING, "delivered into a ham folder")),
+        (inbox, source is not None, Reaction(Do.NOTHING, "a person moved it to the inbox")),
+        (inbox, facts.decision == Label.HAM, Reaction(Do.NOTHING, "a person called this message ham")),
+        (inbox, True, Reaction(Do.JUDGE, "new mail")),
+    )
+    return next(reaction for roles, applies, reaction in table if role in roles and applies)
+
+
+def tells_whom_one_knows(role: Role, unsure: bool) -> bool:
+    """Whether mail in such a folder was sent by the person, so that answers to it are known."""
+    return role is Role.SENT and not unsure
+
+
+def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
+    """Whether the message came from another folder, so that somebody decided where it is.
+
+    Its folder and flags prove nothing: a rule can deliver into any folder, and mark as read. Nor does another file of
+    the message that appeared at about the same time: one delivery may write several.
+    """
+    return any(
+        (place.is_gone and place.left_recently if place.alike else place.is_gone or place.lag >= COPY_SECONDS)
+        for place in places
+        if not place.same_folder and (place.is_of_the_message or place.alike)
+    )
+
+
+def _is_second_name(places: Sequence[PastPlace]) -> bool:
+    """Whether the file has another name, in another folder: the message is judged there."""
+    return any(place.same_file and not place.same_folder and not place.is_gone for place in places)
+
+
+def _is_restored(facts: Facts) -> bool:
+    """Whether the file was put there by a program that had it from elsewhere, and not by a person.
+
+    A backup brings mail under the names that it had. A synchroniser that has lost its state fetches what is in spam
+    again, under new names, and so much at once that a person would rather have moved it than copied it. What has just
+    left another place was moved.
+    """
+    places = facts.places
+    if any(place.is_gone and place.left_recently and place.same_delivery for place in places):
+        return False
+    if facts.has_known_name:
+        return True
+    if not facts.is_one_of_many or any(place.same_file for place in places):
+        return False
+    same = [place for place in places if place.same_delivery]
+    return any(place.role is Role.SPAM or (place.unsure and facts.role is not Role.SPAM) for place in same)
+
+
+def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
+    """Return the place from which a person took the message: the latest of this delivery that it has left.
+
+    A place that it has not left counts only if a mail program copied it: it gave the file a second name after its
+    delivery, or the copy appeared in the inbox long after the first. (A synchroniser may remove the original at its
+    next run. In other folders labels and rules make copies at any time.) Any other file elsewhere is another delivery
+    of the same message.
+
+    A message that is only alike counts if it has just left, and never in the inbox: anyone can write these fields.
+    """
+    own = _latest(
+        place
+        for place in _may_have_come_from(places)
+        if (place.same_delivery and (place.is_gone or (role is Role.INBOX and place.lag >= COPY_SECONDS)))
+        or place.is_linked_later
+    )
+    if own is not None or role is Role.INBOX:
+        return own
+    return _latest(place for place in places if place.alike and place.is_gone and place.left_recently)
+
+
+def _may_have_come_from(places: Sequence[PastPlace]) -> list[PastPlace]:
+    """Return the places of this delivery; if it has just left one, only those that it has left: it was moved.
+
+    Without that, a message with a second name in an archive would seem to come from there when it is taken out of spam.
+    """
+    own = [place for place in places if place.is_of_the_message]
+    gone = [place for place in own if place.is_gone]
+    return gone if any(place.left_as_it_appeared for place in gone) else own
+
+
+def _latest(places: Iterable[PastPlace]) -> PastPlace | None:
+    """Return the latest place with a meaning: mail that was rescued from the trash comes from where it was before."""
+    return max(places, key=lambda place: (place.unsure or not place.role.is_neutral, place.since), default=None)
+
+
+def origin_of(do: Do, before: Collection[Origin]) -> Origin:
+    """Return the origin that is recorded for a file that appeared.
+
+    before: the origins of files of its delivery that were in the same folder. Mail from before the filter came keeps
+    that origin under any name: it does not become mail that was kept. A file that waits goes on waiting if it is
+    renamed.
+    """
+    if do is Do.WAIT or (do is Do.NOTHING and "waiting" in before):
+        return "waiting"
+    return "before" if "before" in before else "appeared"
+
+
+def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
+    """Return until when a file waits for the other files of its delivery that are or were in spam, by the delivery.
+
+    Seconds since the epoch: one dwell after the last of them has left; infinity while one is there. A delivery that is
+    not listed was never in spam as it is now (a move was undone, or the folder has another role).
+    """
+    ends: dict[bytes, float] = {}
+    for place in places:
+        if place.origin != "waiting" and is_spam(place):
+            has_left = place.gone_at is not None or "T" in place.flags
+            end = (place.gone_at or 0.0) + dwell if has_left else float("inf")
+            ends[place.content] = max(end, ends.get(place.content, end))
+    return ends
+
+
+def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
+    """Whether mail that stays in such a folder may be learned as ham by that."""
+    return learning.kept and role in (Role.INBOX, Role.HAM) and not unsure
+
+
+def kept(flags: str, role: Role, age: float, learning: Learning, origin: Origin = "appeared") -> Reaction | None:
+    """Return the reaction to a message that is still where it is: answered, or read and left there for a while.
+
+    flags: Maildir's letters. age: seconds since it appeared. An answer is a decision. A read message may have been
+    marked by a rule, or left by somebody who did not care. None if it means nothing.
+    """
+    if not learns_kept(role, False, learning) or "T" in flags or origin not in KEPT_ORIGINS:
+        return None
+    if "R" in flags:
+        return Reaction(Do.LEARN_HAM, "answered", How.KEPT)
+    if "S" in flags and age >= learning.kept_days * 86_400 and origin != "waiting":
+        return Reaction(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True)
+    return None
+
+
+def label_of_keywords(keywords: Iterable[str]) -> Label | None:
+    """Return what a client's keywords call the message; None if they call it nothing, or both."""
+    written = {keyword.lower() for keyword in keywords}
+    spam, ham = bool(written & _SPAM_KEYWORDS), bool(written & _HAM_KEYWORDS)
+    return None if spam == ham else Label.SPAM if spam else Label.HAM
