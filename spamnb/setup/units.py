@@ -20,7 +20,6 @@ from spamnb.config.default_paths import first_directory
 
 _SOURCES = Path(__file__).parents[1] / "systemd"
 _OF_PACKAGE = Path("/usr/bin/spamnb")  # where a distribution's package has it, which brings its own units
-_OF_ALL_USERS = tuple(map(Path, ("/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user")))
 _COMMAND = re.compile(r"^(Exec\w+=)\S*/spamnb(?=\s)", re.MULTILINE)
 _TO_QUOTE = re.compile(r"[\s\"'\\;]")
 _TO_ESCAPE = re.compile(r"[\"\\]")
@@ -49,13 +48,6 @@ def place(manager: Manager, environ: Mapping[str, str]) -> UnitDirectory:
     if above is None:
         raise UnitError("HOME is not set, so there is no place for a user's units: set it, or write --system")
     return UnitDirectory(manager, above / "systemd" / "user", "systemctl --user")
-
-
-def is_installed(environ: Mapping[str, str]) -> bool:
-    """Whether a person's service manager finds the unit of the service."""
-    own = first_directory(environ, "XDG_CONFIG_HOME", ".config")
-    directories = [*([] if own is None else [own / "systemd" / "user"]), *_OF_ALL_USERS]
-    return any((directory / "spamnb.service").exists() for directory in directories)
 
 
 def program(called: str, scripts: str) -> Path:
