@@ -11,7 +11,7 @@ from spamnb.base.label import How, Label
 from spamnb.bayes.calibration import SLOPE
 from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, strength
 from spamnb.config import Scoring, Senders
-from spamnb.filter.judge import Filter, Judgement, judged
+from spamnb.filter.judge import Filter, Judgement, judgement_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading
@@ -200,7 +200,7 @@ def longer_message() -> Iterator[str]:
     assert math.isclose(judgement.log_odds, (words.value + GRAMS_WEIGHT * grams.value) / (1 + GRAMS_WEIGHT))
     both = f"{shown(words.value, 4)} + {GRAMS_WEIGHT:g} · {shown(grams.value, 4)}"
     yield f"({both}) / {1 + GRAMS_WEIGHT:g} = {shown(judgement.log_odds)}"
-    alone = judged(words.value, SCORING)
+    alone = judgement_of(words.value, SCORING)
     yield f"a probability of {shown(judgement.probability)}: {judgement.verdict}"
     yield f"would be {alone.verdict}, with {shown(alone.probability)}"
 

@@ -16,8 +16,8 @@ _KINDS = {
     **dict.fromkeys(("CORPUS", "DIR", "MAILDIR"), shtab.DIRECTORY),
     "FOLDER": _FOLDERS,
     "ID": _NUMBERS,
-    **dict.fromkeys(("FIELD", "K-of-N", "N", "N,N", "NAME", "SEED", "SENDER", "SENDER|NUMBER", "SIZE", "SPAN")),
-    **dict.fromkeys(("WHEN", "WHERE", "WORD")),
+    **dict.fromkeys(("CMD", "FIELD", "K-of-N", "N", "N,N", "NAME", "SEED", "SENDER", "SENDER|NUMBER", "SIZE", "SPAN")),
+    **dict.fromkeys(("USER@HOST", "WHEN", "WHERE", "WORD")),
 }
 # What `spamnb config` prints of roles, and `spamnb history --json` of numbers, for sed.
 _LINES = {

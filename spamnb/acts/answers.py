@@ -123,7 +123,7 @@ class Answers:
         if location is not None:
             file = message_at(self._folder_of(location.folder), location.base, question.digest)
         if file is None:
-            raise MaildirError("the message is not where it was any more: nothing was learned")
+            raise MaildirError("the message was moved or deleted in the meantime; nothing was learned")
         return read(file[1])
 
     def _learn(self, question: Question, reading: Reading | None, label: Label, why: str, at: float) -> None:
@@ -159,7 +159,7 @@ class Answers:
             return f"there is no folder {goal} in {mailbox.path}: start the service, which makes it"
         file = message_at(source, location.base, digest)
         if file is None:
-            return "it was moved meanwhile"
+            return "it was moved in the meantime"
         message, answer = (act.message, digest), (act.settled, act.at)
         intent = self._mover.intend(message, source, file[0], destination, act.why, answer=answer)
         return "" if self._mover.carry_out(intent, file[0]) else "it was moved or marked at this very moment"

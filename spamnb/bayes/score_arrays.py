@@ -8,7 +8,7 @@ from spamnb.base.label import Label
 from spamnb.bayes.arrays import FloatArray, IntArray, log_difference
 from spamnb.bayes.base import Counts, log_prob
 from spamnb.bayes.estimate import Estimate
-from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, NOTHING, UNKNOWN, parts
+from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, NOTHING, UNKNOWN, mean_shares
 
 _OF_GRAMS = 1
 
@@ -44,7 +44,7 @@ def weights_of(log_odds: FloatArray, crowds: IntArray, lengths: IntArray) -> Flo
     mean = 2 * message + is_gram
     sums = np.bincount(mean, share, 2 * len(lengths))
     grams = np.bincount(message, is_gram, len(lengths)).astype(np.int64)
-    of_score = np.array([parts(number) for number in grams.tolist()], dtype=np.float64).ravel()
+    of_score = np.array([mean_shares(number) for number in grams.tolist()], dtype=np.float64).ravel()
     return np.asarray(share * (of_score / (CAUTION + sums))[mean])
 
 

@@ -56,7 +56,7 @@ def weights(log_odds: Sequence[float], crowds: Sequence[str]) -> list[float]:
     >>> weights([4.0, -1.0], ["", "subject:"])  # 8 / (60 + 9), 1 / (60 + 9)
     [0.11594202898550725, 0.014492753623188406]
     """
-    return in_message(map(strength, log_odds), crowds)
+    return message_weights(map(strength, log_odds), crowds)
 
 
 def strength(log_odds: float) -> float:
@@ -65,13 +65,13 @@ def strength(log_odds: float) -> float:
     return size * sqrt(size) if size > NOTHING else UNKNOWN
 
 
-def in_message(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
-    """The weights of tokens with these strengths: as `weights`, for many messages that share tokens."""
+def message_weights(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
+    """Return the weights of the tokens of a message: as `weights`, for many messages that share tokens."""
     sizes = Counter(crowds)
     factors: dict[str, float] = {crowd: size**CROWD for crowd, size in sizes.items()} | {GRAMS: 1.0}
     shares = list(map(mul, strengths, map(factors.__getitem__, crowds)))
     is_gram = [crowd == GRAMS for crowd in crowds]
-    of_tokens, of_grams = parts(sizes[GRAMS])
+    of_tokens, of_grams = mean_shares(sizes[GRAMS])
     scale = (
         of_tokens / (CAUTION + sum(compress(shares, map(not_, is_gram)))),
         of_grams / (CAUTION + sum(compress(shares, is_gram))),
@@ -79,8 +79,8 @@ def in_message(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]
     return list(map(mul, shares, map(scale.__getitem__, is_gram)))
 
 
-def parts(grams: int) -> tuple[float, float]:
-    """What the two means are of the score, where a message has so many grams: that of the other tokens, and theirs."""
+def mean_shares(grams: int) -> tuple[float, float]:
+    """Return the shares of the two means in the score, for so many grams: of the other tokens, and of the grams."""
     weight = GRAMS_WEIGHT if grams >= LEAST_GRAMS else 0.0
     return 1 / (1 + weight), weight / (1 + weight)
 
@@ -95,10 +95,10 @@ def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
     return total
 
 
-def silent(log_odds: Sequence[float], weights: Sequence[float]) -> float:
-    """The part of the score, from 0 to 1, that speaks for nothing: CAUTION, and tokens without evidence.
+def unused_weight(log_odds: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the part of the score, from 0 to 1, that no token uses: CAUTION, and tokens without evidence.
 
-    >>> silent([4.0, 0.0], weights([4.0, 0.0], ["", "subject:"]))  # 61 / (60 + 9)
+    >>> unused_weight([4.0, 0.0], weights([4.0, 0.0], ["", "subject:"]))  # 61 / (60 + 9)
     0.8840579710144928
     """
     return 1 - sum(weight for odds, weight in zip(log_odds, weights, strict=True) if abs(odds) > NOTHING)

@@ -157,7 +157,7 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) 
         yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")
     else:
         yield ok("learned", known)
-    last, tokenizers = ledger.lessons.describe()
+    last, tokenizers = ledger.lessons.stats()
     if last is not None and time.time() - last > _UNUSUAL_SILENCE:
         means = f"nothing for {days(time.time() - last)}, since {clock(last)}"
         yield warning("learned", means, "move mail that is judged wrongly; see that the service runs")

@@ -26,9 +26,8 @@ INTERRUPTED = "nothing was changed"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option, id_ = parser.add_argument, at_least(1)
-    option(
-        "word", nargs="?", default="", type=ledger_text, metavar="WORD", help="only what has it in subject or sender"
-    )
+    has = "only what has it in subject or sender, or in a choice"
+    option("word", nargs="?", default="", type=ledger_text, metavar="WORD", help=has)
     add_json(parser, "one JSON object a line")
     option("--limit", type=id_, default=20, metavar="N", help="how many (default: 20)")
     option("--before", type=id_, metavar="ID", help="only actions before that one: the next page")

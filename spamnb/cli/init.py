@@ -9,12 +9,17 @@ mail that the filter judges and nobody has decided on.
 With --fresh the filter begins again from nothing, with the same configuration: it forgets
 what it has learned, its history, and what you have chosen. The ledger of before is kept.
 
+With --imap it sets up an account at a provider: mbsync fetches its mail into a Maildir,
+MAILDIR or ~/Mail, and a timer of systemd keeps both in step. It asks for the password, or
+takes it from --pass-command or from ~/.mbsync-password. It then learns from the folders.
+
 With --host it sets up a mail host, for all users: MAILDIR is a path with fields, or what
 Dovecot says. --learn learns from one user after the other. You may interrupt it and call
 it again.
 
 example:
   spamnb init ~/Maildir --learn
+  spamnb init --imap you@gmail.com@imap.gmail.com
   spamnb init --host '/var/vmail/{domain}/{local}/Maildir'
 """
 
@@ -29,7 +34,7 @@ from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
-from spamnb.cli.common import init_fresh, init_host
+from spamnb.cli.common import init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
 from spamnb.cli.train import learn
@@ -40,7 +45,7 @@ from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import KnownFiles, known_files
-from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose
+from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
@@ -55,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     fresh = "forget what was learned and done; the ledger of before is kept beside the new one"
     parser.add_argument("--fresh", action="store_true", help=fresh)
     parser.add_argument("--yes", action="store_true", help="with --fresh: do not ask; needed without a terminal")
+    parser.add_argument("--imap", metavar="USER@HOST", help="fetch the mail of this account, and filter it")
+    command_ = "with --imap: the command that prints the password, such as 'pass show mail'"
+    parser.add_argument("--pass-command", metavar="CMD", help=command_)
     parser.add_argument("--host", action="store_true", help="set up a mail host, in /etc/spamnb/config.yaml")
     parser.add_argument("--force", action="store_true", help="replace a configuration; the old one is kept beside it")
 
@@ -63,8 +71,12 @@ def run(options: argparse.Namespace) -> int:
     """Set up mailboxes, or a mail host."""
     if options.fresh and (options.host or options.for_user):
         raise UsageError("init --fresh is about one person's filter: of a mail host, spamnb users forget NAME")
+    if options.pass_command is not None and options.imap is None:
+        raise UsageError("--pass-command is for --imap USER@HOST")
     if options.yes and not options.fresh:
         raise UsageError("--yes answers the question of --fresh: leave it out, or give --fresh")
+    if options.imap is not None and not init_imap.run(options):
+        return 0
     if options.host:
         return init_host.run(options)
     path = _path(options)
@@ -78,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError(
             "HOME is not set, so the configuration has no place: set HOME, or name a file with --config FILE"
         )
-    proposals = [propose(root) for root in find_maildirs(options.maildirs)]
+    proposals = [_propose(root, options) for root in find_maildirs(options.maildirs)]
     check_apart(proposals, ())
     ledger = None if options.config is None else Path(options.config).absolute().with_name("ledger.sqlite")
     text = render([one.mailbox for one in proposals], ledger)
@@ -90,6 +102,10 @@ def run(options: argparse.Namespace) -> int:
     if former is not None:
         inform(options, f"The former one is kept as {escaped(str(former))}.")
     return _finish(proposals, options)
+
+
+def _propose(root: Path, options: argparse.Namespace) -> Proposal:
+    return with_roles(propose(root), getattr(options, "roles", {}))  # those that the server of --imap has told
 
 
 def _path(options: argparse.Namespace) -> Path:
@@ -115,7 +131,7 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
             " configuration with --config FILE"
         )
     roots = [root for one in asked for root in ([one] if one in known else find_maildirs([str(one)]))]
-    proposals = [propose(root) for root in dict.fromkeys(roots) if root not in known]
+    proposals = [_propose(root, options) for root in dict.fromkeys(roots) if root not in known]
     if proposals:
         return _add(path, config, proposals, options)
     if not (options.learn or options.fresh):

@@ -39,9 +39,9 @@ def in_orders(samples: Packed, number: int) -> Iterator[Packed]:
     yield from map(samples.shuffled, range(1, number))
 
 
-def over_orders(orders: Iterable[Packed], columnof: Callable[[Packed, int], Figures]) -> list[Figures]:
+def over_orders(orders: Iterable[Packed], column_of: Callable[[Packed, int], Figures]) -> list[Figures]:
     """The figures of a run over each order; the run is told the order's number, from 0."""
-    return [columnof(samples, number) for number, samples in enumerate(orders)]
+    return [column_of(samples, number) for number, samples in enumerate(orders)]
 
 
 @dataclass(frozen=True, slots=True)

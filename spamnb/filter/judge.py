@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spamnb.base.label import Label, Verdict
 from spamnb.bayes.calibration import SLOPE, probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
-from spamnb.bayes.score_plain import in_message, score, silent, strength, weights
+from spamnb.bayes.score_plain import message_weights, score, strength, unused_weight, weights
 from spamnb.config import Model, Scoring, Senders
 from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
@@ -101,7 +101,7 @@ class Filter:
         judgement = UNTAUGHT
         if evidence.is_taught:
             odds = _log_odds(tokens, evidence, self._scoring)
-            judgement = judged(score(odds, weights(odds, list(map(crowd_of, tokens)))), self._scoring)
+            judgement = judgement_of(score(odds, weights(odds, list(map(crowd_of, tokens)))), self._scoring)
         return _as_listed(judgement, reading.relations, self._senders)
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
@@ -115,7 +115,7 @@ class Filter:
         evidence = self._lessons.evidence(tokens, without)
         odds = _log_odds(tokens, evidence, self._scoring)
         weight = weights(odds, list(map(crowd_of, tokens)))
-        judgement = judged(score(odds, weight), self._scoring) if evidence.is_taught else UNTAUGHT
+        judgement = judgement_of(score(odds, weight), self._scoring) if evidence.is_taught else UNTAUGHT
         slope = SLOPE if evidence.is_taught else 0.0
         clues = []
         for token, of_token, its_weight in zip(tokens, odds, weight, strict=True):
@@ -125,7 +125,7 @@ class Filter:
         clues.sort(key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
         judgement = _as_listed(judgement, reading.relations, self._senders)
-        return Explanation(judgement, tuple(clues), teachers, len(tokens), history, silent(odds, weight))
+        return Explanation(judgement, tuple(clues), teachers, len(tokens), history, unused_weight(odds, weight))
 
 
 class FrozenFilter:
@@ -151,9 +151,9 @@ class FrozenFilter:
 
     def _judge_met(self, tokens: Sequence[str]) -> Judgement:
         if not tokens:
-            return judged(score((), ()), self._scoring)
+            return judgement_of(score((), ()), self._scoring)
         odds, strengths, crowds = zip(*map(self._met.__getitem__, tokens), strict=True)
-        return judged(score(odds, in_message(strengths, crowds)), self._scoring)
+        return judgement_of(score(odds, message_weights(strengths, crowds)), self._scoring)
 
     def _look_up(self, vocabulary: Iterable[str]) -> bool:
         """Look up the tokens that are new; whether the filter has learned anything of both classes."""
@@ -167,7 +167,7 @@ class FrozenFilter:
         return evidence.is_taught
 
 
-def judged(mean: float, scoring: Scoring) -> Judgement:
+def judgement_of(mean: float, scoring: Scoring) -> Judgement:
     """The judgement that follows from a score."""
     p = probability(mean)
     if p >= scoring.spam_cutoff:

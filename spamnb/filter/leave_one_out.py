@@ -21,7 +21,7 @@ from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import log_odds_of, scores_of, weights_of
 from spamnb.config import Scoring
-from spamnb.filter.judge import ESTIMATES, UNTAUGHT, Clue, Judgement, judged
+from spamnb.filter.judge import ESTIMATES, UNTAUGHT, Clue, Judgement, judgement_of
 from spamnb.ledger.lessons.port import LearnedTokens, Lesson, Lessons
 
 _MESSAGES = 500  # at a time, in some 30 MB; 2,000 at a time are no quicker
@@ -105,7 +105,7 @@ class LeaveOneOut:
         scores = scores_of(log_odds, weight, part.lengths)
         is_taught = others.is_taught[messages]
         judgements = [
-            judged(score, self._scoring) if taught else UNTAUGHT
+            judgement_of(score, self._scoring) if taught else UNTAUGHT
             for score, taught in zip(scores.tolist(), is_taught, strict=True)
         ]
         if not clues:

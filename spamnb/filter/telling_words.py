@@ -48,7 +48,7 @@ class TellingWords:
         it does. bare: only words of the text.
         """
         learned = int(self._lessons.totals()[:2].sum())
-        often = self._ledger.lessons.often(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
+        often = self._ledger.lessons.frequent(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
         messages, log_odds = often.counts.messages, self._log_odds(often.counts)
         ham, spam = messages
         strength = log_odds * np.sqrt(messages.sum(axis=0))

@@ -8,7 +8,7 @@ from spamnb.identity.digests import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.fields import address
 from spamnb.mail.parsing.message import Message, parse
-from spamnb.mail.relations import Relations, answers_to, relations
+from spamnb.mail.relations import Relations, expected_replies, relations
 from spamnb.mail.tokens.tokenizer import tokenize
 
 _SUMMARY_CHARS = 100
@@ -93,8 +93,8 @@ class LazyReading:
 
     @property
     def answers(self) -> tuple[int, ...]:
-        """The answers that it may get, if the person has sent it (`relations.answers_to`)."""
-        return answers_to(self._message)
+        """The answers that it may get, if the person has sent it (`relations.expected_replies`)."""
+        return expected_replies(self._message)
 
 
 def summarise(message: Message) -> str:

@@ -95,10 +95,10 @@ def relations(message: Message) -> Relations:
     )
 
 
-def answers_to(message: Message) -> tuple[int, ...]:
-    """The answers that a message of the person's may get: a hash for each recipient, as in `Relations.answers`.
+def expected_replies(message: Message) -> tuple[int, ...]:
+    """Return the replies that a message of the person's may get: a hash per recipient, as in `Relations.answers`.
 
-    None where it was delivered, or where a program wrote it: whoever writes to the person gets a vacation notice.
+    None if it was delivered, or if a program wrote it: whoever writes to the person gets a vacation notice.
     """
     fields = message.by_name()
     if _peer(fields.get("received", ())) is not None or _is_automatic(fields, message):

@@ -1,12 +1,12 @@
 """A Maildir that is to be watched: its folders, the roles that they may have, and what its mail would be learned as."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, MaildirError
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped
 from spamnb.bulk.sources import Source
 from spamnb.checkup.finding import name_of, owner_of
@@ -43,6 +43,19 @@ def propose(root: Path) -> Proposal:
     folders, messages, faults = _found(root, layout)
     roles = proposed_roles({name: len(some) for name, some in messages.items()})
     return Proposal(Mailbox(path=root, roles=roles, layout=layout), folders, messages, faults)
+
+
+def with_roles(proposal: Proposal, told: Mapping[str, Role]) -> Proposal:
+    """The same with the roles of folders that another has told, such as the server; spam folders of these lead."""
+    there = {name: role for name, role in told.items() if name in proposal.messages}
+    roles = {**proposal.mailbox.roles, **there}
+    spam = sorted((name for name, role in roles.items() if role is Role.SPAM), key=lambda name: name not in there)
+    found = [name for name in spam if name in proposal.messages]
+    if not spam:
+        return proposal
+    others = {name: role for name, role in roles.items() if role is not Role.SPAM}
+    roles = others | dict.fromkeys(found or spam, Role.SPAM)
+    return replace(proposal, mailbox=replace(proposal.mailbox, roles=roles))
 
 
 def as_configured(mailbox: Mailbox) -> Proposal:

@@ -125,10 +125,13 @@ def with_program(text: str, path: Path) -> str:
     >>> with_program("ExecStart=%h/.local/bin/spamnb run\n", Path("/opt/100% mail/spamnb"))
     'ExecStart="/opt/100%% mail/spamnb" run\n'
     """
-    written = str(path).replace("%", "%%")
-    if _TO_QUOTE.search(written):
-        written = '"' + _TO_ESCAPE.sub(r"\\\g<0>", written) + '"'
-    return _COMMAND.sub(lambda found: found[1] + written, text)
+    return _COMMAND.sub(lambda found: found[1] + as_word(str(path)), text)
+
+
+def as_word(text: str) -> str:
+    """A word of a command in a unit, quoted where it has to be."""
+    written = text.replace("%", "%%")
+    return '"' + _TO_ESCAPE.sub(r"\\\g<0>", written) + '"' if _TO_QUOTE.search(written) else written
 
 
 def _marked(text: str) -> str:

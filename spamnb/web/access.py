@@ -104,7 +104,7 @@ class Access:
             hint = f"--allow-host {match['name'] if match else 'NAME'}"
             raise HttpError(
                 421,
-                "The page is called by a name that is not its own.",
+                "This host name is not allowed here.",
                 f"If this name is meant to lead here, start the page with: spamnb web {hint}",
             )
 

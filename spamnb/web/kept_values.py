@@ -4,6 +4,7 @@ Each is found in a process of its own, so it imports what it needs only there.
 """
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 _BUSY_SECONDS = 10.0  # for a ledger in use: no request waits here
 _MINUTE, _DAY = 60.0, 86_400.0
+_AGAIN = 10 * _MINUTE
 _UNKNOWN = "it is being looked at whether your ham would be taken for spam"
 # Of one of many users: what is kept of that takes at most 0.5 MB, and a second to find.
 _MOST_OF_MANY = 5_000
@@ -55,6 +57,7 @@ class KeptValues:
     ) -> None:
         self._of_config = config_path, dict(environ), user
         self._counted: dict[str, tuple[_State, int]] = {}  # by page: how many messages waited there, and when
+        self._misfiled_at = -math.inf  # when all learned mail was judged last for the overview
         self._own_mail = Worked(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
         self._missing = Worked(_missing, run)
         self._weak = Worked(_weak_lessons, run)
@@ -65,6 +68,17 @@ class KeptValues:
     def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Looked[OwnMail]":
         """All learned mail, each message judged without itself: 5 s for 30,000."""
         return self._own_mail.ensure(_as_learned(ledger, scoring), after)
+
+    def misfiled(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> int:
+        """How many learned messages are probably misfiled, by what was found last; 0 before anything was found.
+
+        All learned mail is judged for it, so that is begun again only after ten minutes.
+        """
+        looked = self._own_mail.look(_as_learned(ledger, scoring))
+        if not looked.is_current and now - self._misfiled_at >= _AGAIN:
+            self._misfiled_at = now
+            self.own_mail(ledger, scoring, after)
+        return 0 if looked.value is None else sum(one.is_clear for one in still_asked(ledger, looked.value.findings))
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
         """What has still to be learned before mail is moved, in words; "" for nothing.

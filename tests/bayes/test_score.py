@@ -13,8 +13,8 @@ from spamnb.bayes.score_plain import (
     LEAST_GRAMS,
     UNKNOWN,
     score,
-    silent,
     strength,
+    unused_weight,
     weights,
 )
 
@@ -74,8 +74,8 @@ def test_what_is_silent_and_what_speaks_are_all(values: list[float], kinds: list
     """The weights of tokens with evidence, and what is silent, are 1 together."""
     of_all = weights(values, kinds[: len(values)])
     speaking = sum(weight for value, weight in zip(values, of_all, strict=True) if abs(value) > 1e-12)
-    assert speaking + silent(values, of_all) == pytest.approx(1)
-    assert 0 < silent(values, of_all) <= 1
+    assert speaking + unused_weight(values, of_all) == pytest.approx(1)
+    assert 0 < unused_weight(values, of_all) <= 1
 
 
 @given(NUMBERS)

@@ -123,13 +123,14 @@ def process(home: Path) -> Run:
 
 
 def waits_for_input(process: int) -> bool:
-    """Whether a process has read what came, and waits for more."""
+    """Whether a process has read what came, and waits for more: on standard input, or at its terminal."""
     try:
         call = Path(f"/proc/{process}/syscall").read_text().split()
+        reads = {"x86_64": "0", "aarch64": "63"}[os.uname().machine]
+        is_reading = call[:1] == [reads]
+        return is_reading and (call[1] == "0x0" or os.readlink(f"/proc/{process}/fd/{int(call[1], 16)}") == "/dev/tty")
     except OSError:  # it has ended
         return False
-    reads = {"x86_64": "0", "aarch64": "63"}[os.uname().machine]
-    return call[:2] == [reads, "0x0"]
 
 
 @pytest.fixture
@@ -154,8 +155,14 @@ def program_for_all() -> None:
 
 @pytest.fixture
 def at_terminal(home: Path) -> At:
+    """Run a command at a terminal of its own: see `terminal`."""
+    return terminal(home)
+
+
+def terminal(place: Path) -> At:
     """Run a command at a terminal of its own, and type an answer at each of its questions, once it waits for that.
 
+    place: a directory for the file that standard output may be.
     prompt: how a question ends. times: how often the last answer is typed, as long as the command runs. Returns its
     exit code, what the terminal showed, and standard output where that is a file.
     """
@@ -172,7 +179,7 @@ def at_terminal(home: Path) -> At:
         stdout_is_file: bool = False,
     ) -> tuple[int, str, str]:
         ours, theirs = pty.openpty()
-        with open(home / "out", "w+b") as out:
+        with open(place / "out", "w+b") as out:
             child = subprocess.Popen(
                 [*COMMAND, *map(str, arguments)],
                 stdin=theirs,

@@ -73,7 +73,7 @@ def test_scanned(home: Home, asked: Service, scanning: Exim) -> None:
     until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {scanning.log()}")
     (ham, ham_body), (spam, spam_body) = sorted(map(by_header, home.mail()), key=lambda one: "X-Spam-Flag" in one[0])
     assert (spam["X-Spam-Flag"], spam["X-Spam-Score"]) == ("YES", "9.9 (+++++++++)")
-    assert ham["X-Spam-Score"] == "-9.9 (---------)"
+    assert re.fullmatch(r"-\d\.\d \(-+\)", ham["X-Spam-Score"])
     assert "X-Spam-Flag" not in ham
     assert (spam_body, ham_body) == (SPAM.partition(b"\n\n")[2], HAM.partition(b"\n\n")[2])
     assert scanning.log("panic") == ""

@@ -1,6 +1,7 @@
 """Postfix with spamass-milter (Debian: spamass-milter), which runs `spamc`, by the recipe of docs/mail-server.md."""
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -87,7 +88,7 @@ def test_delivered(home: Home, host: Host) -> None:
     ham, spam = sorted(home.mail(), key=lambda content: b"X-Spam-Flag: YES\n" in content)
     assert b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=0.1.0\n" in spam
     assert b"X-Spam-Level: *********\n" in spam
-    assert b"X-Spam-Status: No, score=-9.9 " in ham
+    assert re.search(rb"X-Spam-Status: No, score=-\d\.\d ", ham)
     assert b"X-Spam-Flag" not in ham
     for content, found in ((SPAM, spam), (HAM, ham)):
         assert found.count(b"X-Spam-Status: ") == 1

@@ -348,7 +348,7 @@ def test_two_services_share(sites: list[Site], database: str) -> None:
     two.deliver(spam)
     until(lambda: one.contents("Junk") == [spam], "the filter to move it")
     until(lambda: learned(two) == 50, "the other host to hear all lessons")
-    assert "took over" in two.log()
+    until(lambda: "took over" in two.log(), "the other host to say so")
     new = two.deliver(message("spam", 901))
     until(lambda: two.contents("Junk") == [new], "the other host to move mail by what it has heard")
     one.move(spam, "Junk", "INBOX")

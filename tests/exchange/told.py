@@ -48,7 +48,7 @@ def by_the_ledger(ledger: Ledger) -> Learned:
     assert ledger.verify() == []
     digests = [lesson.digest for lesson in ledger.lessons.changes(0, ALL)]
     lessons = {kept.lesson.digest: _bare(kept) for kept in ledger.lessons.kept(digests, digests)}
-    often = ledger.lessons.often(1)
+    often = ledger.lessons.frequent(1)
     tokens = ledger.lessons.texts(often.ids.tolist())
     counts = ledger.lessons.evidence(list(tokens.values())).counts
     return Learned(lessons, {token: list(each) for token, each in counts.items()}, ledger.lessons.totals().tolist())

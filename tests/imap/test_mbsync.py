@@ -119,13 +119,13 @@ def test_two_maildirs(sites: Callable[[str, str], tuple[Site, Site]], near_layou
     expected: dict[bytes, str] = {}
     for round_ in range(2 if near_layout == "maildir++" else 1):
         spam, wrong, ham, missed, here = (
-            (far if number < 4 else near).deliver(message(kind, 2000 + 10 * round_ + number))
+            (far if number < 4 else near).deliver(message(kind, 2000 + 20 * round_ + number))
             for number, kind in enumerate(("spam", "spam", "ham", "ham", "spam"))
         )
         pair.sync()
         until(
             lambda junk=(spam, wrong, here): all(lies_in(near, content) == ["Junk"] for content in junk),  # type: ignore[misc]
-            f"spam moved: {near.log()}",
+            lambda: f"spam moved: {near.log()}",
         )
         until(lambda: near.log().count("stays in INBOX, ham") == 2 * round_ + 2, "ham judged")  # noqa: B023 - used at once
         pair.sync()

@@ -10,7 +10,7 @@ from spamnb.acts.undo import foresee, of_ids, since, undo, undos_since
 from spamnb.config import Config
 from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.history.describe import as_object, in_words
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.journal import Action, Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, home, ledger_file, mail, run
 from tests.ledger.plans import plans
@@ -49,6 +49,23 @@ def test_in_the_history(ledger: Ledger) -> None:
     assert ledger.journal.lines([block.action]) == [block]
     assert ledger.journal.of_message(0) == []
     assert ledger.verify() == []
+
+
+def test_found_by_its_pattern(ledger: Ledger) -> None:
+    """The history finds a choice by a part of its pattern or its number, among messages that hold the same."""
+    learn(ledger, [lesson("m", 0, {"a": 1}, OLD)])
+    choose(ledger, "block", "*@shop.example")
+    choose(ledger, "allow", "bücher.example")
+    choose(ledger, "spam_cutoff", 0.9)
+    for text, found in (
+        ("Shop.ex", ["block *@shop.example"]),
+        ("block", ["block *@shop.example"]),
+        ("BÜCHER.EXAMPLE", ["allow bücher.example"]),
+        ("cutoff 0.9", ["spam_cutoff 0.9"]),
+        ("m", ["spam_cutoff 0.9", "allow bücher.example", "block *@shop.example", "m"]),
+        ("100%", []),
+    ):
+        assert [line.action.summary for line in ledger.journal.page(9, Wanted(text=text))] == found, text
 
 
 def test_taken_back_and_done_again(ledger: Ledger) -> None:

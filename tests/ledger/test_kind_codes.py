@@ -129,7 +129,7 @@ def test_the_dictionary_in_order(ledger: Ledger, path: str) -> None:
         assert again.lessons.beginning_with("sub", 3) == ["sub", "subaru", "subject"]
         assert again.lessons.beginning_with("F", 9) == ["F:x", "Fx"]
         assert again.lessons.beginning_with("@", 9) == ["@", "@F"]
-        of_kinds = again.lessons.often(1, ["subject:", "F:", "nothing:"]).ids.tolist()
+        of_kinds = again.lessons.frequent(1, ["subject:", "F:", "nothing:"]).ids.tolist()
         assert sorted(again.lessons.texts(of_kinds).values()) == ["F:x", "subject:lunch"]
     with closing(Connection(path)) as db:
         assert [token for token, _ in in_order(db)] == sorted(SOME)

@@ -342,12 +342,12 @@ def test_imports_are_changes(lessons: Lessons) -> None:
 
 def test_described(lessons: Lessons) -> None:
     """Of the learned messages it is known when the last one was learned, and by which tokenizer they were read."""
-    assert lessons.describe() == (None, frozenset())
+    assert lessons.stats() == (None, frozenset())
     lessons.learn([reading(1, a=1), reading(2, a=1)], HAM, "a test", 7.0, how=How.HAND)
     lessons.learn([reading(3, a=1)], HAM, "a test", 5.0, how=How.HAND)
-    assert lessons.describe() == (5.0, {VERSION})
+    assert lessons.stats() == (5.0, {VERSION})
     lessons.forget([digest(3)], "a test", 9.0, how=How.HAND)
-    assert lessons.describe() == (7.0, {VERSION})
+    assert lessons.stats() == (7.0, {VERSION})
 
 
 def test_learned_in_batches(lessons: Lessons) -> None:
@@ -378,13 +378,13 @@ def test_tokens_are_looked_up(lessons: Lessons) -> None:
     for number, name in enumerate(names):
         lessons.learn([Reading(digest(number), "", {name: 2, "often": 1})], HAM, "a test", 1.0, how=How.HAND)
     lessons.forget([digest(4)], "a test", 2.0, how=How.HAND)
-    often = lessons.often(2)
+    often = lessons.frequent(2)
     assert list(lessons.texts(often.ids.tolist()).values()) == ["often"]
     assert (often.counts.messages.tolist(), often.counts.class_messages.tolist()) == ([[4], [0]], [4, 0])
-    of_kinds = lessons.often(1, ["subject:", "from:"]).ids.tolist()
+    of_kinds = lessons.frequent(1, ["subject:", "from:"]).ids.tolist()
     assert set(lessons.texts(of_kinds).values()) == {"subject:offer", "subject:lunch", "from:sub"}
     assert of_kinds == sorted(of_kinds)
-    assert lessons.often(9).ids.tolist() == []
+    assert lessons.frequent(9).ids.tolist() == []
     assert lessons.beginning_with("sub", 9) == ["sub", "subject:lunch", "subject:offer"]
     assert lessons.beginning_with("sub", 2) == ["sub", "subject:lunch"]
     assert lessons.beginning_with("subw", 9) == []
@@ -519,7 +519,7 @@ def test_taken_over_with_tokens_of_another_tokenizer(lessons: Lessons) -> None:
         for number in (2, 3)
     ]
     lessons.take_over(theirs)
-    assert lessons.describe().tokenizers == {VERSION, VERSION - 1}
+    assert lessons.stats().tokenizers == {VERSION, VERSION - 1}
     assert lessons.read_otherwise() == [digest(2), digest(3)]
     last = lessons.last_change()
     again = Batch.of([reading(2, c=1), reading(1, c=1), reading(2, d=1)])

@@ -64,7 +64,7 @@ def test_the_counts_are_those_of_the_tokens_of_today(upgraded: Ledger, fresh: Le
     assert upgraded.lessons.batcher().read_again([batch, Batch.of([])]) == 2
     assert exported(upgraded) == exported(fresh)
     assert upgraded.lessons.changes(0) == before
-    assert upgraded.lessons.describe() == (3.0, {VERSION})
+    assert upgraded.lessons.stats() == (3.0, {VERSION})
     assert upgraded.lessons.batcher().read_again([batch]) == 0
 
 

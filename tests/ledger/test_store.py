@@ -59,14 +59,14 @@ def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: p
 
 def test_tokenizers(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     """The versions of the tokenizer are those of the learned messages; none where nothing is learned."""
-    assert ledger.lessons.describe().tokenizers == set()
+    assert ledger.lessons.stats().tokenizers == set()
     for version in (7, 1, 3, 3, 300):
         monkeypatch.setattr("spamnb.ledger.lessons.sqlite.store.VERSION", version)
         learn(ledger, [lesson(str(version), 0, {"x": 1})])
     gone = ledger.messages.find(b"300")
     assert gone is not None
     set_label(ledger, gone.id, None, 2.0, "a test")
-    assert ledger.lessons.describe().tokenizers == {1, 3, 7}
+    assert ledger.lessons.stats().tokenizers == {1, 3, 7}
 
 
 DAMAGE = {

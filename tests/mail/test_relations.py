@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read, read_content
-from spamnb.mail.relations import Relations, answers_to, path_of, relations
+from spamnb.mail.relations import Relations, expected_replies, path_of, relations
 from tests.profiles import daily
 
 OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
@@ -111,7 +111,7 @@ def test_only_the_nearest_references_count() -> None:
 def written(fields: str = "", text: str = "See you tomorrow.", to: str = "Bob <Bob@B.example>") -> tuple[int, ...]:
     """The answers that a sent message may get."""
     head = f"From: Me <me@example.org>\nTo: {to}\nMessage-ID: <9@example.org>\nSubject: Lunch\n"
-    return answers_to(parse(f"{fields}{head}\n{text}\n".encode()))
+    return expected_replies(parse(f"{fields}{head}\n{text}\n".encode()))
 
 
 def answer(sender: str, number: int = 9) -> tuple[int, ...]:
@@ -183,7 +183,7 @@ def test_any_bytes(raw: bytes) -> None:
     reading = read(raw)
     found, sender = reading.relations.answers, reading.relations.sender_over_path
     assert len(found) <= 20
-    assert all(-(2**63) <= value < 2**63 for value in (*found, sender or 1, *answers_to(parse(raw))))
+    assert all(-(2**63) <= value < 2**63 for value in (*found, sender or 1, *expected_replies(parse(raw))))
 
 
 def test_a_path_takes_time_in_proportion() -> None:

@@ -132,7 +132,8 @@ class Desk:
 
     def meet(self, path: Path) -> None:
         """The service is told of a file, and acts on it after its dwell. It compares no folders."""
-        mailbox = self.account.mailbox(str(self.roots[0]))
+        (root,) = self.roots
+        mailbox = self.account.mailbox(str(root))
         mailbox.look(mailbox.folders.by_path[str(path.parent.parent)], Entry(path.parent.name, path.name))
         while (due := mailbox.due(departures=False)) is not None:
             self.ahead += max(0.0, due - self.now())

@@ -1,13 +1,16 @@
-"""The blocks of the documents that need a service manager: reload, upgrade, a timer for mbsync, removal."""
+"""The blocks of the documents that need a service manager: reload, upgrade, removal; and the timer for mbsync."""
+
+from pathlib import Path
 
 import pytest
 
+from spamnb.setup.sync_units import of_timer
 from tests.documents import block
 from tests.patience import until
 from tests.systemd.conftest import as_a_login, as_root
 from tests.systemd.unit import Unit
 
-_HOST, _OWN, _HOSTED = "docs/mail-host.md", "docs/install.md", "docs/hosted-imap.md"
+_HOST, _OWN = "docs/mail-host.md", "docs/install.md"
 
 
 def run(unit: Unit, document: str, own: str, host: str = "") -> str:
@@ -39,15 +42,18 @@ def test_upgrade(unit: Unit) -> None:
 
 
 def test_timer(user_unit: Unit) -> None:
-    """The timer of the recipe calls mbsync, which stands here for itself, with the arguments of the document."""
+    """The timer that `init --imap` writes calls mbsync, which stands here for itself, with its configuration."""
     machine, calls = user_unit.machine, f"{user_unit.home}/calls"
     machine.write("/usr/bin/mbsync", f'#!/bin/sh\necho "$@" >>{calls}\n')
     machine.path("/usr/bin/mbsync").chmod(0o755)
-    run(user_unit, _HOSTED, "timer")
+    for name, text in of_timer("/usr/bin/mbsync", Path("/rc"), has_listener=False).items():
+        machine.write(f"{user_unit.home}/.config/systemd/user/{name}", text, user="ben")
+    machine.run("systemctl", "--user", "daemon-reload", user="ben")
+    machine.run("systemctl", "--user", "enable", "--now", "mbsync.timer", user="ben")
     assert "mbsync.timer" in machine.run("systemctl", "--user", "list-timers", user="ben").stdout
     machine.run("systemctl", "--user", "start", "mbsync.service", user="ben")
     until(machine.path(calls).exists, "a call of mbsync")
-    assert set(machine.path(calls).read_text().splitlines()) == {block(_HOSTED, "sync").strip().removeprefix("mbsync ")}
+    assert set(machine.path(calls).read_text().splitlines()) == {"--quiet --config /rc mail"}
 
 
 def test_metrics_directory(system_unit: Unit) -> None:

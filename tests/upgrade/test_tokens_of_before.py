@@ -64,7 +64,7 @@ def exported(ledger: Ledger) -> str:
 def test_its_lessons_still_judge(home: Path) -> None:
     """Mail as this tokenizer reads it has the right verdict by what was learned of the former one's tokens."""
     with ledger_of(home) as ledger:
-        assert ledger.lessons.describe().tokenizers == {_FORMER} != {VERSION}
+        assert ledger.lessons.stats().tokenizers == {_FORMER} != {VERSION}
     assert all(verdict == name.partition("-")[0] for name, verdict in verdicts(home).items())
 
 
@@ -169,7 +169,7 @@ def test_mail_that_was_learned_elsewhere_is_found(home: Path) -> None:
     said = kept.spamnb(home, "train", "--again")
     assert "read 0" not in said and "no file could be read" not in said
     with ledger_of(home) as ledger:
-        assert ledger.lessons.describe().tokenizers == {VERSION}
+        assert ledger.lessons.stats().tokenizers == {VERSION}
         assert ledger.verify() == []
 
 

@@ -392,6 +392,8 @@ def test_a_choice_in_the_history(desk: WebDesk) -> None:
         assert (page.status, "block *@shop.example" in page.words) == (200, True), path
         assert not page.tree.xpath("//a[contains(@href, 'm/0')]")
     assert _boxes(page)["choices"] == ("1 choice", True)
+    for query in ("q=shop.EX", "show=chosen"):
+        assert _told(desk, 2, f"/history?{query}") == ["you: chosen"], query
     desk.browser.post("/undo", id_=[str(number)], back="history")
     assert in_force(desk.ledger) == []
     assert "no longer chosen" in desk.browser.get("/history").words

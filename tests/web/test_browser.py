@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from spamnb.acts import training
 from spamnb.acts.may_move import begin
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
+from spamnb.mail.reading import read
 from spamnb.web.page_server import PageServer, Settings, login_address
 from tests.patience import until
 from tests.web.chromium import PAGES, PHONE, RULES, SIZES, Chromium, browser, fresh, lived
@@ -392,17 +395,60 @@ def test_slider(lived: Chromium) -> None:
 
 
 def test_tables_on_a_phone(lived: Chromium) -> None:
-    """On a phone a sender takes two lines, three where much was done; no table there is wider than the page."""
+    """On a phone no table is wider than the page."""
     with lived.window(viewport=PHONE, is_mobile=True, has_touch=True) as window:
         for page in ("senders", "tune", "health", "words"):
             window.go(page)
             wide = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
             assert (page, window.page.evaluate(wide)) == (page, 0)
+
+
+def test_a_sender_on_a_phone(fresh: Chromium) -> None:
+    """On a phone a sender takes two lines, with every number, however long the name and whatever was done."""
+    desk, letter = fresh.desk, message("ham", 100)
+    for name in ("a" * 60 + "@" + ".".join(["b" * 60] * 3), "bestellung@käse.example", "البريد@مثال.example"):
+        for number, label in enumerate((*[Label.HAM] * 12, *[Label.SPAM] * 11)):
+            content = b"From: %s\n%s" % (name.encode(), letter.partition(b"\n")[2])
+            content = content.replace(b"<ham.100@", b"<%d.%d@" % (number, hash(name)))
+            desk.deliver(content)
+            training.learn(desk.ledger, read(content), label, "a test", desk.now(), how=How.HAND)
+    desk.ledger._connection.execute(
+        "UPDATE sender SET judged_ham = 1234, judged_unsure = 56, judged_spam = 789, corrected = 12"
+    )
+    with fresh.window(viewport=PHONE, is_mobile=True, has_touch=True) as window:
         window.go("senders")
-        heights = window.page.evaluate(
-            "[...document.querySelectorAll('.senders tbody tr')].map(row => row.clientHeight)"
+        rows = window.page.locator(".senders tbody tr")
+        assert rows.count() > 3
+        heights = rows.evaluate_all("rows => rows.map(row => row.clientHeight)")
+        line = float(window.page.evaluate("parseFloat(getComputedStyle(document.body).lineHeight)"))
+        assert max(heights) < 3 * line + 16
+        hidden = (
+            "rows => rows.flatMap(r => [...r.querySelectorAll('td:not(.none)')]).filter(c => !c.offsetParent).length"
         )
-        assert sum(height < 70 for height in heights) > 0.9 * len(heights)
+        assert rows.evaluate_all(hidden) == 0
+        assert window.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        window.is_clean()
+
+
+def test_review_and_audit_are_alike(lived: Chromium) -> None:
+    """On Review and Audit the answers have the same places, ham left of spam, below a text as wide as the card."""
+    for size in SIZES.values():
+        places = {}
+        for page in ("review", "audit"):
+            with lived.window(viewport=size) as window:
+                window.go(page)
+                row = window.page.locator(".asked").first
+                edge = row.bounding_box()
+                boxes = {
+                    word: row.get_by_text(word, exact=True).last.bounding_box() for word in ("Ham", "Spam", "Later")
+                }
+                places[page] = {word: box["x"] - edge["x"] for word, box in boxes.items()}
+                text = row.locator("legend").bounding_box()
+                assert text["width"] > edge["width"] - 40
+                assert all(box["y"] >= text["y"] + text["height"] for box in boxes.values())
+                assert window.page.locator("[data-save]").count() == 1
+        assert places["review"] == places["audit"]
+        assert places["review"]["Ham"] < places["review"]["Spam"] < places["review"]["Later"]
 
 
 @pytest.mark.parametrize(

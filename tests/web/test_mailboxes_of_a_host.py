@@ -68,7 +68,7 @@ def test_a_line_for_each_user(desk: HostDesk) -> None:
     assert found[0][1:7] == ["broken", "0", "0", "0", "never", "209 KB"]
     assert re.fullmatch(r"no inbox \(since today \d\d:\d\d\)", found[0][7])
     assert found[2][7] == "the disk is full"
-    assert found[3][7].startswith("its mailbox is not there since")
+    assert found[3][7].startswith("its mailbox is gone since")
     assert found[4][1:5] == ["moving", "50", "12", "0"] and found[4][5].startswith("today")
 
 

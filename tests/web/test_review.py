@@ -119,7 +119,7 @@ def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
     desk.ledger.lessons.forget([read(asked[0]).digest], "a test", desk.now(), how=How.HAND)
     page = desk.browser.get("/review")
     assert f"say.{known}" not in page.text
-    assert page.words.count("clear to it by now") == 1
+    assert page.words.count("The filter is now sure about") == 1
 
 
 def test_the_newest_first(desk: WebDesk, asked: list[bytes]) -> None:
@@ -141,7 +141,7 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
     training.learn_message(desk.ledger, kept, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     browser = Browser(desk.application(at_once=True))
     first = browser.get("/review")
-    assert "is being judged" in first.words
+    assert "The filter still checks what it learned by itself" in first.words
     assert f"say.{desk.number_of(kept)}" not in first.text
     page = browser.get("/review")
     assert "is being judged" not in page.words
@@ -179,7 +179,7 @@ def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:
         content = asked[0].replace(b"Message-ID: <", b"Message-ID: <%d." % (number + 2))
         training.learn_message(desk.ledger, content, Label.HAM, "a test", desk.now(), how=How.HAND)
     page = desk.browser.follow(desk.browser.post("/review", **{one: "ham", other: "later"}))
-    assert "Your 1 answer moved 1 other message out of unsure." in page.words
+    assert "By your 1 answer the filter is now sure about 1 other message." in page.words
     assert page.tree.xpath("//input[@name='back']/@value") == ["review"], "the page after the next act tells of that"
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import re
 import sqlite3
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from spamnb.config.writing import render
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.kept import After
 from spamnb.web.rendering import NAVIGATION
@@ -251,7 +253,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkey
     page = browser.get("/")
     assert "long repaired" not in page.words
     assert page.tree.xpath("//*[@data-unfinished]/a/@href") == ["./"]
-    assert "Whether all is well is being looked at" in page.words
+    assert "Checking the service, the folders and the ledger" in page.words
 
 
 def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +320,7 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
         return place.findtext(".//h1//span"), [" ".join(one.text_content().split()) for one in buttons]
 
     begin(desk.ledger, desk.config.scoring, desk.config.learning)
-    pause = "Move nothing for an hour"
+    pause = "Pause for an hour"
     assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
     with only_service(desk.ledger.path):
         desk.browser._application._site.kept.counted("review", desk.ledger, 3)
@@ -330,7 +332,39 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
         desk.browser.post("/resume")
         desk.ledger.state.begun_with = None
         desk.learning = dataclasses.replace(desk.learning, minimum_messages=1000)
-        assert heading(desk.browser) == ("Still learning", ["Review it"])
+        assert heading(desk.browser) == ("Still learning: 1 to review", ["Review it"])
+
+
+def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
+    """The overview names what is probably misfiled before what is to review, also if Audit was never opened."""
+    file = tmp_path / "config.yaml"
+    file.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    roll(desk.ledger.path, desk.now(), 1)
+    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    wrong = message("spam", 100)
+    training.learn(desk.ledger, read(wrong), Label.HAM, "a test", desk.now(), how=How.HAND)
+    application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
+    browser, kept = Browser(application), application._site.kept
+
+    def asked() -> tuple[str, list[str]]:
+        kept.counted("review", desk.ledger, 3)
+        page = browser.get("/")
+        links = page.tree.xpath("//a[@href='audit' or @href='review'][not(ancestor::nav)]")
+        return page.tree.findtext(".//title").removesuffix(" · spamnb"), [link.text for link in links]
+
+    assert "is not running" in asked()[0]
+    assert asked()[1] == ["1 probably misfiled", "3 to review"]
+    with only_service(desk.ledger.path):
+        assert asked() == ("1 probably misfiled", ["Audit it", "3 to review"])
+        training.learn(desk.ledger, read(wrong), Label.SPAM, "a test", desk.now(), how=How.HAND)
+        assert asked() == ("3 to review", ["Review them"]), "it is put right"
+        other = message("spam", 101)
+        training.learn(desk.ledger, read(other), Label.HAM, "a test", desk.now(), how=How.HAND)
+        desk.ahead += 300
+        assert asked() == asked() == ("3 to review", ["Review them"]), "all is judged again after ten minutes only"
+        desk.ahead += 300
+        asked()
+        assert asked()[0] == "1 probably misfiled"
 
 
 def test_a_first_day(desk: WebDesk) -> None:
@@ -343,14 +377,19 @@ def test_a_first_day(desk: WebDesk) -> None:
     desk.ahead += 7200.0
     desk.deliver(message("spam", 101))
     first = desk.browser.get("/").tree.xpath("//figure")[0]
-    assert first.findtext("figcaption") == "Judged today, by hour"
+    assert first.findtext("figcaption") == "Messages judged today, by hour"
     assert len(first.xpath(".//*[contains(@class, 'bar spam')]")) == 2
     hours = [row.text_content() for row in first.xpath(".//tbody//th")]
     assert hours[0] == "00:00" and len(hours) in range(14, 17)
     desk.ahead += 86_400.0
     second = desk.browser.get("/?days=90").tree.xpath("//figure")[0]
-    assert second.findtext("figcaption") == "Judged, by day"
+    assert second.findtext("figcaption") == "Messages judged, by day"
     assert " to " in second.xpath(".//tbody//th")[0].text_content()
+    legend = second.xpath("string(.//p[@class='legend'])")
+    assert [word in legend for word in ("ham", "unsure", "spam", "you decided otherwise")] == [True] * 3 + [False]
+    year = desk.browser.get("/?days=365").tree.xpath("//figure")[0].xpath(".//tbody//th")
+    last = datetime.fromtimestamp(desk.now()).year - 1
+    assert str(last) in year[0].text_content() and str(last) not in year[-1].text_content()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -80,7 +80,7 @@ def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
     (line,) = page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li")
     assert line.xpath(".//button")[0].text == "It is spam"
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
-    assert "Your mail contradicts itself: 1 message looks misfiled." in " ".join(banner.text_content().split())
+    assert "Your mail contradicts itself: 1 message is probably misfiled." in " ".join(banner.text_content().split())
     assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
     assert "Learned as spam" in after.words
@@ -108,7 +108,7 @@ def test_one_class_only(tmp_path: Path) -> None:
         browser = Browser(desk.application(at_once=True))
         browser.get("/tune")
         assert "has to learn both ham and spam first" in browser.get("/tune").words
-        assert "Nothing looks misfiled" in browser.get("/audit").words
+        assert "Nothing is probably misfiled" in browser.get("/audit").words
     finally:
         desk.stop()
         desk.ledger.close()

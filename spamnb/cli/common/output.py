@@ -38,6 +38,16 @@ def is_confirmed(question: str) -> bool:
         return False
 
 
+def asked_secretly(question: str) -> str:
+    """What the person at the terminal types, which is not shown; "" at the end of input."""
+    from getpass import getpass
+
+    try:
+        return getpass(question)
+    except EOFError:
+        return ""
+
+
 def table(rows: Iterable[Iterable[object]]) -> str:
     """Columns of text, aligned on a terminal also where characters are wide; numbers are aligned to the right.
 

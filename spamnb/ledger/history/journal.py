@@ -80,8 +80,8 @@ class Wanted:
     """Which actions a page holds; a field that is None or "" leaves none out.
 
     since, until: seconds since the epoch. folder: the name of one that a message came from or went to. text: a part of
-    the summary. state: how the action stands. corrected: a decision against the verdict, that stands. mailbox: the path
-    of one that the message is or was in.
+    the summary, or of what was chosen. state: how the action stands. corrected: a decision against the verdict, that
+    stands. mailbox: the path of one that the message is or was in.
     """
 
     since: float | None = None
@@ -95,9 +95,10 @@ class Wanted:
     mailbox: str | None = None
 
 
+_CHOICE = "c.kind || ' ' || coalesce(c.pattern, c.number)"  # what was chosen, in the place of a summary
 _COLUMNS = (
     "a.id, a.at, coalesce(a.message, 0), coalesce(m.digest, x''),"
-    " coalesce(m.summary, c.kind || ' ' || coalesce(c.pattern, c.number)), a.kind, a.state, a.why, a.how, a.takes_back,"
+    f" coalesce(m.summary, {_CHOICE}), a.kind, a.state, a.why, a.how, a.takes_back,"
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
 )
@@ -483,6 +484,7 @@ def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[
     """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
     holds, texts = contains("m.summary", wanted.text)
+    names, _ = contains(_CHOICE, wanted.text)
     conditions: list[tuple[str, Sequence[object]]] = [
         ("a.id < ?", [before]),
         ("a.id > ?", [after]),
@@ -494,7 +496,7 @@ def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[
         (_CORRECTED, [1 if wanted.corrected else None]),
         (_IN_MAILBOX, [None if wanted.mailbox is None else os.fsencode(wanted.mailbox)]),
         (f"(a.source {named} OR a.destination {named})", [wanted.folder] * 2),
-        (holds, texts if wanted.text else [None]),
+        (f"({holds} OR a.choice IS NOT NULL AND {names})", [*texts, *texts] if wanted.text else [None]),
     ]
     applying = [(condition, values) for condition, values in conditions if values[0] is not None]
     where = " AND ".join(["1", *(condition for condition, _ in applying)])

@@ -19,12 +19,12 @@ from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import (
-    About,
     Change,
+    FrequentTokens,
     Kept,
     LearnedTokens,
     Lesson,
-    Often,
+    LessonStats,
     Relabel,
     Teacher,
     forgetting,
@@ -104,11 +104,11 @@ class MemoryLessons:
         """int64 (7,), as the ledger's."""
         return self._totals.copy()
 
-    def describe(self) -> About:
+    def stats(self) -> LessonStats:
         """When a message was learned last, and the versions of the tokenizer with which they were read."""
         learned = [kept for kept in self._kept.values() if kept.lesson.label is not None]
         last = max((kept.lesson for kept in learned), key=lambda lesson: lesson.number, default=None)
-        return About(None if last is None else last.at, frozenset(kept.tokenizer for kept in learned))
+        return LessonStats(None if last is None else last.at, frozenset(kept.tokenizer for kept in learned))
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
@@ -301,12 +301,12 @@ class MemoryLessons:
         """The first identities of sent messages above that one, and at most so many, sorted."""
         return sorted(digest for digest in self._sent if digest > after)[:most]
 
-    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+    def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
         """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
         tokens = [token for token in self._ids if kinds is None or kind(token) in kinds]
         ids = np.array([self._ids[token] for token in tokens], dtype=np.int64)
         ids = ids[self._counts[:2, ids].sum(axis=0) >= least]
-        return Often(ids, self._counts_of(ids))
+        return FrequentTokens(ids, self._counts_of(ids))
 
     def beginning_with(self, text: str, most: int) -> list[str]:
         """The first tokens that begin so and that messages hold, sorted, and at most so many."""
@@ -342,7 +342,7 @@ class MemoryLessons:
         ham, spam, *_, number = self._totals.tolist()
         rows = [(*self._counts[:, self._ids[token]].tolist(), token) for token in sorted(self._ids)]
         used = [row for row in rows if row[0] + row[1]]
-        yield from write(used, number, ham, spam, self.describe().tokenizers)
+        yield from write(used, number, ham, spam, self.stats().tokenizers)
 
     def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
         more = tokens_of(self._seen(reading.relations).known)

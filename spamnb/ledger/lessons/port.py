@@ -130,14 +130,14 @@ class LearnedTokens(NamedTuple):
     counts: Counts
 
 
-class Often(NamedTuple):
+class FrequentTokens(NamedTuple):
     """Tokens that many messages hold, by the store's own numbers of them, int64 (n,), sorted, with their counts."""
 
     ids: NDArray[np.int64]
     counts: Counts
 
 
-class About(NamedTuple):
+class LessonStats(NamedTuple):
     """What the learned messages are like as a whole.
 
     last_at: when one was learned last, seconds since the epoch; None where none is learned. tokenizers: the versions of
@@ -185,7 +185,7 @@ class Lessons(Protocol):
     def totals(self) -> NDArray[np.int64]:
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
 
-    def describe(self) -> About:
+    def stats(self) -> LessonStats:
         """What the learned messages are like as a whole."""
 
     def find(self, digest: bytes) -> Lesson | None:
@@ -262,7 +262,7 @@ class Lessons(Protocol):
         """How many ham and spam messages stand behind the imports that count."""
 
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that messages of the person's may get (`relations.answers_to`), by their identities.
+        """Keep the answers that messages of the person's may get (`relations.expected_replies`), by their identities.
 
         Of several copies of a message those of each are kept: one that was delivered there may get none.
         """
@@ -288,7 +288,7 @@ class Lessons(Protocol):
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """The tokens of these ids."""
 
-    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+    def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
         """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
 
     def beginning_with(self, text: str, most: int) -> list[str]:

@@ -83,7 +83,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     entity = parse_entity(raw, limits, some)
     work.rejoin(some)
     notes.extend(entity.notes)
-    spoken = cache(lambda: _spoken(entity))
+    spoken = cache(lambda: _fallback_charset(entity))
     reader = _Parts(limits, spoken)
     texts, attachments, calendars, pages = [], [], [], []
     for part in entity.parts:
@@ -128,7 +128,7 @@ class _Parts:
     def __init__(self, limits: Limits, spoken: Callable[[], str]) -> None:
         self.notes: list[str] = []
         self._limits = limits
-        self._spoken = spoken
+        self._fallback_charset = spoken
         self._chars = {False: limits.text_chars, True: limits.html_chars}
         self._tags = limits.html_tags
 
@@ -155,10 +155,10 @@ class _Parts:
 
     def page(self, part: Part, work: Work) -> str:
         """The markup of an attached page."""
-        return self._cut(_decode_text(_affordable(part, work), True, self._spoken)[0], True)
+        return self._cut(_decode_text(_affordable(part, work), True, self._fallback_charset)[0], True)
 
     def _decoded(self, part: Part, is_html: bool, work: Work) -> str:
-        text, fault = _decode_text(_affordable(part, work), is_html, self._spoken)
+        text, fault = _decode_text(_affordable(part, work), is_html, self._fallback_charset)
         if fault:
             self.notes.append(f"charset-{fault}:")
         return text
@@ -195,8 +195,8 @@ def _decode_text(part: Part, is_html: bool, spoken: Callable[[], str]) -> tuple[
     return decode(part.content, part.charset, spoken)
 
 
-def _spoken(entity: Entity) -> str:
-    """The codec of a message's bytes for which none is declared: one that it declares elsewhere, or the likeliest."""
+def _fallback_charset(entity: Entity) -> str:
+    """Return the codec for bytes without a declared one: one that the message declares elsewhere, or the likeliest."""
     fields = entity.fields + entity.inner
     declared: list[str] = []
     for part in entity.parts:

@@ -27,9 +27,9 @@ from spamnb.ledger.history.messages import KnownMessage
 from spamnb.mail.reading import Reading
 from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
-from spamnb.rules import weak_lessons
 from spamnb.rules.destination import Destination, destination_of
 from spamnb.rules.reactions import Do, Reaction, origin_of
+from spamnb.rules.weak_lessons import SILENT_DAYS
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -246,15 +246,15 @@ class Performer:
                 self._ledger.messages.rescued(place.message, now)
 
     def opened_spam(self, place: Location | None) -> None:
-        """Record that a person has looked into spam: a file that the filter moved there has got marks, or has left.
+        """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left.
 
         Long after, a server may have removed it.
         """
         now = self._now()
         if place is None or place.origin != "filter":
             return
-        last = self._ledger.locations.spam_seen_at(self._folders.id)
-        if now - place.since <= weak_lessons.SILENT_DAYS * DAY and now - last > _OPENED_SECONDS:
+        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
+        if now - place.since <= SILENT_DAYS * DAY and now - opened_at > _OPENED_SECONDS:
             self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
 

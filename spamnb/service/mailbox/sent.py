@@ -1,7 +1,7 @@
-"""Mail that the person has sent: the answers that it may get are kept when it appears; of older mail, at a start.
+"""Mail that the person has sent: the ledger keeps which answers it may get, from its appearing on.
 
-It is read where the role of its folder says so. It is forgotten where the folder has another role since, and with the
-record of its message, when that is gone for `retention_days`.
+Mail that was there before is read at a start. The role of a folder says that it holds sent mail. Sent mail is forgotten
+if its folder has another role since, and with the record of its message, after `retention_days`.
 """
 
 import logging

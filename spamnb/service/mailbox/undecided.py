@@ -1,10 +1,10 @@
 """Files that wait until the other file of their delivery leaves spam.
 
-A server may deliver the very same bytes twice. A synchroniser, or a mail program that copies, brings what a person
-takes out of Junk before the original goes. What appears in the inbox while the same delivery is in spam may be either,
-so it waits, neither judged nor moved nor learned, until the original is gone, marked as deleted, or moved: then it is
-what a person wants in the inbox. That a file waits is recorded in the ledger: a restart does not lose it, and each look
-asks only the ledger.
+A server may deliver the very same bytes twice. And if a person takes a message out of Junk, a synchroniser, or a mail
+program that copies, may bring it to the inbox before the original leaves Junk. A file that appears in the inbox while
+the same delivery is in spam may be either. So it waits, and is neither judged nor moved nor learned. Once the original
+is gone, marked as deleted, or moved, the person wants the other file in the inbox. The ledger records that a file
+waits: a restart does not lose it, and each look asks only the ledger.
 """
 
 from spamnb.base.label import Label, Role

@@ -1,6 +1,6 @@
-"""Mail that a person has not touched: read and kept, or left where the filter has put it; what that teaches, weakly.
+"""Mail that a person has read and kept, or has left where the filter put it: it teaches weakly.
 
-What it means is decided by `rules`; this module finds the files, and learns them some at a time.
+`rules` decide what it means. This module finds the files, and lets the performer learn some at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -91,8 +91,8 @@ class UntouchedMail:
             return
         self._spam_looked_at = now
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
-        opened = self._ledger.locations.spam_seen_at(self._folders.id)
-        before = min(now - weak_lessons.SILENT_DAYS * DAY, opened, -1.0 if enough is None else enough)
+        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
+        before = min(now - weak_lessons.SILENT_DAYS * DAY, opened_at, -1.0 if enough is None else enough)
         reaction = Reaction(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
         left = (
             _Candidate(folder, place, reaction)

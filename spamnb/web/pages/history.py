@@ -23,6 +23,7 @@ SHOWN: Mapping[str, tuple[str, Wanted]] = {
     "learned": ("Learned", Wanted(kind="learned")),
     "corrected": ("Corrected", Wanted(corrected=True)),
     "undone": ("Undone", Wanted(state="undone")),
+    "chosen": ("Choices", Wanted(kind="chosen")),
 }
 
 

@@ -42,7 +42,8 @@ def overview(visit: Visit) -> Response:
     troubles = _troubles(looked)
     known = status(config, ledger, visit.now, visit.missing)
     waiting = kept.badges(ledger, config.scoring).get("review", 0)
-    heading = _heading(known, bool(config.mailboxes), waiting, troubles) or Heading(not_checked(looked))
+    asked = _asked(kept.misfiled(ledger, config.scoring, visit.now, visit.after), waiting)
+    heading = _heading(known, bool(config.mailboxes), asked, troubles) or Heading(not_checked(looked))
     days = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[days])
     figures = _sum(spans)
@@ -52,6 +53,7 @@ def overview(visit: Visit) -> Response:
         "overview.html",
         title=heading.words,
         heading=heading,
+        others=[one for one in asked if one.page != heading.page],
         known=known,
         learning=config.learning,
         is_checked=troubles is not None,
@@ -62,7 +64,9 @@ def overview(visit: Visit) -> Response:
         spans=list(_SPANS),
         figures=figures,
         by_day=_by_hour(ledger, visit.now) if is_first_day else _by_day(spans),
-        sureness=charts.histogram(bins, scoring.ham_cutoff, scoring.spam_cutoff, f"How sure it was, last {days} days"),
+        sureness=charts.histogram(
+            bins, scoring.ham_cutoff, scoring.spam_cutoff, f"Messages by probability, last {days} days"
+        ),
         lines=acts(ledger, ledger.journal.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
     )
@@ -87,10 +91,27 @@ class Heading(NamedTuple):
     resumes: bool = False
 
 
-def _heading(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[Finding] | None) -> Heading | None:
-    """The heading; None where nothing is to be said yet. troubles: what is wrong now; None where that is not known."""
+def _asked(misfiled: int, waiting: int) -> list[Heading]:
+    """What a person is asked: first what is probably misfiled, then what is to review."""
+    asked = (
+        ("audit", "Audit", misfiled, f"{misfiled:,} probably misfiled"),
+        ("review", "Review", waiting, f"{waiting:,} to review"),
+    )
+    return [
+        Heading(words, page, f"{name} {'it' if number == 1 else 'them'}")
+        for page, name, number, words in asked
+        if number
+    ]
+
+
+def _heading(
+    known: Status, has_mailbox: bool, asked: Sequence[Heading], troubles: Sequence[Finding] | None
+) -> Heading | None:
+    """The heading; None where nothing is to be said yet. troubles: what is wrong now; None where that is not known.
+
+    asked: what a person is asked, the first thing first.
+    """
     faults = sum(finding.state == FAULT for finding in troubles or ())
-    review = ("review", "Review it" if waiting == 1 else "Review them") if waiting else ("", "")
     if known.stop is not None:
         return Heading("Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused", resumes=True)
     if has_mailbox and not known.is_running:
@@ -98,9 +119,9 @@ def _heading(known: Status, has_mailbox: bool, waiting: int, troubles: Sequence[
     if faults:
         return Heading(plural(faults, "fault"), "health", "What to do")
     if known.missing:
-        return Heading("Still learning", *review)
-    if waiting:
-        return Heading(f"{waiting} to review", *review)
+        return asked[0]._replace(words=f"Still learning: {asked[0].words}") if asked else Heading("Still learning")
+    if asked:
+        return asked[0]
     if troubles is None:
         return None
     return Heading(plural(len(troubles), "warning"), "health", "What to do") if troubles else Heading("All is well")
@@ -139,7 +160,8 @@ def _sum(spans: list[Judged]) -> Judged:
 
 
 def _by_day(spans: list[Judged]) -> Chart:
-    return charts.daily(spans, [_days(each) for each in spans], "Judged, by day")
+    year = datetime.fromtimestamp(spans[-1].since).year
+    return charts.daily(spans, [_days(each, year) for each in spans], "Messages judged, by day")
 
 
 def _by_hour(ledger: Ledger, now: float) -> Chart:
@@ -147,12 +169,13 @@ def _by_hour(ledger: Ledger, now: float) -> Chart:
     midnight = _midnight(now)
     bounds = [midnight + 3600.0 * hour for hour in range(int((now - midnight) // 3600) + 2)]
     spans = ledger.figures.judged(bounds)
-    return charts.daily(spans, [clock(each.since) for each in spans], "Judged today, by hour", "hour")
+    return charts.daily(spans, [clock(each.since) for each in spans], "Messages judged today, by hour", "hour")
 
 
-def _days(span: Judged) -> str:
-    """The day of a span, or its first and last day."""
-    first, last = (datetime.fromtimestamp(at).strftime("%-d %b") for at in (span.since, span.until - 3600.0))
+def _days(span: Judged, year: int) -> str:
+    """The day of a span, or its first and last day; with the year of a day that is not in this year."""
+    days = (datetime.fromtimestamp(at) for at in (span.since, span.until - 3600.0))
+    first, last = (day.strftime("%-d %b" if day.year == year else "%-d %b %Y") for day in days)
     return first if first == last else f"{first} to {last}"
 
 

@@ -90,7 +90,7 @@ def _answered(form: Values) -> Iterator[tuple[int, Label]]:
         if value != "later":
             label = label_of(value)
             if label is None:
-                raise HttpError(400, "What the message is was not said.", "Go back, and choose ham or spam.")
+                raise HttpError(400, "Nothing was chosen for a message.", "Go back, and choose ham or spam.")
             yield number, label
 
 

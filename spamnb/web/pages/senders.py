@@ -149,7 +149,7 @@ def teach(visit: Visit) -> Response:
     asked, form = _sender(visit), visit.request.form
     label, numbers = form.label("label"), [whole_number(text) for text in form.all("id")]
     if label is None or not numbers:
-        raise HttpError(400, "What the messages are was not said.", "Go back, and use the buttons.")
+        raise HttpError(400, "Nothing was chosen for the messages.", "Go back, and use the buttons.")
     theirs = set(visit.ledger.senders.messages(asked.id, asked.messages))
     if len(numbers) > _AT_ONCE or not theirs.issuperset(numbers):
         raise HttpError(400, "These are not messages of this sender.", "Go back, and load the page again.")

@@ -16,17 +16,23 @@ WIDTH, HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 6, 16, 22
 _PLOT_WIDTH, _PLOT_HEIGHT = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
 _BASE = HEIGHT - _BOTTOM
+_VERDICTS = ("ham", "unsure", "spam")
 _FEW = 5  # messages in a bin, below which its share says little
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing, what it shows in a sentence, and its figures as a table."""
+    """A drawing, what it shows in a sentence, and its figures as a table.
+
+    legend: the verdicts whose colours it has. mark: another sign in it, and what the sign means.
+    """
 
     title: str
     svg: Markup
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    legend: tuple[str, ...] = ()
+    mark: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,8 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
         for span, name in zip(spans, names, strict=True)
     )
     columns = (of, "ham", "unsure", "spam", "ham called spam", "spam called ham")
-    return Chart(title, _drawing(title, parts), columns, rows)
+    mark = ("▼", "you decided otherwise") if any(span.corrected for span in spans) else None
+    return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, mark)
 
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
@@ -84,7 +91,7 @@ def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title:
     for part in bins:
         x, width = _LEFT + _PLOT_WIDTH * part.low, _PLOT_WIDTH * (part.high - part.low)
         whole, top = _PLOT_HEIGHT * math.log1p(part.messages) / tallest, float(_BASE)
-        for word, number in zip(("ham", "unsure", "spam"), part.verdicts, strict=True):
+        for word, number in zip(_VERDICTS, part.verdicts, strict=True):
             if number:
                 height = whole * number / part.messages
                 top -= height
@@ -99,7 +106,7 @@ def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title:
         (f"{_percent(part.low)} to {_percent(part.high)}", str(part.messages), str(part.ham), str(part.spam))
         for part in bins
     )
-    return Chart(title, _drawing(title, parts), columns, rows)
+    return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, ("┆", "the cutoffs"))
 
 
 def diagonal(points: Sequence[Point], title: str) -> Chart:

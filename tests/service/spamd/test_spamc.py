@@ -1,5 +1,6 @@
 """The real spamc (Debian: spamc), option by option: what its user sees of spam, of ham, and of no service."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -48,23 +49,29 @@ def port_of(service: Service) -> str:
 
 
 def marked(mail: bytes) -> bytes:
-    """Spam with the verdict in its header."""
+    """Spam with the verdict in its header, in which P is the probability: see `masked`."""
     return (
-        b"X-Spamnb: spam, probability=1.000000, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
+        b"X-Spamnb: spam, probability=P, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n"
         b"X-Spam-Status: Yes, score=9.9 required=5.0 tests=SPAMNB_SPAM version=0.1.0\n"
         b"X-Spam-Level: *********\n" + mail
     )
 
 
+def masked(answer: tuple[int, bytes]) -> tuple[int, bytes]:
+    """An answer in which a high probability is P."""
+    code, mail = answer
+    return code, re.sub(rb"(?<=probability=)0\.9999\d\d", b"P", mail)
+
+
 def test_message_with_verdict(run: Run) -> None:
     """Without an option the message comes back with the verdict in its header; -E makes the exit code the verdict."""
-    assert run(mail=SPAM) == (0, marked(SPAM))
-    assert run("-E", mail=SPAM) == (1, marked(SPAM))
+    assert masked(run(mail=SPAM)) == (0, marked(SPAM))
+    assert masked(run("-E", mail=SPAM)) == (1, marked(SPAM))
     code, ham = run("-E", mail=HAM)
     assert (code, ham[-len(HAM) :]) == (0, HAM)
-    assert b"X-Spam-Status: No, score=-9.9" in ham
+    assert re.search(rb"X-Spam-Status: No, score=-\d\.\d ", ham)
     crlf = SPAM.replace(b"\n", b"\r\n")
-    assert run(mail=crlf) == (0, marked(SPAM).replace(b"\n", b"\r\n"))
+    assert masked(run(mail=crlf)) == (0, marked(SPAM).replace(b"\n", b"\r\n"))
 
 
 # QUIRK: spamc --headers itself loses what follows a NUL: it appends the body as a C string.
@@ -79,7 +86,9 @@ def test_headers(run: Run, mail: bytes) -> None:
 def test_check(run: Run) -> None:
     """-c prints the score, and exits 1 for spam."""
     assert run("-c", mail=SPAM) == (1, b"9.9/5.0\n")
-    assert run("-c", mail=HAM) == (0, b"-9.9/5.0\n")
+    code, told = run("-c", mail=HAM)
+    assert code == 0
+    assert re.fullmatch(rb"-\d\.\d/5\.0\n", told)
 
 
 def test_reports(run: Run) -> None:

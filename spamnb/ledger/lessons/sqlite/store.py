@@ -16,12 +16,12 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import (
-    About,
     Change,
+    FrequentTokens,
     Kept,
     LearnedTokens,
     Lesson,
-    Often,
+    LessonStats,
     Relabel,
     Teacher,
     as_counts,
@@ -35,8 +35,8 @@ from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, sp
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.read_again import read_again, read_otherwise
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
+from spamnb.ledger.lessons.sqlite.token_search import beginning_with, frequent
 from spamnb.ledger.lessons.sqlite.verification import verification
-from spamnb.ledger.lessons.sqlite.words import beginning_with, often
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -109,10 +109,11 @@ class SqliteLessons(SqliteEvidence):
         """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
         return np.array(total(self._db, TOTALS), dtype=np.int64)
 
-    def describe(self) -> About:
+    def stats(self) -> LessonStats:
         """When a message was learned last, and the versions of the tokenizer with which they were read."""
         row = self._db.row("SELECT learned_at FROM lesson WHERE label IS NOT NULL ORDER BY change DESC LIMIT 1")
-        return About(None if row is None else float(row[0]), frozenset(row[0] for row in self._db.rows(_TOKENIZERS)))
+        last = None if row is None else float(row[0])
+        return LessonStats(last, frozenset(tokenizer for (tokenizer,) in self._db.rows(_TOKENIZERS)))
 
     def find(self, digest: bytes) -> Lesson | None:
         """What the message of that identity was learned as last, or None where it never was."""
@@ -305,10 +306,10 @@ class SqliteLessons(SqliteEvidence):
         rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
-    def often(self, least: int, kinds: Sequence[str] | None = None) -> Often:
+    def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
         """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
         with self._db.snapshot():
-            return often(self._db, least, kinds)
+            return frequent(self._db, least, kinds)
 
     def beginning_with(self, text: str, most: int) -> list[str]:
         """The first tokens that begin so and that messages hold, sorted, and at most so many."""
@@ -357,7 +358,7 @@ class SqliteLessons(SqliteEvidence):
         """All counts as lines of text, as they are at this moment, imports included."""
         with self._db.snapshot():
             ham, spam, *_, number = self.totals().tolist()
-            yield from write(self._counted(), number, ham, spam, self.describe().tokenizers)
+            yield from write(self._counted(), number, ham, spam, self.stats().tokenizers)
 
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
         """The counts and the text of each token that learned messages hold, sorted by text."""

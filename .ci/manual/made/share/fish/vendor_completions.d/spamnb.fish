@@ -72,7 +72,7 @@ function _shtab_spamnb_using
 end
 
 set -g _shtab_spamnb_commands demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit evaluate compare help learn forget
-set -g _shtab_spamnb_opts_with_value --allow-host --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --kind --limit --listen --messages-a-day --model --only --orders --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --word
+set -g _shtab_spamnb_opts_with_value --allow-host --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --imap --kind --limit --listen --messages-a-day --model --only --orders --pass-command --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --word
 
 complete -c spamnb -e
 complete -c spamnb -f
@@ -95,6 +95,8 @@ complete -c spamnb -n '_shtab_spamnb_using init' -l learn -d 'learn from the fol
 complete -c spamnb -n '_shtab_spamnb_using init' -l no-learn -d 'do not learn, and do not ask'
 complete -c spamnb -n '_shtab_spamnb_using init' -l fresh -d 'forget what was learned and done; the ledger of before is kept beside the new one'
 complete -c spamnb -n '_shtab_spamnb_using init' -l yes -d 'with --fresh: do not ask; needed without a terminal'
+complete -c spamnb -n '_shtab_spamnb_using init' -l imap -x -d 'fetch the mail of this account, and filter it'
+complete -c spamnb -n '_shtab_spamnb_using init' -l pass-command -x -d 'with --imap: the command that prints the password, such as '"'"'pass show mail'"'"''
 complete -c spamnb -n '_shtab_spamnb_using init' -l host -d 'set up a mail host, in /etc/spamnb/config.yaml'
 complete -c spamnb -n '_shtab_spamnb_using init' -l force -d 'replace a configuration; the old one is kept beside it'
 complete -c spamnb -n '_shtab_spamnb_using init' -s q -l quiet -d 'print only what is wrong'

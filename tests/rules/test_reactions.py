@@ -1,4 +1,4 @@
-"""What a place means, and what follows from a verdict: the table of the folder roles, row by row."""
+"""The reactions and destinations: the table of the folder roles, row by row, and what follows from a verdict."""
 
 import itertools
 import math

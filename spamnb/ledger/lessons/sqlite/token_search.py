@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from spamnb.bayes.base import Counts
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.port import Often
+from spamnb.ledger.lessons.port import FrequentTokens
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.kind_codes import in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, total
@@ -19,7 +19,7 @@ from spamnb.ledger.lessons.sqlite.lookup import TOTALS, total
 _BETWEEN = "SELECT id FROM token WHERE text >= ? AND text < ?"
 
 
-def often(db: Connection, least: int, kinds: Sequence[str] | None = None) -> Often:
+def frequent(db: Connection, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
     """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
     ids, counts = _counted(db, least)
     if kinds is not None:
@@ -27,7 +27,7 @@ def often(db: Connection, least: int, kinds: Sequence[str] | None = None) -> Oft
         rows = chain.from_iterable(db.rows(_BETWEEN, both) for both in bounds)
         of_kinds = np.isin(ids, np.fromiter(chain.from_iterable(rows), dtype=np.int64))
         ids, counts = ids[of_kinds], counts[of_kinds]
-    return Often(ids, Counts.of(counts.T, np.array(total(db, TOTALS), dtype=np.int64)))
+    return FrequentTokens(ids, Counts.of(counts.T, np.array(total(db, TOTALS), dtype=np.int64)))
 
 
 def _counted(db: Connection, least: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,0 +1,248 @@
+"""`spamnb init --imap USER@HOST`: an account at a provider, which mbsync keeps in step with a Maildir.
+
+At most three questions: the password, whether a ~/.mbsyncrc of before may be replaced, and what `init` asks. An
+interrupted call is made again: the password, the configuration and the mail that is there are used as they are.
+"""
+
+import argparse
+import os
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from spamnb.base import durable
+from spamnb.base.errors import ConfigError, SpamnbError, UsageError
+from spamnb.base.wording import escaped
+from spamnb.cli.common import mbsync
+from spamnb.cli.common.config_and_ledger import config_path, configuration
+from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_terminal, warn
+from spamnb.config.writing import put_aside
+from spamnb.maildir.find_maildir import absolute
+from spamnb.setup import isync, sync_units, units
+from spamnb.setup.isync import Account, ServerFolders
+
+_RC, _PASSWORD, _MAIL = "~/.mbsyncrc", "~/.mbsync-password", "~/Mail"
+_NOTIFY = "imapnotify/spamnb.conf"  # below ~/.config
+_INSTALL = "install isync, whose program it is (Debian: apt install isync; Fedora: dnf install isync)"
+_AGAIN = "then call the same command again"
+INTERRUPTED = "the mail that was fetched is kept; call the same command again to go on"
+
+
+def run(options: argparse.Namespace) -> bool:
+    """Fetch the mail of the account, and let a timer do it from now on. Returns whether `init` is to go on."""
+    account = isync.account(options.imap)
+    _refuse_what_has_no_meaning(options)
+    if os.path.lexists(config_path(options)) and not options.force:
+        configuration(options)  # a fault in it is told now, and not after an hour
+    options.interrupted = INTERRUPTED
+    program = shutil.which("mbsync")
+    if program is None:
+        raise SpamnbError(f"there is no mbsync, which fetches the mail: {_INSTALL}, {_AGAIN}")
+    version = isync.version_in(mbsync.run(program, ["--version"]).stdout)
+    place = _place(options)
+    pass_command, is_new = _pass_command(account, options)
+    try:
+        found = _server_folders(program, account, pass_command, place, version)
+    except SpamnbError:
+        if is_new:  # it may be the wrong one: the next call asks again
+            _home_file(_PASSWORD).unlink(missing_ok=True)
+        raise
+    rc, text = _home_file(_RC), isync.rc(account, pass_command, place, found.repeated, version)
+    if not _write_rc(rc, text, options):
+        return False
+    _fetch(program, rc, account, pass_command, place, options)
+    _keep_in_step(program, rc, account, pass_command, options)
+    options.maildirs, options.learn, options.roles = [str(place)], not options.no_learn, found.roles
+    return True
+
+
+def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
+    if options.host or options.for_user:
+        raise UsageError("init --imap is for one person: leave --host and --user out")
+    if options.fresh:
+        raise UsageError("init --imap begins with an account, and --fresh with the ledger: give one after the other")
+    if len(options.maildirs) > 1:
+        raise UsageError("init --imap takes one MAILDIR, the directory for the mail of the account")
+
+
+def _home_file(path: str) -> Path:
+    """A file in the home directory. Raises ConfigError where there is none."""
+    if not os.environ.get("HOME"):
+        raise ConfigError("HOME is not set, so there is no place for the files of the account: set it")
+    return Path(os.path.expanduser(path))
+
+
+def _place(options: argparse.Namespace) -> Path:
+    """The directory for the mail: new, or empty, or that of an earlier call. Raises SpamnbError."""
+    place = absolute(options.maildirs[0]) if options.maildirs else _home_file(_MAIL)
+    try:
+        is_ours = not os.listdir(place) or (place / "INBOX" / ".mbsyncstate").exists() or _is_named_in_rc(place)
+    except FileNotFoundError:
+        return place
+    except OSError as fault:
+        raise SpamnbError(f"{escaped(str(place))} cannot be used ({fault.strerror}): name another directory") from fault
+    if not is_ours:
+        step = f"name another directory for this account, such as spamnb init --imap USER@HOST {_MAIL}/hosted"
+        raise SpamnbError(f"there is something else in {escaped(str(place))}: {step}")
+    return place
+
+
+def _is_named_in_rc(place: Path) -> bool:
+    try:
+        return f'Path "{place}/"' in _home_file(_RC).read_text(errors="replace")
+    except OSError:
+        return False
+
+
+# --- the password ---------------------------------------------------------------------------------------------------
+
+
+def _pass_command(account: Account, options: argparse.Namespace) -> tuple[str, bool]:
+    """The command that prints the password, and whether a file with it was written just now."""
+    file = _home_file(_PASSWORD)
+    if options.pass_command is not None:
+        if not options.pass_command.strip() or not options.pass_command.isprintable():
+            raise UsageError("--pass-command takes the command that prints the password, such as 'pass show mail'")
+        return options.pass_command, False
+    command = f"cat {shlex.quote(str(file))}"
+    try:
+        status = file.stat()
+    except FileNotFoundError:
+        _write_password(file, account, options)
+        return command, True
+    shown = escaped(str(file))
+    if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o077:
+        raise SpamnbError(f"others can read the password in {shown}, or it is not yours: chmod 600 {shown}")
+    return command, False
+
+
+def _write_password(file: Path, account: Account, options: argparse.Namespace) -> None:
+    """Ask for the password, and write it to a file that nobody else can read. Raises SpamnbError."""
+    if options.quiet or not is_terminal(sys.stdin):
+        by_hand = f"(umask 077 && cat >{_PASSWORD})"
+        raise UsageError(
+            f"there is no password, and nobody can be asked: type it into a file by {by_hand}, or give --pass-command"
+        )
+    who = f"{escaped(account.user)} at {account.host}"
+    password = asked_secretly(f"Password of {who}, or an app password if your provider wants one (not shown): ")
+    if not password:
+        raise SpamnbError("no password was given; nothing was changed")
+    with durable.draft(str(file)) as draft:  # of mode 0600
+        Path(draft).write_text(password + "\n", encoding="utf-8")
+    inform(options, f"The password is in {escaped(str(file))}, which only you can read.")
+
+
+# --- mbsync ---------------------------------------------------------------------------------------------------------
+
+
+def _server_folders(
+    program: str, account: Account, pass_command: str, place: Path, version: tuple[int, int]
+) -> ServerFolders:
+    """Log in, and ask the server which folders there are. Nothing is fetched. Raises SpamnbError."""
+    with tempfile.TemporaryDirectory(prefix="spamnb-") as name:
+        directory = Path(name)
+        (directory / "near").mkdir()
+        rc = directory / "rc"
+        rc.touch(0o600)
+        rc.write_text(isync.rc(account, pass_command, directory / "near", (), version), encoding="utf-8")
+        done = mbsync.run(program, ["-Dn", "--list", "--config", str(rc), isync.CHANNEL])
+    if done.returncode:
+        raise SpamnbError(isync.fault_in(done.stderr, account, pass_command, place))
+    return isync.folders_in(done.stdout)
+
+
+def _write_rc(rc: Path, text: str, options: argparse.Namespace) -> bool:
+    """Write mbsync's configuration; another one is replaced only if the person says so. Returns whether it is there."""
+    shown = escaped(str(rc))
+    try:
+        there = rc.read_text(encoding="utf-8", errors="replace") if os.path.lexists(rc) else None
+        if there == text:
+            return True
+        if there is not None and not options.force:
+            if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or options.quiet:
+                step = "replace it with --force, which keeps it beside the new one, or move it away"
+                raise ConfigError(f"{shown} is there already, for something else: {step}")
+            if not is_confirmed(f"{shown} is there already, for something else. Replace it, and keep the old one?"):
+                print(f"Nothing was changed. These lines would be in {shown}:\n\n{text}")
+                return False
+        former = None if there is None else put_aside(Path(os.path.realpath(rc)))
+        with durable.draft(str(rc)) as draft:
+            Path(draft).write_text(text, encoding="utf-8")
+    except OSError as fault:
+        raise ConfigError(f"cannot write {shown}: {fault.strerror}; check who owns it, {_AGAIN}") from fault
+    kept = "" if former is None else f"; the old one is kept as {escaped(str(former))}"
+    inform(options, f"Wrote {shown}{kept}.")
+    return True
+
+
+def _fetch(
+    program: str, rc: Path, account: Account, pass_command: str, place: Path, options: argparse.Namespace
+) -> None:
+    """Fetch all mail, or what is still to be fetched. Raises SpamnbError."""
+    try:
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as fault:
+        raise SpamnbError(f"cannot make {escaped(str(place))}: {fault.strerror}") from fault
+    inform(
+        options, f"Fetching the mail of {escaped(account.user)} into {escaped(str(place))}; the first time takes long."
+    )
+    shown = is_terminal(sys.stdout) and not options.quiet
+    quiet = [] if shown else ["--quiet"]
+    sys.stdout.flush()
+    done = mbsync.run(program, [*quiet, "--config", str(rc), isync.CHANNEL], shown=shown)
+    if done.returncode:
+        why = isync.fault_in(done.stderr, account, pass_command, place)
+        raise SpamnbError(f"{why} (the mail that was fetched is kept)")
+
+
+# --- from now on ----------------------------------------------------------------------------------------------------
+
+
+def _keep_in_step(program: str, rc: Path, account: Account, pass_command: str, options: argparse.Namespace) -> None:
+    """Let systemd call mbsync from now on; where it cannot, say what to do."""
+    listener = shutil.which("goimapnotify")
+    directory = units.place("user", os.environ).directory
+    texts = sync_units.of_timer(program, rc, has_listener=listener is not None)
+    enabled = [sync_units.TIMER]
+    if listener is not None:
+        conf = directory.parents[1] / _NOTIFY
+        texts |= sync_units.of_listener(listener, conf)
+        enabled.append(sync_units.LISTENER)
+        _write_own(conf, sync_units.listener_conf(account, pass_command), 0o600)
+    if written := [name for name, text in texts.items() if _write_own(directory / name, text, 0o644)]:
+        inform(options, f"Wrote {', '.join(written)} to {escaped(str(directory))}.")
+    calls = [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", *enabled]]
+    if all(map(_succeeds, calls)):
+        inform(options, "systemd fetches new mail from now on, and carries moves back to the provider.")
+    else:
+        by_hand = " && ".join(map(shlex.join, calls))
+        inform(options, f"systemd could not be asked to fetch new mail. To let it: {by_hand}")
+
+
+def _write_own(path: Path, text: str, mode: int) -> bool:
+    """Write a file, unless there is another one, which stays. Returns whether it was written."""
+    shown = escaped(str(path))
+    try:
+        if os.path.lexists(path):
+            if path.read_text(encoding="utf-8", errors="replace") != text:
+                warn(f"{shown} was there already and stays as it is")
+            return False
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with durable.draft(str(path)) as draft:
+            Path(draft).write_text(text, encoding="utf-8")
+            os.chmod(draft, mode)
+    except OSError as fault:
+        raise SpamnbError(f"cannot write {shown}: {fault.strerror}; check who owns it, {_AGAIN}") from fault
+    return True
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=60)  # noqa: S603 - systemctl
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

@@ -1,0 +1,195 @@
+"""isync for an account at a provider: its configuration, what it tells of the server's folders, its faults in words.
+
+isync's program is called mbsync. It speaks IMAP; nothing here does.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.label import Role
+from spamnb.base.wording import escaped
+from spamnb.maildir.folders import decode
+
+CHANNEL = "mail"
+PORT = 993  # of IMAP over TLS
+_OLDEST = (1, 4)  # before it, the two sides of a channel were called otherwise
+_TLS_TYPE = (1, 5)  # from which on SSLType is called so
+_ACCOUNT = re.compile(r"([^\s\"\\]{1,254})@([A-Za-z0-9.-]{1,253})(?::(\d{1,5}))?")
+_VERSION = re.compile(r"^isync (\d+)\.(\d+)", re.MULTILINE)
+_LISTED = re.compile(r'\* LIST \(([^)]*)\) (?:NIL|"(\\?.)") (?:"((?:[^"\\]|\\.)*)"|(\S+))\s*', re.IGNORECASE)
+_NAMESPACE = re.compile(r'\* NAMESPACE \(\("((?:[^"\\]|\\.)*)"', re.IGNORECASE)
+# Special uses (RFC 6154) of folders that hold messages of others once more, and what the others mean.
+_REPEATED = {"\\all", "\\flagged", "\\important"}
+_ROLES = {"\\junk": Role.SPAM, "\\trash": Role.NEUTRAL, "\\drafts": Role.NEUTRAL, "\\sent": Role.SENT}
+_GMAIL = tuple(f"[{name}]/{box}" for name in ("Gmail", "Google Mail") for box in ("All Mail", "Starred", "Important"))
+_RC = """\
+# Written by `spamnb init --imap`. mbsync keeps this account and the Maildir in step, in both directions.
+IMAPAccount hosted
+Host {host}
+{port}User "{user}"
+PassCmd "{pass_command}"
+{tls_type} IMAPS
+
+IMAPStore far
+Account hosted
+
+MaildirStore near
+Path "{place}/"
+Inbox "{place}/INBOX"
+SubFolders Verbatim
+
+# A move is a new message in one folder and a deleted one in another: so both are carried, in both directions.
+Channel {channel}
+Far :far:
+Near :near:
+Patterns *{left_out}
+Create Both
+Expunge Both
+Sync All
+SyncState *
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account at a provider: its user, and the host and port of the IMAP server."""
+
+    user: str
+    host: str
+    port: int = PORT
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFolders:
+    """What the server tells of folders. roles: of those whose use it names; repeated: which hold others' messages."""
+
+    roles: Mapping[str, Role]
+    repeated: Sequence[str]
+
+
+def account(text: str) -> Account:
+    """The account behind USER@HOST or USER@HOST:PORT; the user may have an @ itself. Raises UsageError.
+
+    >>> account("you@gmail.com@imap.gmail.com")
+    Account(user='you@gmail.com', host='imap.gmail.com', port=993)
+    """
+    found = _ACCOUNT.fullmatch(text)
+    if found is None or not found[1].isprintable() or not 0 < int(found[3] or PORT) < 1 << 16:
+        example = "write USER@HOST, such as you@gmail.com@imap.gmail.com"
+        raise UsageError(f"{escaped(text)!r} does not name a user and a host: {example}")
+    return Account(found[1], found[2], int(found[3] or PORT))
+
+
+def version_in(printed: str) -> tuple[int, int]:
+    """The version in what `mbsync --version` prints. Raises SpamnbError for one that is too old."""
+    found = _VERSION.search(printed)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < _OLDEST:
+        has = ".".join(map(str, version)) if found else "of an unknown version"
+        raise SpamnbError(f"this isync is {has}, and 1.4 or later is needed: install a later one")
+    return version
+
+
+def rc(account: Account, pass_command: str, place: Path, repeated: Iterable[str], version: tuple[int, int]) -> str:
+    """The text of a configuration of mbsync, with one channel. place: the directory for the mail."""
+    return _RC.format(
+        host=account.host,
+        port="" if account.port == PORT else f"Port {account.port}\n",
+        user=account.user,
+        pass_command=_quoted(pass_command),
+        tls_type="TLSType" if version >= _TLS_TYPE else "SSLType",
+        place=_quoted(str(place)),
+        channel=CHANNEL,
+        left_out="".join(f' "!{_quoted(name)}"' for name in repeated),
+    )
+
+
+def _quoted(text: str) -> str:
+    return re.sub(r'(["\\])', r"\\\1", text)
+
+
+def folders_in(printed: str) -> ServerFolders:
+    r"""What the server's answers tell, in what `mbsync -Dn --list` prints.
+
+    >>> folders_in('* NAMESPACE (("INBOX." ".")) NIL NIL\n* LIST (\\HasNoChildren \\Junk) "." INBOX.Bulk.New\n').roles
+    {'Bulk/New': <Role.SPAM: 'spam'>}
+    """
+    namespace = _NAMESPACE.search(printed)
+    prefix = "" if namespace is None else _plain(namespace[1])
+    roles: dict[str, Role] = {}
+    repeated: list[str] = []
+    listed = list(filter(None, map(_LISTED.fullmatch, printed.splitlines())))
+    for found in listed:
+        attributes, separator, in_quotes, bare = found.groups()
+        uses, raw = {use.lower() for use in attributes.split()}, bare if in_quotes is None else _plain(in_quotes)
+        name = raw.removeprefix(prefix).replace(_plain(separator or "/"), "/")
+        if not name.isprintable() or name.upper() == "INBOX":
+            continue
+        if uses & _REPEATED or name in _GMAIL:
+            repeated.append(name)
+        roles |= {decode(name): role for use, role in _ROLES.items() if use in uses}
+    return ServerFolders(roles, repeated if listed else _GMAIL)
+
+
+def _plain(quoted: str) -> str:
+    return re.sub(r"\\(.)", r"\1", quoted)
+
+
+def fault_in(said: str, account: Account, pass_command: str, place: Path) -> str:
+    """What mbsync's errors mean, and what to do."""
+    host = account.host
+    for pattern, meaning in _FAULTS:
+        if found := re.search(pattern, said):
+            why = escaped((found[1] if found.groups() else found[0]).strip())
+            return meaning.format(host=host, port=account.port, why=why, command=escaped(pass_command))
+    if _is_full(place):
+        return f"the disk that holds {escaped(str(place))} is full: free some space, then call the same command again"
+    lines = [escaped(line) for line in said.strip().splitlines()[-3:]] or ["it gave no reason"]
+    return f"mbsync failed: {'; '.join(lines)}"
+
+
+_FAULTS = (
+    (
+        r"(?i)(?:AUTHENTICATE|LOGIN)[^\n]*returned an error: (?:NO|BAD) ?([^\n]*)",
+        "{host} does not accept the user and the password ({why}): many providers want an app password, which you make"
+        " in the settings of the account",
+    ),
+    (r"PassCmd ([^\n]*)", "the command for the password failed ({why}): try it by hand: {command}"),
+    (
+        r"Cannot resolve server[^\n]*: ([^\n]*(?:Temporary|try again)[^\n]*)",
+        "{host} cannot be looked up ({why}): is this machine connected to the network?",
+    ),
+    (
+        r"Cannot resolve server[^\n]*: ([^\n]*)",
+        "there is no host {host} ({why}): write USER@HOST with the name of your provider's IMAP server, such as"
+        " you@gmail.com@imap.gmail.com",
+    ),
+    (
+        r"(?i)(?:SSL error[^\n]*: |Error, )([^\n]*(?:certificate|verif|hostname)[^\n]*)",
+        "the certificate of {host} is not trusted ({why}): check the name of the host; a certificate of your own has to"
+        " be added to those that this system trusts",
+    ),
+    (r"(?i)SSL error[^\n]*: ([^\n]*)", "{host} does not speak TLS at port {port} ({why}): write USER@HOST:PORT"),
+    (
+        r"Cannot connect to[^\n]*: ([^\n]*unreachable[^\n]*|No route[^\n]*)",
+        "{host} cannot be reached ({why}): is this machine connected to the network?",
+    ),
+    (
+        r"Cannot connect to[^\n]*: ([^\n]*)",
+        "{host} does not answer at port {port} ({why}): check the name of the host, or write USER@HOST:PORT",
+    ),
+    (
+        r"(No space left on device|Disk quota exceeded)",
+        "the disk is full ({why}): free some space, then call the same command again",
+    ),
+)
+
+
+def _is_full(place: Path) -> bool:
+    there = next((above for above in (place, *place.parents) if above.exists()), Path("/"))
+    disk = os.statvfs(there)
+    return disk.f_bavail * disk.f_frsize < 1 << 16 or (disk.f_files > 0 and disk.f_favail == 0)
