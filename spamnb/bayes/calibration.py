@@ -2,11 +2,11 @@
 
 import math
 
-# The lowest slope loses the least ham. Lives of `tidy`, `hasty`, `careless` and `blind` on csdmc2010, Enron1 and Enron6
-# lost LIVES ham of LIVES with slopes of 2.0, 2.2 and 2.4 (docs/evidence/accuracy.md). A fit to the scores behind the
-# first 200 messages of csdmc2010 and Enron1-6 has 2.97, to each by itself 2.5 to 3.3: so 2.0 is cautious for any mail.
-# The calibration error of csdmc2010 is 0.38 %, at 2.2 0.29 %. The slope is not fitted to the user's own mail: people
-# correct the filter where it is wrong and do nothing where it is right. A map fitted to the mistakes would be wrong.
+# Of 2.0, 2.2 and 2.4 the slope of 2.0 loses the least ham in simulated lives (docs/evidence/accuracy.md). A fit
+# to the scores behind the first 200 messages of csdmc2010 and Enron1-6 has 2.97, to each by itself 2.5 to 3.3. So
+# 2.0 is cautious for any mail. The calibration error of csdmc2010 is 0.38 %, at 2.2 0.29 %. The slope is not fitted to
+# the user's own mail: people correct the filter where it is wrong and do nothing where it is right. A map fitted to the
+# mistakes would be wrong.
 SLOPE = 2.0
 
 

@@ -1,9 +1,9 @@
 """Choose whose mail is ham or spam, and the cutoffs.
 
-What is chosen is kept beside the configuration, and holds at once: in the service, at
-delivery, and in each command. A SENDER is written as in `senders` of the configuration:
-*@example.org, example.org, or a List-Id. What the configuration names stands above it.
-Without arguments the choices are listed.
+The ledger keeps a choice beside the configuration. It holds at once: in the service, at
+delivery, and in each command. Write a SENDER as in `senders` of the configuration:
+*@example.org, example.org, or a List-Id. What the configuration says has priority.
+Without arguments the command lists the choices. `spamnb history` finds them, too.
 
 example:
   spamnb choose block '*@shop.example'

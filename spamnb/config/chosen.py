@@ -1,6 +1,6 @@
 """What a person has chosen beside the configuration, as values, and how it is laid over the configuration.
 
-What the configuration names stands above what was chosen: a cutoff that is written there, and what its `senders` say.
+The configuration has priority: a cutoff that is written there, and what its `senders` say.
 """
 
 from collections.abc import Mapping

@@ -232,7 +232,10 @@ def check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """What is wrong with two cutoffs together: the key, and what to do."""
     ham, spam = scoring.get("ham_cutoff"), scoring.get("spam_cutoff")
     if ham is not None and spam is not None and ham >= spam:
-        yield "ham_cutoff", f"{ham} is not below spam_cutoff, which is {spam}; lower it, or raise spam_cutoff"
+        yield (
+            "ham_cutoff",
+            f"ham_cutoff ({ham}) has to be below spam_cutoff ({spam}); lower it, or raise spam_cutoff",
+        )
 
 
 def _check_senders(senders: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

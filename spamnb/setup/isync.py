@@ -21,8 +21,10 @@ _TLS_TYPE = (1, 5)  # from which on SSLType is called so
 _ACCOUNT = re.compile(r"([^\s\"\\]{1,254})@([A-Za-z0-9.-]{1,253})(?::(\d{1,5}))?")
 _VERSION = re.compile(r"^isync (\d+)\.(\d+)", re.MULTILINE)
 _LISTED = re.compile(r'\* LIST \(([^)]*)\) (?:NIL|"(\\?.)") (?:"((?:[^"\\]|\\.)*)"|(\S+))\s*', re.IGNORECASE)
+_ESCAPED = re.compile(r"\\(.)")
 _NAMESPACE = re.compile(r'\* NAMESPACE \(\("((?:[^"\\]|\\.)*)"', re.IGNORECASE)
 # Special uses (RFC 6154) of folders that hold messages of others once more, and what the others mean.
+_MOST_SAID = 10_000  # characters of mbsync's errors that are read: the last ones say why it ended
 _REPEATED = {"\\all", "\\flagged", "\\important"}
 _ROLES = {"\\junk": Role.SPAM, "\\trash": Role.NEUTRAL, "\\drafts": Role.NEUTRAL, "\\sent": Role.SENT}
 _GMAIL = tuple(f"[{name}]/{box}" for name in ("Gmail", "Google Mail") for box in ("All Mail", "Starred", "Important"))
@@ -46,7 +48,7 @@ SubFolders Verbatim
 Channel {channel}
 Far :far:
 Near :near:
-Patterns *{left_out}
+Patterns INBOX *{left_out}
 Create Both
 Expunge Both
 Sync All
@@ -109,7 +111,7 @@ def rc(account: Account, pass_command: str, place: Path, repeated: Iterable[str]
 
 
 def _quoted(text: str) -> str:
-    return re.sub(r'(["\\])', r"\\\1", text)
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def folders_in(printed: str) -> ServerFolders:
@@ -136,12 +138,12 @@ def folders_in(printed: str) -> ServerFolders:
 
 
 def _plain(quoted: str) -> str:
-    return re.sub(r"\\(.)", r"\1", quoted)
+    return _ESCAPED.sub(r"\1", quoted)
 
 
 def fault_in(said: str, account: Account, pass_command: str, place: Path) -> str:
     """What mbsync's errors mean, and what to do."""
-    host = account.host
+    host, said = account.host, said[-_MOST_SAID:]
     for pattern, meaning in _FAULTS:
         if found := re.search(pattern, said):
             why = escaped((found[1] if found.groups() else found[0]).strip())

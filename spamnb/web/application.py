@@ -173,5 +173,5 @@ def as_http(fault: SpamnbError, spamnb: str = "spamnb") -> HttpError:
     if isinstance(fault, ConfigError):
         return HttpError(500, str(fault), f"To look at the configuration: {spamnb} config --check")
     if isinstance(fault, UsageError):
-        return HttpError(400, str(fault), "Go back, and write it otherwise.")
+        return HttpError(400, str(fault), "Go back, and write it in another way.")
     return HttpError(503 if isinstance(fault, LedgerError | RegisterError) else 409, str(fault))

@@ -10,15 +10,25 @@ import logging
 import re
 import time
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from waitress.channel import HTTPChannel  # type: ignore[import-untyped]  # it has no types
 from waitress.parser import HTTPRequestParser, ParsingError  # type: ignore[import-untyped]
 from waitress.server import BaseWSGIServer  # type: ignore[import-untyped]
+from waitress.utilities import RequestEntityTooLarge  # type: ignore[import-untyped]
 
 MOST = 50  # connections, unless more requests than that are being answered
 WHOLE_SECONDS = 20.0
 _CODED = re.compile(rb"\r\ntransfer-encoding:([^\r\n]*)", re.IGNORECASE)
+
+
+class TooLong(RequestEntityTooLarge):  # type: ignore[misc]
+    """The answer to a form that is longer than any, which nobody reads to its end, in words of these pages."""
+
+    def to_response(self, ident: object = None) -> tuple[str, list[tuple[str, str]], bytes]:
+        """The status, the fields and the text."""
+        text = "spamnb: What you sent is too large for these pages. Go back. In a terminal: spamnb explain FILE\n"
+        return f"{self.code} {self.reason}", [("Content-Type", "text/plain; charset=utf-8")], text.encode("ascii")
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
@@ -29,6 +39,14 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     """
 
     once: ClassVar[str] = ""
+    error: Any
+
+    def received(self, data: bytes) -> int:
+        """Take what has come. Returns how many bytes of it belong to this request."""
+        taken = int(super().received(data))
+        if isinstance(self.error, RequestEntityTooLarge):
+            self.error = TooLong(self.error.body)
+        return taken
 
     def parse_header(self, head: bytes) -> None:
         """Read the request line and the fields. Raises ParsingError, which is answered with 400."""

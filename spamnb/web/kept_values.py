@@ -5,7 +5,7 @@ Each is found in a process of its own, so it imports what it needs only there.
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -78,7 +78,7 @@ class KeptValues:
         if not looked.is_current and now - self._misfiled_at >= _AGAIN:
             self._misfiled_at = now
             self.own_mail(ledger, scoring, after)
-        return 0 if looked.value is None else sum(one.is_clear for one in still_asked(ledger, looked.value.findings))
+        return 0 if looked.value is None else _clear(ledger, looked.value.findings)
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
         """What has still to be learned before mail is moved, in words; "" for nothing.
@@ -131,7 +131,7 @@ class KeptValues:
         then, _ = self._counted.get("audit", (None, 0))
         looked = self._own_mail.look(_as_learned(ledger, scoring))
         if then != _state(ledger) and looked.is_current and looked.value is not None:
-            self.counted("audit", ledger, sum(one.is_clear for one in still_asked(ledger, looked.value.findings)))
+            self.counted("audit", ledger, _clear(ledger, looked.value.findings))
 
     def count_waiting(self, ledger: Ledger, config: Config, now: float, after: After) -> None:
         """Let it be counted what waits for Review, unless that was done in this minute, and nothing was done since.
@@ -157,6 +157,11 @@ class KeptValues:
 def not_checked(looked: Looked[Checked]) -> str:
     """The heading of a page for which there is no current check-up."""
     return "Not checked" if looked.has_failed else "Being checked"
+
+
+def _clear(ledger: Ledger, findings: Iterable[Misfiled]) -> int:
+    """How many of the findings of before still stand and are clear: only these are looked up."""
+    return len(still_asked(ledger, (one for one in findings if one.is_clear)))
 
 
 def _state(ledger: Ledger) -> _State:

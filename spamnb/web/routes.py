@@ -56,7 +56,7 @@ class Router:
         if matching:
             allowed = ", ".join(sorted({route.method for route, _ in matching}))
             raise HttpError(405, "This address is not used like that.", "Use the links of the pages.", Allow=allowed)
-        raise HttpError(404, "There is no such page.", "The links above lead to the pages.")
+        raise HttpError(404, "There is no such page.", "The first page leads to all others.")
 
     def has_page(self, page: str) -> bool:
         """Whether there is a page of that address, which a link may lead to."""

@@ -14,6 +14,7 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,7 @@ from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.tokens.text import normalise
 from spamnb.mail.tokens.tokenizer import tokenize
+from spamnb.setup.isync import Account, fault_in
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 
@@ -486,6 +488,19 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "setup.units._COMMAND": (every, (fill("Exec", HELP), fill("/spamnb", HELP, "Exec="), fill("a", HELP, "Exec"))),
     "setup.units._TO_QUOTE": (every, (fill(" ", NAME), fill("a", NAME))),
     "setup.units._TO_ESCAPE": (every, (fill('"', NAME), fill("a", NAME))),
+    "setup.isync._ACCOUNT": (fullmatch, (fill("a", NAME), fill("@", NAME), fill("1", NAME, "a@b:"))),
+    "setup.isync._VERSION": (every, (fill("isync 1\n", HELP), fill("1", HELP, "isync "), fill("\n", HELP))),
+    "setup.isync._LISTED": (
+        fullmatch,
+        (
+            fill("a", TEXT, "* LIST ("),
+            fill("\\\\", TEXT, '* LIST () NIL "'),
+            fill("a", TEXT, "* LIST () NIL ", " x"),
+            fill(" ", TEXT, '* LIST () "/" "a"', "x"),
+        ),
+    ),
+    "setup.isync._ESCAPED": (every, (fill("\\", NAME), fill("a", NAME))),
+    "setup.isync._NAMESPACE": (every, (fill('* NAMESPACE (("', TEXT), fill("\\a", TEXT, '* NAMESPACE (("'))),
     "setup.units._MARK": (match, (fill("a", HELP, "# Written by `spamnb install-unit` ("),)),
     "config.named_senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
     "mail.relations._ID": (every, (fill("<", VALUE), fill("<a", VALUE), fill("a", VALUE, before="<"))),
@@ -607,6 +622,10 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
     "mail.header._addresses": (
         lambda raw: tokenize(parse(raw)),
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
+    ),
+    "setup.isync.fault_in": (
+        lambda said: fault_in(said, Account("you", "imap.example", 993), "pass show mail", Path("/")),
+        (fill("LOGIN ", TEXT), fill("a", TEXT, "LOGIN"), fill("\n", TEXT)),
     ),
     "config.readers.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
     "config.named_senders._expression": (

@@ -276,7 +276,8 @@ learning:
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
         "(did you mean model?)",
-        "c.yaml:6: scoring.ham_cutoff: 0.995 is not below spam_cutoff, which is 0.95; lower it, or raise spam_cutoff",
+        "c.yaml:6: scoring.ham_cutoff: ham_cutoff (0.995) has to be below spam_cutoff (0.95); "
+        "lower it, or raise spam_cutoff",
         "c.yaml:7: scoring.ham_cutoff: is written twice, first in line 6; keep one",
         "c.yaml:9: mailboxes[0].path: 'Mail' is not a full path; write a full path such as /home/you/Maildir "
         "or ~/Maildir",

@@ -35,10 +35,16 @@ def config(senders: str) -> Config:
         ("*.example", "ann@deals.example", "", True),
         ("*.example", "ann@example", "", False),
         ("example.org", "", "", False),
+        ("bücher.example", "a@xn--bcher-kva.example", "", True),
+        ("*@xn--bcher-kva.example", "a@bücher.example", "", True),
+        ("ann@bücher.example", "ann@news.xn--bcher-kva.example", "", False),
+        ("bücher.example", "a@b.example", "list.xn--bcher-kva.example", True),
+        ("*.büc?er.example", "a@b.büchner.example", "", False),
+        (f"{'ü' * 70}.example", f"a@{'ü' * 70}.example", "", True),
     ],
 )
 def test_what_a_pattern_names(pattern: str, sender: str, list_id: str, named: bool) -> None:
-    """An address is named whole; a domain or List-Id with those below it."""
+    """An address is named whole, a domain or List-Id with those below it; either spelling of an international one."""
     found = Senders(block=(pattern,)).named(sender, list_id)
     assert found == ((Label.SPAM, pattern) if named else None)
 

@@ -169,6 +169,10 @@ def test_take_back_from_an_hour_on(desk: WebDesk) -> None:
     undoing = desk.ledger.journal.get(int(link.get("href").rpartition("#a")[2]))
     assert undoing is not None and undoing.takes_back == int(line.get("id")[1:])
     assert desk.browser.get("/" + link.get("href").partition("#")[0]).tree.xpath(f"//li[@id='a{undoing.id}']")
+    for path in desk.roots[0].glob(".Junk/*/*"):
+        path.unlink()
+    words = desk.browser.get(f"/undo?at={int(desk.now()) - 86_400}").words
+    assert "There is nothing to undo" not in words and "1 more cannot be undone" in words
     assert "There is nothing to undo" in desk.browser.get(f"/undo?at={int(desk.now()) + 60}").words
 
 
@@ -197,7 +201,8 @@ def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
     assert desk.browser.post("/undo", **_fields(page), moves=1).status == 409, "it is undone by now"
     page = desk.browser.get("/undo?span=hour")
     assert "There is nothing to undo since" in page.words and not _boxes(page)
-    assert desk.browser.get("/undo?span=nonsense").status == 404
+    for query in ("span=nonsense", "at=99999999999999", "since=0"):
+        assert desk.browser.get(f"/undo?{query}").status == 404, query
 
 
 def _boxes(page: Answer) -> dict[str, tuple[str, bool]]:

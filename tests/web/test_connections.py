@@ -236,6 +236,14 @@ def test_the_end_of_a_request_is_clear(running: Running, desk: WebDesk) -> None:
     assert desk.ledger.state.paused_until is None
 
 
+def test_too_long_a_form(running: Running) -> None:
+    """A form that is longer than any is refused by its length alone, with a line that says what to do."""
+    fields = ("Content-Type: multipart/form-data; boundary=x\r\n", "Content-Length: 100000000")
+    status, answer = running.ask(HEAD.format(*fields).encode())
+    assert (status, answer.partition(b"\r\n\r\n")[2][:36]) == (413, b"spamnb: What you sent is too large f")
+    assert b"spamnb explain FILE" in answer and b"max_body" not in answer
+
+
 def test_chunks_in_an_old_version(running: Running, desk: WebDesk) -> None:
     """HTTP/1.0 knows no chunks (RFC 9112, 6.1)."""
     for fields in ("Transfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 14"):

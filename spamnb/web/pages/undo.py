@@ -19,6 +19,7 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _SHOWN = 50  # acts
+_LATEST = 4_000_000_000  # seconds since the epoch, the year 2096
 SPANS: Mapping[str, str] = {"hour": "The last hour", "today": "Today"}
 BOXES: Mapping[str, tuple[Kind, ...]] = {
     "moves": ("moved",),
@@ -57,7 +58,7 @@ class Since:
 def _since(ledger: Ledger, asked: Values) -> Since | None:
     """A time in whole seconds, or the time of an action; None if neither is there."""
     at, number = asked.number("at"), asked.number("since")
-    if at is not None:
+    if at is not None and at < _LATEST:
         return Since(float(at), "at", at)
     action = None if number is None else ledger.journal.get(number)
     return None if action is None else Since(action.at, "since", action.id)

@@ -93,6 +93,13 @@
     one("[data-save]").textContent = `Save ${said} answer${said === 1 ? "" : "s"}`;
   });
 
+  const file = one("input[data-most]");
+  file?.addEventListener("change", () => {
+    const isTooLong = file.files[0]?.size > file.dataset.most - 2000; // the form around it
+    file.setCustomValidity(isTooLong ? file.dataset.tooLong : "");
+    file.reportValidity();
+  });
+
   const slider = one("input[data-cutoffs]");
   const field = one("#cut");
   const told = slider && JSON.parse(one("#cutoffs").textContent);
