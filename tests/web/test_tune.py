@@ -99,6 +99,18 @@ def test_learning_again(desk: WebDesk, browser: Browser) -> None:
     assert "of 30 ham lost" in browser.get("/tune").words
 
 
+def test_audit_after_learning(desk: WebDesk) -> None:
+    """When something was learned since, Audit does not say that nothing is misfiled: it looks again."""
+    browser = Browser(desk.application(at_once=True))
+    browser.get("/audit")
+    assert "Nothing is probably misfiled" in browser.get("/audit").words
+    training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now(), how=How.HAND)
+    page = browser.get("/audit")
+    assert "Nothing is probably misfiled" not in page.words
+    assert page.tree.xpath("//*[@data-again]")
+    assert browser.get("/audit").tree.findtext(".//title") == "1 probably misfiled · spamnb"
+
+
 def test_one_class_only(tmp_path: Path) -> None:
     """Where only ham is learned, there is nothing to compare, and the page says so."""
     desk = WebDesk(tmp_path)
