@@ -80,9 +80,9 @@ def _runs(text: str, first: int, last: int) -> Iterator[tuple[int, int, tuple[st
     for run in _LINK_OR_RUN.finditer(text, first, last):
         if run[1] is not None:
             yield run.start(), run.end(), tuple(dict.fromkeys(urls([run[0].lower()])))
-        elif (shown := normalise(run[0])[0]) != run[
-            0
-        ]:  # disguised: as a whole, since its letters are not in their places
+            continue
+        shown, _ = normalise(run[0])
+        if shown != run[0]:  # disguised: as a whole, since its letters are not in their places
             yield run.start(), run.end(), _tokens(shown)
         else:
             for word in _WORD.finditer(text, *run.span()):

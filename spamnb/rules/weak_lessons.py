@@ -24,7 +24,7 @@ from spamnb.ledger.lessons.port import Lesson
 
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # that a message lies in the spam folder before that teaches anything
-# Probabilities of certain scores: another slope of the calibration does not move what is learned without a decision.
+# Each limit is a score: another slope of the calibration does not move what is learned without a decision.
 _BEYOND_DOUBT = calibration.probability(1.77)
 _DOUBTFUL = calibration.probability(0.0)
 _HAM_FOR_SURE = calibration.probability(-0.385)

@@ -34,7 +34,7 @@ _COLUMNS = {
 
 
 class Then(NamedTuple):
-    """What teaching a message a label would do. learns: it is not learned so yet. moves: it lies in another place."""
+    """What teaching a message a label would do. learns: it is not learned so yet. moves: it is in another place."""
 
     learns: bool
     moves: bool
