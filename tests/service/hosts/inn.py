@@ -1,6 +1,7 @@
 """A mail host of a few users in two domains: its disk, and the service over it, step by step or as a process."""
 
 import gc
+import itertools
 import logging
 import os
 import shutil
@@ -190,6 +191,7 @@ class Desk(Disk):
 
     def __init__(self, directory: Path, taught: Path, number: int = 20) -> None:
         super().__init__(directory, taught, number)
+        self._marks = itertools.count()  # their own: how many are made depends on the time, and no message may
         self.ahead = 0.0  # of both clocks
         self.is_set = 0.0  # by how much the clock of the day is wrong
         self.pace: float | None = None  # seconds that pass with each look at that clock, and no others; None: real ones
@@ -326,7 +328,7 @@ class Desk(Disk):
             (self.directory / "mark").mkdir(exist_ok=True)
             if not self.watcher.watch(MARK, [Directory(str(self.directory / "mark"))]):
                 return []  # it polls
-        (self.directory / "mark" / str(next(self._numbers))).mkdir()
+        (self.directory / "mark" / str(next(self._marks))).mkdir()
         found: list[Hint] = []
         while (hint := self.watcher.next(PATIENCE)) is None or hint.root != MARK:
             found += [] if hint is None else [hint]

@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.real_disk,  # being durable is among what they die at
     pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace"),
 ]
+_RESCUED, _SPAM, _LATE = 1000, 1003, 1009  # made-up spam that is not alike: a rescue makes its like unsure
 _RARE = ("renameat2", "rename", "fsync", "fdatasync", "unlink", "ftruncate")
 
 
@@ -35,20 +36,22 @@ class Death:
         desk.configure(users="awake: 1", dwell=0)
         desk.start()
         desk.settle()
-        self.rescued = desk.deliver_to_all()
+        self.rescued = self._deliver(_RESCUED)
         desk.settle()
         desk.stop()
         for name, content in self.rescued.items():
             assert content in desk.contents(name, "Junk")
             desk.move(name, content, "Junk", "Archive")
-        self.spam = desk.deliver_to_all()
-        self.late = desk.deliver_to_all()
+        self.spam, self.late = self._deliver(_SPAM), self._deliver(_LATE)
         for name, content in self.late.items():
             folder = desk.folder(name)
             path = next(path for path in Path(folder.subdir("new")).iterdir() if path.read_bytes() == content)
             path.rename(self.outbox / f"{name}.{path.name}")
         self.before = desk.directory.with_name(f"{desk.directory.name}-before")
         shutil.copytree(desk.directory, self.before, symlinks=True)
+
+    def _deliver(self, number: int) -> dict[str, bytes]:
+        return {name: self.desk.deliver(name, number=number) for name in self.desk.names}
 
     def again(self) -> None:
         """All as it was before, with the times of the directories."""
