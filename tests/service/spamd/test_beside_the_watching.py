@@ -74,7 +74,8 @@ def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.M
         until(lambda: Path(socket_of(site)).exists(), "the socket")
         assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
         assert service._spamd._running is not None
-        service._spamd._running[0]._loop.call_soon_threadsafe(release.wait)
+        server = service._spamd._running[0]
+        server._loop.call_soon_threadsafe(release.wait)
         monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.1)
         monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.5)
         service._wake()  # by the limits of before it would wait for ten seconds
@@ -84,6 +85,7 @@ def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.M
         finally:
             release.set()
             service.stop()
+            server._thread.join(PATIENCE)  # it closes what it has open
 
 
 def kinds(site: Site, mail: bytes) -> list[tuple[str, str | None]]:
