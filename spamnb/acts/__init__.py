@@ -1,4 +1,4 @@
-"""What changes mail or lessons: learn, move, withhold, undo, answer; and whether mail may be moved.
+"""Everything that changes mail or lessons: learn, move, withhold, undo, answer; and the question if mail may be moved.
 
 >>> import pathlib, tempfile
 >>> from spamnb.acts.may_move import hindrance

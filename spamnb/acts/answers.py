@@ -1,7 +1,7 @@
-"""What follows from a person's answer about a message: learning, forgetting, a move. All of it can be undone.
+"""Carry out a person's answer about a message: learn, forget or move it. All of it can be undone.
 
-The move is journalled as any other, so that a crash loses nothing, and the label is changed first: a message that is
-learned and not yet moved is right in the end, also where it stays.
+The move is journalled like any other, so a crash loses nothing. The label is changed first: if the process dies before
+the move, the message is already learned correctly.
 """
 
 import time
@@ -26,19 +26,19 @@ ON_A_PAGE = "said on a page"
 
 
 class Answer(Enum):
-    """What a person says of a message."""
+    """A person's answer about a message."""
 
-    RIGHT = "right"  # it is what it is called
-    OTHERWISE = "otherwise"  # it is the other class
-    FORGET = "forget"  # it teaches nothing
+    RIGHT = "right"  # the message is what it is called
+    OTHERWISE = "otherwise"  # the message is of the other class
+    FORGET = "forget"  # learn nothing from it
     NEVER = "never"  # do not ask again
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an answer did: its actions, the one that stands for all of it, and why the message stays, or "".
+    """The result of an answer: its actions, the main one, and why the message stays in its place ("" if it moves).
 
-    answer: to undo this action is to undo them all.
+    answer: the main action. Undoing it undoes all of them.
     """
 
     actions: tuple[int, ...]
@@ -47,7 +47,7 @@ class Done:
 
 
 class Question(NamedTuple):
-    """A message that a person was asked about. label: what it is called now. place: one of its files, or None."""
+    """A message that a person was asked about. label: its label now. place: one of its files, or None."""
 
     digest: bytes
     summary: str
@@ -56,7 +56,7 @@ class Question(NamedTuple):
 
 
 class _Act(NamedTuple):
-    """What an answer is about, why and when it was given, and its action: all that it does has this one time."""
+    """The subject, reason and time of an answer, and its action. All that the answer does has this one time."""
 
     message: int
     why: str
@@ -73,19 +73,19 @@ class Answers:
         self._now = now
         self._folder_of = find_folder(ledger, layouts_of(config))
         self._mover = Mover(ledger, now, bases_now(), self._folder_of)
-        self._mover.resolve()  # what an earlier process that was killed has left open would stand in the way
+        self._mover.resolve()  # a process that was killed may have left moves open
 
     def give(self, question: Question, answer: Answer, why: str = WHY) -> Done:
-        """Do what an answer says. The message is not asked about again, until that is undone.
+        """Do what an answer says. The program does not ask about the message again until the answer is undone.
 
-        Raises LedgerError where the ledger cannot be used, MaildirError where the file cannot be read or moved; what
-        was learned by then is kept.
+        Raises LedgerError if the ledger cannot be used, and MaildirError if the file cannot be read or moved. Lessons
+        that were recorded before the error stay.
         """
         label = {Answer.RIGHT: question.label, Answer.OTHERWISE: Label(1 - question.label)}.get(answer)
         reading = None if label is None else self._unlearned(question)  # before the ledger is held
         at, journal = self._now(), self._ledger.journal
         with self._ledger.transaction():
-            self._ledger.record_lessons()  # of others, so that what is recorded below is this answer's
+            self._ledger.record_lessons()  # first those of others: what is recorded below belongs to this answer
             before = journal.newest_id()
             if label is not None:
                 self._learn(question, reading, label, why, at)
@@ -98,10 +98,10 @@ class Answers:
         return Done(tuple(done), settled, stays)
 
     def call(self, digest: bytes, label: Label, why: str = WHY) -> Done:
-        """Call a message ham or spam, whatever it was called: learn it so, and move its files where that belongs.
+        """Learn a message as ham or spam, whatever it was before, and move its files to the right folders.
 
-        A message of which no file is left keeps the tokens that it was learned with. Raises what `give` does, and
-        MaildirError where there are neither.
+        A message without a file keeps the tokens that it was learned with. Raises what `give` raises, and MaildirError
+        if there are neither files nor tokens.
         """
         places = CurrentFiles(self._ledger, self._config, [digest]).of(digest)
         known = self._ledger.messages.find(digest)
@@ -111,11 +111,11 @@ class Answers:
         return self.give(question, Answer.OTHERWISE, why)
 
     def end(self) -> None:
-        """Let IMAP servers know which folders messages have left."""
+        """Tell IMAP servers which folders messages have left."""
         self._mover.departures.touch_all(time.sleep)
 
     def _unlearned(self, question: Question) -> Reading | None:
-        """What a message says that was never learned; None of one that was, whose tokens are kept."""
+        """Read a message that was never learned. Returns None for a learned one: the ledger keeps its tokens."""
         if self._ledger.lessons.find(question.digest) is not None:
             return None
         location = None if question.place is None else question.place.location
@@ -137,7 +137,7 @@ class Answers:
         training.decided(self._ledger, [question.digest], label)
 
     def _move(self, question: Question, label: Label, act: _Act) -> str:
-        """Move the files that lie where the other label belongs, or unsure mail. Returns why one stays, or ""."""
+        """Move unsure mail and files in a folder of the other label. Returns why a file stays, or ""."""
         places = CurrentFiles(self._ledger, self._config, [question.digest])
         stays = ""
         for place in places.of(question.digest):

@@ -1,8 +1,8 @@
-"""What a person chooses beside the configuration: whose mail is ham, whose is spam, and the cutoffs.
+"""The choices that a person makes beside the configuration: allowed and blocked senders, and the cutoffs.
 
-The ledger keeps a choice. It holds at once wherever mail is judged, and is an action that can be undone. What the
-configuration names has priority: a choice that would have no effect is refused, with the reason. A choice that lost its
-effect later, because the configuration changed, stays, and `standing` says why it has none.
+The ledger keeps each choice. A choice holds at once for all judging. It is an action, so it can be undone. The
+configuration has priority: a choice that would have no effect is refused, with the reason. If the configuration changes
+later, a choice may lose its effect. It stays, and `standing` says why it has none.
 """
 
 from collections import Counter
@@ -25,11 +25,11 @@ _WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said at the prompt"}
 
 
 class NoEffectError(SpamnbError):
-    """What was chosen would have no effect, or there is no such choice."""
+    """The choice would have no effect, or does not exist."""
 
 
 class Standing(NamedTuple):
-    """A choice that stands, and why it has no effect, or ""."""
+    """A choice that was not taken back, and why it has no effect ("" if it has one)."""
 
     choice: Choice
     without_effect: str
@@ -38,10 +38,10 @@ class Standing(NamedTuple):
 def choose(
     ledger: Ledger, config: Config, kind: ChoiceKind, written: Sequence[str], by: ChosenBy, at: float
 ) -> list[int]:
-    """Choose patterns or a cutoff, as a person writes them. Returns the actions; what is chosen already makes none.
+    """Choose patterns or a cutoff, as a person writes them. Returns the actions; a choice made before needs none.
 
-    config: as its file has it. at: seconds since the epoch. Raises UsageError for what cannot be a pattern or a cutoff,
-    and NoEffectError; nothing is chosen then.
+    config: as its file has it. at: seconds since the epoch. Raises UsageError if something is not a pattern or a
+    cutoff, and NoEffectError. After an error nothing is chosen.
     """
     values = list(dict.fromkeys(_value_of(kind, text) for text in written))
     with ledger.transaction():
@@ -61,14 +61,14 @@ def _value_of(kind: ChoiceKind, written: str) -> str | float:
 
 
 def forget(ledger: Ledger, config: Config, subject: str, now: Callable[[], float]) -> list[int]:
-    """Take back all choices of a pattern, or of a cutoff by its key. Returns the actions that do so.
+    """Take back all choices of a pattern, or of a cutoff by its key. Returns the actions that take them back.
 
-    Raises NoEffectError where there are none.
+    Raises NoEffectError if there are none.
     """
     name = subject.strip().lower()
     chosen = [choice.action for choice in ledger.choices.standing() if choice.subject == name]
     if not chosen:
-        raise NoEffectError(f"nothing is chosen of {name[:60]!r}: spamnb choose lists what is")
+        raise NoEffectError(f"nothing was chosen for {name[:60]!r}: `spamnb choose` lists all choices")
     before, ends = ledger.journal.newest_id(), of_ids(ledger, chosen)
     for outcome in undo(ledger, layouts_of(config), ends, now):
         if outcome.fault is not None:
@@ -77,7 +77,7 @@ def forget(ledger: Ledger, config: Config, subject: str, now: Callable[[], float
 
 
 def standing(ledger: Ledger, config: Config, most: int | None = None) -> list[Standing]:
-    """The newest choice of each pattern and cutoff, the newest first, with why it has no effect; at most so many.
+    """Return the newest choice of each pattern and cutoff, newest first, and why it has no effect; at most `most`.
 
     config: as its file has it.
     """
@@ -86,7 +86,7 @@ def standing(ledger: Ledger, config: Config, most: int | None = None) -> list[St
 
 
 def in_short(found: Sequence[Standing]) -> str:
-    """The choices in a few words: how many senders, each cutoff, and how many have no effect; "" for none."""
+    """Return the choices in a few words: the number of senders, each cutoff, how many have no effect; "" for none."""
     numbers = Counter(one.choice.kind for one in found)
     parts = [f"{numbers[kind]} {kind}ed" for kind in LABEL_OF if numbers[kind]]
     parts += [f"{one.choice.kind} {one.choice.value}" for one in found if one.choice.kind in CUTOFFS]
@@ -95,7 +95,7 @@ def in_short(found: Sequence[Standing]) -> str:
 
 
 def is_written(config: Config, cutoff: str) -> bool:
-    """Whether the configuration names a cutoff itself, so that none can be chosen."""
+    """Tell whether the configuration names a cutoff itself, so that none can be chosen."""
     return f"scoring.{cutoff}" in config.written
 
 
@@ -105,7 +105,7 @@ def _without_effect(config: Config, choice: Choice) -> str:
 
 
 def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
-    """Why a choice would have no effect, and what to do; "" where it has one. config: with the choices."""
+    """Return why a choice would have no effect, and what to do; "" if it has one. config: with the choices."""
     if isinstance(value, str):
         return _decided_otherwise(config, LABEL_OF[kind], value)
     if is_written(config, kind):
@@ -114,7 +114,7 @@ def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
 
 
 def _decided_otherwise(config: Config, label: Label, value: str) -> str:
-    """What has priority over a choice of senders, as far as patterns can tell; "" for nothing."""
+    """Return what has priority over a choice of senders, if patterns alone can tell; "" for nothing."""
     named = config.senders.named(*((value, "") if "@" in value else ("", value)))
     if named is None:
         return ""

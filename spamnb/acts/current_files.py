@@ -1,4 +1,4 @@
-"""Where the files of a message lie now: in the watched folders, or where it was trained from."""
+"""Find the files of a message now: in the watched folders, or in the place that it was trained from."""
 
 import functools
 import os
@@ -21,9 +21,9 @@ from spamnb.rules.reactions import taught_by
 
 @dataclass(frozen=True, slots=True)
 class CurrentFile:
-    """A file of a message: its path, and what its folder says it is (None: nothing).
+    """A file of a message: its path, and the label that its folder stands for (None: none).
 
-    location: as the ledger has it, where it is in a folder that is watched. is_unsure: that is the one for unsure mail.
+    location: its row in the ledger, if it is in a watched folder. is_unsure: that folder is the one for unsure mail.
     """
 
     path: str
@@ -33,7 +33,7 @@ class CurrentFile:
 
 
 class CurrentFiles:
-    """Finds the files of messages, given by their identities."""
+    """Finds the files of messages by the messages' identities."""
 
     def __init__(self, ledger: Ledger, config: Config, digests: Collection[bytes] = ()) -> None:
         self._ledger = ledger
@@ -45,11 +45,11 @@ class CurrentFiles:
             self._trained[file.digest].append(file)
 
     def mailbox(self, location: Location) -> Mailbox | None:
-        """The configured mailbox of a file, or None."""
+        """Return the configured mailbox of a file, or None."""
         return self._mailboxes.get(self._path_of(location.folder))
 
     def may_ask(self, location: Location) -> bool:
-        """Whether what lies there may be asked about: its folder calls it ham, or is for unsure mail."""
+        """Tell whether a person may be asked about mail in this place: its folder is ham, or is for unsure mail."""
         mailbox, name = self.mailbox(location), location.folder_name
         if mailbox is None:
             return False
@@ -57,7 +57,7 @@ class CurrentFiles:
         return is_unsure or taught_by(mailbox.role_of(name)) is Label.HAM
 
     def of(self, digest: bytes) -> list[CurrentFile]:
-        """All files of a message that are there now: first those in watched folders, the newest first."""
+        """Return all files of a message that exist now: first those in watched folders, the newest first."""
         known = self._ledger.messages.find(digest)
         locations = [] if known is None else self._ledger.locations.of_message(known.id)[::-1]
         watched = [self._watched(location) for location in locations if location.gone_at is None]
@@ -66,12 +66,12 @@ class CurrentFiles:
         return sorted(files.values(), key=lambda file: file.location is None)
 
     def best(self, digest: bytes, label: Label | None) -> CurrentFile | None:
-        """The file that is where a message of that label belongs; else any, or None where there is none."""
+        """Return a file where messages of that label belong, else any other file, or None without any."""
         files = self.of(digest)
         return next((file for file in files if file.label is label), files[0] if files else None)
 
     def read(self, location: Location, digest: bytes) -> tuple[CurrentFile, bytes] | None:
-        """A file of a message as it is now, with its bytes; None where it is gone or cannot be read."""
+        """Return a file of a message and its bytes now; None if it is gone or cannot be read."""
         file = self._watched(location)
         try:
             message = message_at(self._folder_of(location.folder), location.base, digest, location.flags)
@@ -84,7 +84,7 @@ class CurrentFiles:
         try:
             entry = None if folder is None else locate(folder, location.base, location.flags)
         except MaildirError:
-            return None  # of a folder that cannot be listed now
+            return None  # its folder cannot be listed now
         if folder is None or entry is None:
             return None
         name = location.folder_name
@@ -99,7 +99,7 @@ class CurrentFiles:
 
 
 def current_path(path: str) -> str | None:
-    """Where the file of that path is now: in a Maildir it may have other flags. None where it is gone."""
+    """Return the path that a file has now: in a Maildir its flags may have changed. None if it is gone."""
     if os.path.lexists(path) or mbox_of(path) is not None:
         return path
     directory, name = os.path.split(path)
@@ -114,6 +114,6 @@ def current_path(path: str) -> str | None:
 
 
 def mbox_of(path: str) -> str | None:
-    """The mbox that holds the message of that name: the mbox's path, a colon, and a number. None for any other name."""
+    """Return the mbox that holds the message of that name (PATH:NUMBER). None for any other name."""
     mbox, _, number = path.rpartition(":")
     return mbox if number.isdecimal() and os.path.isfile(mbox) else None

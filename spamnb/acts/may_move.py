@@ -1,12 +1,12 @@
-"""Whether mail may be moved: the filter knows enough, and nobody and nothing has stopped it.
+"""Decide whether mail may be moved: the filter knows enough, and nobody and nothing has stopped it.
 
-Numbers alone do not tell that it knows enough: to a filter that has learned 540 spam and 20 ham, nearly all new ham
-looks like spam. So it has to show on this person's own ham that it would have left that where it was: the newest ham
-that was learned, each judged without itself, is not taken for spam. Trained, filed, answered, rescued and kept ham all
+Numbers alone do not show that the filter knows enough: with 540 spam and 20 ham learned, it takes nearly all new ham
+for spam. So the filter must show on this person's own ham that it would not have moved it: it judges the newest learned
+ham, each message as if it were not learned, and takes none for spam. Trained, filed, answered, rescued and kept ham all
 count.
 
-Where mail begins with 540 spam and 20 ham (csdmc2010 in that order, three shuffles, the habit `tidy`), the first 100
-messages after it began to move cost 2 ham without this.
+Without this, a mailbox that begins with 540 spam and 20 ham loses 2 ham in the first 100 messages after moving begins
+(csdmc2010 in that order, three shuffles, the habit `tidy`).
 """
 
 import logging
@@ -22,15 +22,15 @@ from spamnb.ledger.lessons.port import Lessons
 from spamnb.rules import moving as rules
 
 _log = logging.getLogger(__name__)
-_PROOF = 20  # ham, or `minimum_messages` where that is less
+_PROOF = 20  # ham messages, or `minimum_messages` if that is less
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
     """Why no mail is moved. Times are seconds since the epoch.
 
-    tripped_at: when the circuit breaker stopped it. paused_until: until when a person has paused it (infinity: until it
-    is resumed). None where that is not why.
+    tripped_at: when the circuit breaker stopped moving. paused_until: the end of a person's pause (infinity: until
+    `resume`). Each is None if it is not the reason.
     """
 
     tripped_at: float | None
@@ -38,9 +38,9 @@ class Stop:
 
 
 class Hindrance(NamedTuple):
-    """What keeps mail from being moved; false where nothing does.
+    """What keeps mail from being moved; false if nothing does.
 
-    missing: what the filter has to learn before, in words; "" for nothing. stop: what has stopped moving, or None.
+    missing: in words, what the filter must learn first; "" for nothing. stop: what has stopped moving, or None.
     """
 
     missing: str
@@ -51,19 +51,19 @@ class Hindrance(NamedTuple):
 
     @property
     def words(self) -> str:
-        """It in words; "" for none."""
+        """Return the hindrance in words; "" for none."""
         return self.missing or ("moving is stopped" if self.stop else "")
 
 
 def hindrance(ledger: Ledger, config: Config, now: float, remembered: "MissingCache | None" = None) -> Hindrance:
-    """What keeps mail from being moved. Writes nothing. remembered: where many messages are asked about."""
+    """Return what keeps mail from being moved. Writes nothing. remembered: a cache, if you ask for many messages."""
     return Hindrance(missing(ledger, config.scoring, config.learning, remembered), stop_of(ledger, now))
 
 
 def hindrance_at_verdict(ledger: Ledger, config: Config, now: float, lacking: str) -> Hindrance:
-    """The same for a verdict that was just recorded, in one transaction with that; the breaker may trip by it.
+    """Return the same for a verdict that was just recorded, in the same transaction. The breaker may trip by it.
 
-    lacking: what `begin` has said before the ledger was held, when the message was judged: that may take half a second.
+    lacking: the answer of `begin` from the time of judging, before the ledger was held: it may take half a second.
     """
     stop = stop_of(ledger, now)
     if stop is None and not lacking and config.breaker and _is_abnormal(ledger):
@@ -71,7 +71,7 @@ def hindrance_at_verdict(ledger: Ledger, config: Config, now: float, lacking: st
     return Hindrance(lacking, stop)
 
 
-# --- what is still to learn
+# --- what the filter still has to learn
 
 
 def missing_now(lessons: Lessons, scoring: Scoring, learning: Learning) -> str:
@@ -107,7 +107,7 @@ class MissingCache:
 def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
     """Return what the filter still has to learn before it may move mail, in words; "" for nothing. Writes nothing.
 
-    A filter that has moved mail once goes on, unless `minimum_messages` was raised since.
+    A filter that has moved mail once goes on, unless `minimum_messages` was raised after that.
     """
     if _has_begun(ledger.state.begun_with, learning):
         return ""
@@ -115,7 +115,7 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Mi
 
 
 def known_missing(ledger: Ledger, learning: Learning) -> str | None:
-    """Return the same if no ham has to be judged for it, else None."""
+    """Return the same if it is known without judging any ham, else None."""
     if _has_begun(ledger.state.begun_with, learning):
         return ""
     ham, spam = ledger.lessons.totals().tolist()[:2]
@@ -123,7 +123,7 @@ def known_missing(ledger: Ledger, learning: Learning) -> str | None:
 
 
 def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
-    """Return the same as `missing`. If nothing is missing, that is written down, so that it stays so."""
+    """Return the same as `missing`. If nothing is missing, the ledger records it, so that it stays true."""
     begun = ledger.state.begun_with
     if not _has_begun(begun, learning) and (lacking := missing(ledger, scoring, learning, remembered)):
         return lacking
@@ -133,13 +133,13 @@ def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Miss
 
 
 def _awaited(ledger: Ledger) -> str:
-    """What other hosts have taught and is not here yet, in words: the first part of it alone may say anything."""
+    """Return, in words, what other hosts have taught and this host does not have yet: a part of it may mislead."""
     heard, to_hear = ledger.state.heard, ledger.state.to_hear
-    return "" if heard >= to_hear else f"{heard} of {to_hear} changes that other hosts have told are here"
+    return "" if heard >= to_hear else f"{heard} of {to_hear} changes from other hosts have arrived"
 
 
 def await_nobody(ledger: Ledger) -> None:
-    """Wait for no other host any more, where there is no exchange with them now."""
+    """Stop waiting for other hosts if there is no longer an exchange with them."""
     if ledger.state.to_hear:
         ledger.state.to_hear = 0
 
@@ -148,18 +148,18 @@ def _has_begun(begun_with: int | None, learning: Learning) -> bool:
     return begun_with is not None and learning.minimum_messages <= begun_with
 
 
-# --- what has stopped it
+# --- what has stopped moving
 
 
 def stop_of(ledger: Ledger, now: float) -> Stop | None:
-    """Why moving is stopped, or None where it is not."""
+    """Return why moving is stopped, or None."""
     tripped = ledger.state.stopped_at
     paused = rules.paused_until(ledger.state.paused_until, now)
     return None if tripped is None and paused is None else Stop(tripped, paused)
 
 
 def _is_abnormal(ledger: Ledger) -> bool:
-    """Whether an abnormal share of the newest verdicts is spam."""
+    """Tell whether an abnormal share of the newest verdicts is spam."""
     verdicts = ledger.messages.last_verdicts(rules.WINDOW, ledger.state.resumed_at)
     if len(verdicts) < rules.WINDOW:
         return False

@@ -1,15 +1,17 @@
-"""The journalled move: written down, done, and recorded as done, so that a crash at any point can be repaired.
+"""The journalled move: written down, made, and recorded as made, so that a crash at any point can be repaired.
 
 1. The intent is committed to the ledger, durably.
 2. The file is renamed, and both directories are made durable (`maildir.rename`).
 3. One transaction ends the intent and records the file's new place.
-4. IMAP servers are let know that the source has lost a message (`maildir.departures`).
+4. IMAP servers learn that the source has lost a message (`maildir.departures`).
 
-Killed before 2, the file is at its source; after 2, at its destination; a move across file systems may leave both,
-holding the same bytes. The open intent tells which file to look for, and `resolve` ends each one: it makes the move
-that was not made, removes the source of a copy that is complete, and records what is done. Where a folder cannot be
-listed (a disk that is not mounted) the intent stays open: ended too early, the filter's own move would look like a
-person's. So it does while another program may be about to remove the name that it has just linked.
+If the process is killed before 2, the file is at its source; after 2, at its destination. A move across file systems
+may leave both files, with the same bytes. The open intent tells which file to look for. `resolve` ends each open
+intent: it makes the move if it was not made, removes the source if the copy is complete, and records the result.
+
+If a folder cannot be listed (a disk that is not mounted), the intent stays open. If it ended too early, the filter's
+own move would look like a person's. It also stays open while another program may be about to remove the name that it
+has just linked.
 """
 
 import errno
@@ -37,20 +39,20 @@ from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letter
 from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.rules.destination import MARKS
 
-Layouts = Mapping[str, Layout]  # by the mailbox's path; of one that is no longer configured, the disk tells
+Layouts = Mapping[str, Layout]  # by the mailbox's path; the layout of an unconfigured mailbox is read from the disk
 
 _log = logging.getLogger(__name__)
-_TRIES = 5  # a client may change flags between our look and our rename; it will not do so for ever
-# What stands in the way for now: the move is made when it does not any more.
+_TRIES = 5  # a client may change flags between our look and our rename; it will stop at some time
+# What delays a move for now: it is made when this has passed.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 
 
 class MovedSinceError(SpamnbError):
-    """A message is not where the filter moved it: a person has moved it since, and it is left there."""
+    """The message is not where the filter moved it: a person has moved it since then, so it stays there."""
 
 
 class BeingMovedError(NotYetError):
-    """Another process has a move of the same file open: what is to be done with it has to wait for that."""
+    """Another process has a move of the same file open: this move has to wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +63,17 @@ class KnownFolder(Folder):
 
 
 def bases_now() -> Iterator[str]:
-    """Unique base names, made of the present time, this process and this host."""
+    """Yield unique base names, made of the present time, this process and this host."""
     return fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
 
 
 def layouts_of(config: Config) -> Layouts:
-    """The layouts of the mailboxes as they are configured."""
+    """Return the layouts of the mailboxes, as configured."""
     return {str(mailbox.path): mailbox.layout for mailbox in config.mailboxes}
 
 
 def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder | None:
-    """A folder of any mailbox by the ledger's id, or None where it is not on disk any more."""
+    """Return a folder of any mailbox by the ledger's id, or None if it is no longer on disk."""
     root, name = ledger.locations.where(folder)
     try:
         folders = find_folders(root, layouts.get(root, "auto"))
@@ -85,15 +87,15 @@ FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
 
 
 def find_folder(ledger: Ledger, layouts: Layouts) -> FindFolder:
-    """Finds folders on disk by the ledger's ids, each of them once."""
+    """Return a function that finds folders on disk by the ledger's ids, each folder once."""
     return functools.cache(lambda folder: known_folder(ledger, folder, layouts))
 
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A move that is written down but not done: the journal's action, from and to which folder and base name.
+    """A move that is written down but not made: the journal's action, and the two folders and base names.
 
-    flags: those that the message had when the move was decided. takes_back: the action that the move undoes.
+    flags: the message's flags at the time of the decision. takes_back: the action that the move undoes.
     """
 
     action: int
@@ -108,14 +110,14 @@ class Intent:
 
     @property
     def origin(self) -> Origin:
-        """Who moves the message."""
+        """Return who moves the message."""
         return "filter" if self.takes_back is None else "undo"
 
 
 class Mover:
-    """Moves messages between folders; `departures` are those that messages have left.
+    """Moves messages between folders; `departures` holds the folders that messages have left.
 
-    `now` gives seconds since the epoch; `bases` unique base names; `folder_of` a folder by its id, or None.
+    `now` gives seconds since the epoch, `bases` unique base names, `folder_of` a folder by its id, or None.
     """
 
     def __init__(
@@ -130,9 +132,9 @@ class Mover:
         self._now = now
         self._bases = bases
         self._folder_of = folder_of
-        # Where other processes were moving files to when `resolve` looked last: a folder's id and a base name.
+        # The destinations of other processes' moves when `resolve` looked last: a folder's id and a base name.
         self._being_moved_in: set[tuple[int | None, str]] = set()
-        self._logged: set[int] = set()  # actions of which it was logged that they cannot be ended yet
+        self._logged: set[int] = set()  # actions for which the log already says that they cannot end yet
         self.departures = departures or Departures(now)
 
     def intend(
@@ -148,13 +150,13 @@ class Mover:
         judgement: Judgement | None = None,
         answer: tuple[int, float] | None = None,
     ) -> Intent:
-        """Write a move down. In one transaction with the decision, so that a crash does not part the two.
+        """Write a move down, in one transaction with the decision, so that a crash cannot separate the two.
 
         message: its id in the ledger, and its identity.
-        answer: the action of the answer that it is a part of, and its time, which is that of all its parts.
-        how: by what the message was judged.
+        answer: the action of the answer that the move belongs to, and its time, which all its parts share.
+        how: what led to the judgement.
 
-        Raises BeingMovedError where another process has a move of that file open: it could be copied twice.
+        Raises BeingMovedError if another process has a move of that file open: the file could be copied twice.
         """
         name = parse_name(entry.name)
         base, owner = name.key, self._ledger.owner.name()
@@ -178,28 +180,29 @@ class Mover:
         return Intent(action, *message, source, base, destination, base, name.flags, takes_back)
 
     def resolve(self) -> int:
-        """End the intents that a crash has left open, but for those that cannot be ended yet. Returns how many.
+        """End the intents that a crash has left open, except those that cannot end yet. Returns the number ended.
 
-        An intent of another process that lives is its own: ended by both, the message could be copied twice.
+        The intent of another process that is alive belongs to that process. If both ended it, the message could be
+        copied twice.
         """
         self._being_moved_in.clear()
         return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
 
     def is_open(self, action: int) -> bool:
-        """Whether a move that was written down has neither been made nor failed."""
+        """Tell whether a move that was written down has neither been made nor failed."""
         intent = self._ledger.journal.get(action)
         return intent is not None and intent.state == "intent"
 
     def _is_left(self, action: Action) -> bool:
         former, owner = self._ledger.journal.owner(action.id), self._ledger.owner
-        # Its owner may have ended it just before its own end, and another process may be about to end it too.
+        # Its owner may have ended the intent just before it died, and another process may be about to end it too.
         is_left = not owner.is_another(former) and self._ledger.journal.take_over(action.id, former, owner.name())
         if not is_left:
             self._being_moved_in.add((action.destination, action.destination_base))
         return is_left
 
     def _is_overruled(self, action: Action) -> bool:
-        """Whether a person has rescued the message, or called it ham, since the filter decided to move it."""
+        """Tell whether a person has rescued the message, or called it ham, since the filter decided to move it."""
         if action.verdict is None or action.takes_back is not None:
             return False  # a person's own decision
         lesson = self._ledger.lessons.find(action.digest)
@@ -207,37 +210,38 @@ class Mover:
         return called_ham or self._ledger.messages.get(action.message).rescued_at is not None
 
     def is_being_moved_in(self, folder: int, base: str) -> bool:
-        """Whether another process was moving a file of that name into the folder when `resolve` looked: no person did.
+        """Tell whether another process was moving a file of that name into the folder when `resolve` looked.
 
-        Of a file that was there before `resolve` looked: its intent was written before it came. Ask the ledger for the
-        file after `resolve`: a move that was over by then is recorded.
+        If so, no person moved it. This holds for files that were there before `resolve` looked: their intents were
+        written before the files came. Ask the ledger for the file after `resolve`: it has recorded moves that had
+        ended.
         """
         return (folder, base) in self._being_moved_in
 
     def take_back(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
 
-        Raises MovedSinceError where the message has left its destination, SpamnbError where a folder is gone.
+        Raises MovedSinceError if the message has left its destination, and SpamnbError if a folder is gone.
         """
         source, destination = self._folder(action.source), self._folder(action.destination)
         if source is None or destination is None:
             raise SpamnbError(f"cannot undo {action.id}: a folder of that move is gone")
         entry = locate(destination, action.destination_base)
         if entry is None:
-            raise MovedSinceError(f"cannot undo {action.id}: the message is not in {destination.name} any more")
+            raise MovedSinceError(f"cannot undo {action.id}: the message is no longer in {destination.name}")
         why = f"undo of {action.id}"
         intent = self.intend((action.message, action.digest), destination, entry, source, why, takes_back=action.id)
         if not self.carry_out(intent, entry):
-            raise MovedSinceError(f"cannot undo {action.id}: the message was moved meanwhile")
+            raise MovedSinceError(f"cannot undo {action.id}: the message was moved in the meantime")
 
     def _folder(self, folder: int | None) -> KnownFolder | None:
         return None if folder is None else self._folder_of(folder)
 
     def carry_out(self, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:
-        """Make a move that was written down; False where the message stays, or has vanished.
+        """Make a move that was written down. Returns False if the message stays or has vanished.
 
-        It stays if a person has read, marked or moved it since the filter decided to move it; and where another program
-        has just linked its file. waits: then the intent stays open, for `resolve`.
+        It stays if a person has read, marked or moved it since the filter decided, or if another program has just
+        linked its file. waits: in that last case the intent stays open, for `resolve`.
         """
         letters = matching_letters(read_keywords(intent.source), read_keywords(intent.destination))
         for _ in range(_TRIES):
@@ -250,7 +254,7 @@ class Mover:
                 if self._ledger.locations.get(intent.destination.id, intent.wanted) is not None:
                     raise FileExistsError
                 file = of_message(intent.source, entry, intent.digest)
-                if file is None:  # what has its name is new mail
+                if file is None:  # the file with its name is new mail
                     self._ledger.locations.gone(intent.source.id, [intent.base], self._now())
                     break
                 if file[0] != entry:
@@ -273,21 +277,21 @@ class Mover:
             return True
         self._ledger.journal.settle(intent.action, "failed")
         ended = self._ledger.journal.get(intent.action)
-        return ended is not None and ended.state == "done"  # by another process, to which the intent looked left open
+        return ended is not None and ended.state == "done"  # by another process that took the intent for one left open
 
     def _rename(self, intent: Intent, entry: Entry, name: Name) -> bool:
-        """Rename the file; False where the filter must leave it to another program, which has just linked it."""
+        """Rename the file. Returns False if another program has just linked it: the filter must leave it alone."""
         path = entry.path(intent.source)
-        names = number_of_links(path)  # counted before the look: a link that comes after it is seen in one of the two
+        names = number_of_links(path)  # counted before the look, so one of the two sees a link that comes later
         if intent.origin == "filter" and linked_until(path) > self._now():
             return False
         moved = move(path, intent.destination, entry.subdir, format_name(name))
-        # The server's link may have come between our look and our rename: give the name back in time.
+        # The server may have linked the file between our look and our rename: give the name back in time.
         linked = intent.origin == "filter" and 0 < names < number_of_links(moved)
         return not (linked and _returns(moved, intent.source, entry))
 
     def _after_fault(self, intent: Intent, fault: Exception) -> None:
-        """Look what came of a move that failed. Returns where it was made all the same; else raises MaildirError."""
+        """Look at the result of a move that failed. Returns if it was made anyway; else raises MaildirError."""
         error = MaildirError(f"cannot move a message from {intent.source.path} to {intent.destination.path}: {fault}")
         try:
             here, there = locate(intent.source, intent.base), None
@@ -315,15 +319,15 @@ class Mover:
             self._ledger.journal.settle(intent.action, "done")
             if intent.takes_back is not None:
                 first = self._ledger.journal.taken_back(intent.takes_back)
-                if first.verdict is not None:  # the filter's own decision: a person has rescued the message
+                if first.verdict is not None:  # the filter had decided this move: a person has rescued the message
                     self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
         self.departures.add(intent.source.path)
 
     def _resolve(self, action: Action) -> bool:
-        """End an intent; False where it has to stay open."""
+        """End an intent. Returns False if it has to stay open."""
         source, destination = self._folder(action.source), self._folder(action.destination)
         if source is None or destination is None:
-            return False  # of another mailbox, or gone for now
+            return False  # the folder belongs to another mailbox, or is gone for now
         last = self._ledger.locations.last(source.id, action.source_base)
         places = source, action.source_base, destination, action.destination_base
         flags = "" if last is None else last.flags
@@ -349,13 +353,13 @@ class Mover:
 
 
 def _is_touched(intent: Intent, entry: Entry) -> bool:
-    """Whether a person has read or marked a message since the filter decided to move it."""
+    """Tell whether a person has read or marked a message since the filter decided to move it."""
     new = set(parse_name(entry.name).flags) - set(intent.flags)
     return intent.origin == "filter" and not new.isdisjoint(MARKS)
 
 
 def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
-    """Move a message back to where it was; False where that cannot be done, so that it is moved after all."""
+    """Move a message back. Returns False if this is impossible, so the move has to be completed."""
     try:
         move(moved, folder, entry.subdir, entry.name)
     except (OSError, MaildirError):
@@ -364,15 +368,15 @@ def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
 
 
 def message_at(folder: Folder | None, base: str, digest: bytes, flags: str = "") -> tuple[Entry, bytes] | None:
-    """The file of that base name and its bytes, if there is one and holds that message. flags: as for `locate`.
+    """Return the file with that base name and its bytes, if it holds that message. flags: as for `locate`.
 
-    Raises MaildirError where that cannot be told.
+    Raises MaildirError if this cannot be determined.
     """
     return None if folder is None else of_message(folder, locate(folder, base, flags), digest)
 
 
 def of_message(folder: Folder, entry: Entry | None, digest: bytes) -> tuple[Entry, bytes] | None:
-    """The file and its bytes if it holds that message; None if it only has a name that we wanted."""
+    """Return the file and its bytes if it holds that message; None if it only has the name that we look for."""
     for _ in range(_TRIES):
         if entry is None:
             return None
@@ -382,4 +386,4 @@ def of_message(folder: Folder, entry: Entry | None, digest: bytes) -> tuple[Entr
             entry = locate(folder, parse_name(entry.name).key)
         else:
             return (entry, raw) if identity(raw) == digest else None
-    raise MaildirError(f"cannot read a message in {folder.path}: it is listed there, and gone whenever it is opened")
+    raise MaildirError(f"cannot read a message in {folder.path}: it is listed there, but gone whenever it is opened")

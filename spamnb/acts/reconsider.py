@@ -1,6 +1,6 @@
-"""What was learned weakly, asked again by what is learned today: each message is judged without itself.
+"""Check weak lessons again with today's knowledge: each message is judged as if it were not learned.
 
-`rules.weak_lessons` says what follows.
+`rules.weak_lessons` decides the consequences.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,15 +14,15 @@ from spamnb.rules import weak_lessons
 
 OUTDATED = "learned weakly, and contradicted by what was learned since"
 OUTDATED_DAYS = 10  # between two looks at all weak lessons
-_NEWEST = 400  # messages by which a person is known
+_NEWEST = 400  # messages that show a person's habits
 _PAGE = 500
 
 
 class Trace(NamedTuple):
-    """What became of a message that came to the inbox. at: when, in seconds since the epoch.
+    """The fate of a message that came to the inbox. at: the time, in seconds since the epoch.
 
-    moved: a person has moved it to spam, or marked it so; else it was read and kept. probability: what the filter has
-    said of it, where it is not learned; for a learned message it is asked again, without the message itself.
+    moved: a person has moved it to spam, or marked it as spam; otherwise it was read and kept. probability: the
+    filter's own verdict, if the message is not learned. A learned message is judged again, without itself.
     """
 
     at: float
@@ -32,9 +32,9 @@ class Trace(NamedTuple):
 
 
 def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace], before: MissedSpam) -> MissedSpam:
-    """What a person does about missed spam, by the newest traces, of those that the filter takes for spam today.
+    """Return a person's habit with missed spam, by the newest traces that the filter takes for spam today.
 
-    before: what was known of that; it stays where too few of the newest tell.
+    before: the habit known before; it is returned if too few of the newest traces count.
     """
     newest = sorted(traces)[-_NEWEST:]
     today = {
@@ -51,9 +51,9 @@ def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace], bef
 
 
 def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator[list[Relabel]]:
-    """How the weak lessons are forgotten that give way to what was learned since, a page of lessons at a time.
+    """Yield the changes that forget weak lessons contradicted since then, one page of lessons at a time.
 
-    Each is judged without itself. Learn and forget between the pages as you like.
+    Each message is judged without itself. You may learn and forget between the pages.
     """
     without = LeaveOneOut(lessons, scoring)
     last = 0

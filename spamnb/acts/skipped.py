@@ -1,10 +1,10 @@
-"""What the service does not read, since a process has died while it read it: files, and requests for a verdict."""
+"""Files and requests that the service does not read because a process died while reading them."""
 
 from spamnb.ledger.ledger import Ledger
 
 
 def retry(ledger: Ledger) -> tuple[str, ...]:
-    """Let the service read again what it skips, when it next compares the folders. Returns what that was."""
+    """Let the service read the skipped items again when it next compares the folders. Returns these items."""
     with ledger.transaction():
         skipped = ledger.state.skipped
         ledger.state.skipped = ledger.state.suspected = ()
@@ -12,6 +12,6 @@ def retry(ledger: Ledger) -> tuple[str, ...]:
 
 
 def clear(ledger: Ledger, *read: str) -> None:
-    """Suspect no longer what was read to its end."""
+    """Stop suspecting items that were read to their end."""
     with ledger.transaction():
         ledger.state.suspected = tuple(one for one in ledger.state.suspected if one not in read)

@@ -1,7 +1,7 @@
-"""Learning and forgetting messages: what the service, the command line and any other program do alike.
+"""Learn and forget messages: the functions that the service, the command line and any other program share.
 
-Each first changes the lessons, and then records in the history what has changed: see `Ledger.record_lessons`.
-`at` is when, in seconds since the epoch; `why` is a sentence for the history; `how` is by what it came.
+Each function first changes the lessons, and then records the changes in the history: see `Ledger.record_lessons`.
+`at` is the time, in seconds since the epoch; `why` is a sentence for the history; `how` is the cause.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,9 +21,9 @@ from spamnb.mail.reading import Reading, read
 def learn(
     ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *, how: How, weak: bool = False
 ) -> Change | None:
-    """Learn a message. Returns what it was before, or None where it was learned so already.
+    """Learn a message. Returns what it was before, or None if it was already learned with that label.
 
-    weak: no person may have decided it; a weak label never replaces a decision, and any decision replaces it.
+    weak: perhaps no person has decided this. A weak label never replaces a decision; any decision replaces it.
     """
     changed = learn_together(ledger, [reading], label, why, at, how=how, weak=weak)
     return changed[0] if changed else None
@@ -32,7 +32,7 @@ def learn(
 def learn_together(
     ledger: Ledger, readings: Sequence[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
 ) -> list[Change]:
-    """As `learn`, several messages in one transaction. Returns those that changed, and what they were before."""
+    """Learn several messages in one transaction. Returns those that changed, with their earlier state."""
     with ledger.transaction():
         changed = ledger.lessons.learn(readings, label, why, at, how=how, weak=weak)
         ledger.record_lessons()
@@ -45,7 +45,7 @@ def learn_together(
 
 
 def decided(ledger: Ledger, digests: Iterable[bytes], label: Label) -> None:
-    """Record that a person has called messages so: who calls one spam does not want it out of spam any more."""
+    """Record that a person gave messages this label. Who calls a message spam no longer wants it out of spam."""
     if label is Label.SPAM:
         ledger.messages.not_rescued(digests)
 
@@ -60,9 +60,9 @@ def learn_batches(
     *,
     how: How,
 ) -> list[Change]:
-    """Learn many messages at once, by a person's decision. Returns those that changed, and what they were before.
+    """Learn many messages at once, by a person's decision. Returns those that changed, with their earlier state.
 
-    batcher: the one of the calls before (`Lessons.batcher`).
+    batcher: the one from earlier calls (`Lessons.batcher`).
     """
     changed = (batcher or ledger.lessons.batcher()).learn(batches, label, why, at, how=how)
     with ledger.transaction():
@@ -84,26 +84,26 @@ def learn_batches(
 def learn_message(
     ledger: Ledger, raw: bytes, label: Label, why: str, at: float, *, how: How, weak: bool = False
 ) -> Change | None:
-    """As `learn`, from the bytes of a message."""
+    """Learn a message from its bytes, as `learn` does."""
     return learn(ledger, read(raw), label, why, at, how=how, weak=weak)
 
 
 def forget(ledger: Ledger, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
-    """Forget messages by their identities. Returns how many were learned before."""
+    """Forget messages by their identities. Returns how many of them were learned."""
     forgotten = ledger.lessons.forget(digests, why, at, how=how)
     ledger.record_lessons()
     return forgotten
 
 
 def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]:
-    """Give messages other labels. Returns which changes were made: not those of messages that have changed since."""
+    """Give messages other labels. Returns which changes were made: not those of messages that changed since then."""
     made = ledger.lessons.relabel(changes, at)
     ledger.record_lessons()
     return made
 
 
 def take_over(ledger: Ledger, lessons: Sequence[Kept], told_by: Mapping[bytes, str]) -> int:
-    """Make lessons what they are on other hosts. Returns how many changed. told_by: each one's host, by its message."""
+    """Make lessons equal to those on other hosts. Returns how many changed. told_by: the host, per message."""
 
     def as_recorded(lesson: Lesson) -> Lesson:
         host = told_by.get(lesson.digest)
@@ -118,19 +118,19 @@ def take_over(ledger: Ledger, lessons: Sequence[Kept], told_by: Mapping[bytes, s
 
 
 def import_counts(ledger: Ledger, counts: ExportedCounts, name: str, at: float) -> int:
-    """Add counts of another ledger, from a file of that name. Returns the action, by which they can be taken back.
+    """Add counts of another ledger, from a file of that name. Returns the action that an undo can take back.
 
-    Raises LedgerError where the sums would be too large for the ledger.
+    Raises LedgerError if the sums would be too large for the ledger.
     """
     ledger.lessons.add_import(counts, name, f"{counts.ham} ham and {counts.spam} spam messages", at)
     ledger.record_lessons()
     action = ledger.journal.import_of(counts.digest)
-    if action is None:  # it is in the history, so that another process can have taken it back
+    if action is None:  # it was in the history, where another process may have taken it back
         raise LedgerError("another process has taken that import back")
     return action.id
 
 
 def take_back_import(ledger: Ledger, action: Action, at: float) -> None:
-    """Take back what an action has imported. Raises LedgerError where that does not count any more."""
+    """Take back the import of an action. Raises LedgerError if that import no longer counts."""
     ledger.lessons.take_import_back(action.digest, f"undo of {action.id}", at, takes_back=action.id)
     ledger.record_lessons()

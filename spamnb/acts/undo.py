@@ -1,8 +1,8 @@
-"""Taking back what was done: first a plan, which can be shown, and then the doing.
+"""Take back what was done: first make a plan, which can be shown, and then carry it out.
 
-An undo is an action itself, and can be undone: then a move is made again, and a learning has the label it had. So
-actions form chains, each taking back the one before, of which only the last can be taken back; the others follow from
-it. A judgement changed nothing, and is not undone.
+An undo is itself an action, and can be undone: the move is made again, or the message gets its label back. So actions
+form chains in which each takes back the one before. Only the last of a chain can be taken back; the others follow from
+it. A judgement changed nothing, so it cannot be undone.
 """
 
 import functools
@@ -20,12 +20,12 @@ from spamnb.ledger.lessons.port import Relabel
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 
-_BATCH = 500  # learnings a transaction: each waits for the disk, and writes each count once
-_STATES = {"intent": "in progress", "failed": "not made: the message was gone", "undone": "undone already"}
+_BATCH = 500  # learnings per transaction: each transaction waits for the disk, and writes each count once
+_STATES = {"intent": "in progress", "failed": "not made: the message was gone", "undone": "already undone"}
 
 
 class NoSuchActionError(SpamnbError):
-    """The journal has no action of that id: it never had, or retention has forgotten it."""
+    """The journal has no action of that id: there never was one, or retention has forgotten it."""
 
 
 Later = Callable[[Callable[[], object]], object]
@@ -33,9 +33,9 @@ Later = Callable[[Callable[[], object]], object]
 
 @dataclass(frozen=True, slots=True)
 class UndoOutcome:
-    """What came of an action that was to be undone. fault: why it could not be, or None.
+    """The result of an action that was to be undone. fault: why it could not be undone, or None.
 
-    left: a person has moved the message since, and it stays where it is; no error.
+    left: a person has moved the message since then, and it stays there; this is not an error.
     """
 
     action: Action
@@ -44,10 +44,10 @@ class UndoOutcome:
 
 
 def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
-    """What is to be taken back so that the actions of these ids are undone, the newest first.
+    """Return the actions to take back so that the actions of these ids are undone, the newest first.
 
-    A person's answer is undone with all that it did, as far as that stands as the answer does.
-    Raises NoSuchActionError where one is not in the journal.
+    A person's answer is undone with everything that it did, as far as that still holds like the answer itself.
+    Raises NoSuchActionError if the journal lacks one of them.
     """
     actions = []
     for number in sorted(set(ids), reverse=True):
@@ -68,7 +68,7 @@ def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
 
 
 def _with_answer(ledger: Ledger, action: Action) -> list[Action]:
-    """What is to be taken back beside an answer that can be, or beside an undo of one."""
+    """Return the actions to take back together with an answer, or with an undo of an answer."""
     if action.kind != "settled" or action.state != "done":
         return []
     answer = ledger.journal.first(action)
@@ -81,19 +81,19 @@ def _with_answer(ledger: Ledger, action: Action) -> list[Action]:
 def since(
     ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported", "settled", "chosen")
 ) -> list[Action]:
-    """What is to be taken back so that all actions of these kinds since a time are undone, the newest first."""
+    """Return the actions to take back so that all actions of these kinds since a time are undone, newest first."""
     return _ends(ledger, ledger.journal.since(at, kinds))
 
 
 def undos_since(
     ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "settled", "chosen")
 ) -> list[Action]:
-    """The undos since a time that can be taken back, the newest first; an import that was taken back is not kept."""
+    """Return the undos since a time that can be taken back, newest first; not those of imports, which are not kept."""
     return ledger.journal.undos(at, kinds)
 
 
 def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
-    """An action that was undone and made again is undone by undoing what made it again."""
+    """Replace each action that was undone and made again by the one that made it again."""
     done = [action for action in actions if action.state == "done"]
     others = [action for action in actions if action.state != "done"]
     ends = {action.id: action for action in (*others, *ledger.journal.ends(done))}
@@ -107,15 +107,15 @@ def undo(
     now: Callable[[], float] = time.time,
     later: Later = lambda work: work(),
 ) -> Iterator[UndoOutcome]:
-    """Take back actions in the order given, which is the newest first; each with what came of it.
+    """Take back actions in the given order, which is newest first; yields the result of each.
 
-    later: is given what may take a second, and is of no matter for what was done: to let IMAP servers see it.
+    later: gets work that may take a second and does not affect the result: showing the change to IMAP servers.
 
-    Learnings that follow each other are taken back in one transaction. Moves are not, since an intent has to be on the
-    disk before the file is renamed. Raises LedgerError where the ledger cannot be used any more.
+    Consecutive learnings are taken back in one transaction. Moves are not, since an intent has to be on the disk before
+    the file is renamed. Raises LedgerError if the ledger can no longer be used.
     """
     mover = Mover(ledger, now, bases_now(), find_folder(ledger, layouts))
-    mover.resolve()  # what an earlier undo that was killed has left open would stand in the way
+    mover.resolve()  # an earlier undo that was killed may have left moves open
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):
@@ -127,7 +127,7 @@ def undo(
 
 
 def foresee(ledger: Ledger, layouts: Layouts, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
-    """What would come of taking back actions, as far as can be told without doing it. Each folder is listed once."""
+    """Predict the result of taking back actions, without doing it. Each folder is listed once."""
     folder_of = find_folder(ledger, layouts)
 
     @functools.cache
@@ -149,12 +149,12 @@ def foresee(ledger: Ledger, layouts: Layouts, actions: Sequence[Action]) -> Iter
         elif action.destination_base in there:
             yield UndoOutcome(action)
         else:
-            means = f"the message is not in {name_of(action.destination)} any more, and stays"
+            means = f"the message is no longer in {name_of(action.destination)}, so it stays"
             yield UndoOutcome(action, MovedSinceError(means), left=True)
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
-    """Learnings of different messages each: whether one still stands depends on those that came after it."""
+    """Group learnings of different messages: later actions decide whether an action can still be taken back."""
     batch: dict[int, Action] = {}
     for action in actions:
         if action.message in batch or len(batch) == _BATCH:
@@ -166,7 +166,7 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
 
 
 def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOutcome]:
-    """Give messages the lessons of before."""
+    """Give messages the lessons that they had before."""
     faults = {action.id: fault for action, fault in zip(batch, why_not_undone(ledger, batch), strict=True)}
     changes = []
     for action in batch:
@@ -183,7 +183,7 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
 
 
 def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> UndoOutcome:
-    """Take back a move, an import, a choice, or that a message is not asked about again."""
+    """Take back a move, an import, a choice, or the request not to be asked about a message again."""
     (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
@@ -196,7 +196,7 @@ def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], f
             take_back_import(ledger, action, now())
     except LedgerError as broken:
         if action.kind == "moved":
-            raise  # the ledger's own: it would be the same for every action
+            raise  # a fault of the ledger would be the same for every action
         return UndoOutcome(action, SpamnbError(f"cannot undo {action.id}: {broken}"))
     except SpamnbError as refused:
         return UndoOutcome(action, refused, left=isinstance(refused, MovedSinceError))
@@ -204,7 +204,7 @@ def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], f
 
 
 def why_not_undone(ledger: Ledger, actions: Sequence[Action]) -> list[SpamnbError | None]:
-    """For each action why it cannot be undone as it stands in the journal now, or None."""
+    """Return for each action why it cannot be undone in its present state in the journal, or None."""
     in_history = ledger.journal.those([action.id for action in actions])
     return [_why_not(action, in_history.get(action.id)) for action in actions]
 
@@ -213,7 +213,7 @@ def _why_not(action: Action, present: Action | None) -> SpamnbError | None:
     if action.kind == "judged":
         why = "a judgement changed nothing"
     elif present is None:
-        why = "it is not in the history any more"
+        why = "it is no longer in the history"
     elif present.state != "done":
         why = f"it is {_STATES.get(present.state, present.state)}"
     elif action.kind == "imported" and action.takes_back is not None:

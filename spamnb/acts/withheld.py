@@ -1,7 +1,7 @@
-"""Moving stopped, by the circuit breaker or by a person; started again; and what was withheld meanwhile.
+"""Stop moving, by the circuit breaker or by a person; start again; and move what was withheld in the meantime.
 
-While moving is stopped the service goes on judging: what it would have moved stays in the inbox, as a judgement that
-was withheld. Both ends are in the ledger, so that any process can set them while the service runs.
+While moving is stopped, the service still judges mail. Mail that it would have moved stays in the inbox, as a withheld
+judgement. The ledger records both the stop and its end, so any process can set them while the service runs.
 """
 
 import math
@@ -22,15 +22,15 @@ from spamnb.mail.reading import read
 from spamnb.maildir.names import parse_name
 from spamnb.rules.destination import destination_of
 
-_GONE = "it is not in the inbox any more"
+_GONE = "it is no longer in the inbox"
 
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A message that was withheld, looked at again.
+    """A withheld message, after a second look.
 
-    moves: the actions that moved its files into the spam folder; where there is none, why it stays. failed: a file
-    stays because something could not be done.
+    moves: the actions that moved its files into the spam folder; without any, why the message stays. failed: a file
+    stays because of an error.
     """
 
     action: Action
@@ -40,17 +40,17 @@ class Reviewed:
 
     @property
     def moved(self) -> bool:
-        """Whether it is in the spam folder now."""
+        """Tell whether the message is in the spam folder now."""
         return bool(self.moves)
 
 
 def pause(ledger: Ledger, until: float = math.inf) -> None:
-    """Move nothing until that time, or until `resume`."""
+    """Stop moving until that time, or until `resume`."""
     ledger.state.paused_until = until
 
 
 def resume(ledger: Ledger, now: float) -> Stop | None:
-    """Move mail again. Returns what had stopped it, or None. The breaker counts verdicts from now on only."""
+    """Move mail again. Returns what had stopped it, or None. The breaker counts only verdicts from now on."""
     with ledger.transaction():
         stop = stop_of(ledger, now)
         ledger.state.resumed_at = now
@@ -64,17 +64,16 @@ def move_withheld(
     now: Callable[[], float] = time.time,
     later: Callable[[Callable[[], object]], object] = lambda work: work(),
 ) -> Iterator[Reviewed]:
-    """Move the messages that were withheld, if they would be moved today; each with what came of it.
+    """Move the withheld messages that the filter would move today; yields the result of each.
 
-    A message is moved that still is in the inbox, not read, marked, learned or rescued, and that is spam by what the
-    filter knows now. The verdicts are not kept: they are about mail that came before, and would open the breaker again.
-    May be called while the service runs. Raises LedgerError where the ledger cannot be used any more. later: as for
-    `undo.undo`.
+    It moves a message that is still in the inbox, was not read, marked, learned or rescued, and is spam by today's
+    knowledge. The verdicts are not kept: they concern older mail, and would trip the breaker again. You may call this
+    while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
     folder_of = find_folder(ledger, layouts_of(config))
     mover = Mover(ledger, now, bases_now(), folder_of)
     review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover)
-    mover.resolve()  # what an earlier call that was killed has left open would stand in the way
+    mover.resolve()  # an earlier call that was killed may have left moves open
     for action in ledger.journal.withheld():
         yield review.of(action)
     later(lambda: mover.departures.touch_all(time.sleep))
@@ -82,7 +81,7 @@ def move_withheld(
 
 @dataclass(frozen=True, slots=True)
 class _Review:
-    """The second look at what was withheld."""
+    """The second look at withheld messages."""
 
     ledger: Ledger
     config: Config
@@ -91,7 +90,7 @@ class _Review:
     mover: Mover
 
     def of(self, action: Action) -> Reviewed:
-        """Move the files of a message that was withheld that are in an inbox, if it still is spam."""
+        """Move the files of a withheld message that are in an inbox, if the message is still spam."""
         why, moves = _GONE, list[int]()
         try:
             for place in self.ledger.locations.of_message(action.message):
@@ -106,7 +105,7 @@ class _Review:
         return Reviewed(action, tuple(moves), why)
 
     def _move(self, action: Action, place: Location) -> int | str:
-        """Move one file. Returns the action that has moved it, or why it stays."""
+        """Move one file. Returns the action that moved it, or why it stays."""
         mailbox, source = self._mailbox(place), self.folder_of(place.folder)
         file = message_at(source, place.base, action.digest, place.flags)
         if mailbox is None or source is None or file is None:
@@ -125,13 +124,13 @@ class _Review:
         with self.ledger.transaction():
             lesson = self.ledger.lessons.find(action.digest)
             if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
-                return "it was learned or rescued meanwhile"
+                return "it was learned or rescued in the meantime"
             message = action.message, action.digest
             intent = self.mover.intend(message, source, entry, goal, why, how=action.how, judgement=judgement)
         return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, place: Location) -> Mailbox | None:
-        """The configured mailbox of a file that is in its inbox, or None."""
+        """Return the configured mailbox of a file in its inbox, or None."""
         root = self.ledger.locations.where(place.folder)[0]
         mailbox = next((configured for configured in self.config.mailboxes if str(configured.path) == root), None)
         if mailbox is None or place.folder_name == mailbox.unsure_folder:

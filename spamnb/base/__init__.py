@@ -1,1 +1,1 @@
-"""What all rooms share: errors, labels, how times and numbers are printed, files written whole, patterns, sockets."""
+"""What all rooms share: errors, labels, wording of times and numbers, safe file writing, patterns, sockets."""

@@ -1,7 +1,7 @@
-"""Files that are written whole, and what may be written to at all.
+"""Write files as a whole or not at all, and check what can be written to.
 
-A draft is written beside the file, and gets its name when it is complete and on the disk. Only a regular file is
-replaced: run by root, a rename would put a file in the place of a device.
+A draft is written beside the file. It gets the file's name when it is complete and on the disk. Only a regular file is
+replaced: as root, a rename would otherwise put a file in the place of a device.
 """
 
 import contextlib
@@ -12,13 +12,13 @@ import tempfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-_MOST_LINKS = 40  # as Linux follows
+_MOST_LINKS = 40  # the limit of Linux
 _NO_LINKS = {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}  # from file systems without hard links
 
 
 @contextlib.contextmanager
 def writing(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
-    """A file to write bytes to: `/dev/stdout` and `/dev/fd/N` as they are open, anything else as a `draft`."""
+    """Open a file for bytes: `/dev/stdout` and `/dev/fd/N` by their open descriptors, any other path as a `draft`."""
     descriptor = open_already(path)
     if descriptor is not None:
         with os.fdopen(os.dup(descriptor), "wb") as file:
@@ -30,10 +30,10 @@ def writing(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def draft(path: str, *, replace: bool = True) -> Iterator[str]:
-    """The path of a new file, readable by its owner only, which becomes `path` at the end, complete and on the disk.
+    """Give the path of a new file for its owner only. At the end it becomes `path`, complete and on the disk.
 
-    Where the block fails the draft is removed, and `path` is as it was. A symbolic link stays, and its target is
-    replaced. Raises OSError for what cannot be written, and as `check` does.
+    If the block fails, the draft is removed and `path` is unchanged. A symbolic link stays, and its target is replaced.
+    Raises OSError if the file cannot be written, and as `check` does.
     """
     check(path, replace=replace)
     final = os.path.realpath(path)
@@ -44,7 +44,7 @@ def draft(path: str, *, replace: bool = True) -> Iterator[str]:
 
 @contextlib.contextmanager
 def scratch(directory: str, prefix: str = ".") -> Iterator[str]:
-    """The path of a new file, readable by its owner only, which is removed at the end if it still has that name."""
+    """Give the path of a new file for its owner only. It is removed at the end if it still has that name."""
     descriptor, path = tempfile.mkstemp(prefix=prefix, suffix=".part", dir=directory)
     os.close(descriptor)
     try:
@@ -55,7 +55,7 @@ def scratch(directory: str, prefix: str = ".") -> Iterator[str]:
 
 
 def check(path: str, *, replace: bool = True) -> None:
-    """Raise OSError where `writing` would: FileExistsError where something is there that shall not be replaced."""
+    """Raise OSError if `writing` would: FileExistsError for a file that must not be replaced."""
     if open_already(path) is not None:
         return
     if not replace and os.path.lexists(path):
@@ -71,7 +71,7 @@ def check(path: str, *, replace: bool = True) -> None:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "Not a regular file", path)
     if not os.access(directory, os.W_OK | os.X_OK):
-        is_shut = os.statvfs(directory).f_flag & os.ST_RDONLY  # for everybody: a disk, or the sandbox of a unit
+        is_shut = os.statvfs(directory).f_flag & os.ST_RDONLY  # for everybody: the disk, or a unit's sandbox
         raise _error(errno.EROFS if is_shut else errno.EACCES, directory)
 
 
@@ -82,13 +82,13 @@ def _error(code: int, path: str) -> OSError:
 def sync(path: str | int) -> None:
     """Wait until the content of a file, or the names in a directory, are on the disk.
 
-    path: "" for the current directory, or a descriptor of what is open already.
+    path: "" for the current directory, or the descriptor of an open file.
     """
     descriptor = os.open(path or ".", os.O_RDONLY | os.O_CLOEXEC) if isinstance(path, str) else path
     try:
         os.fsync(descriptor)
     except OSError as fault:
-        if fault.errno != errno.EINVAL:  # some network file systems: it is for files only
+        if fault.errno != errno.EINVAL:  # some network file systems sync files only
             raise
     finally:
         if descriptor != path:
@@ -98,8 +98,8 @@ def sync(path: str | int) -> None:
 def name(part: str, final: str, *, replace: bool = True) -> None:
     """Give a complete file its final name in the same directory, durably.
 
-    Raises FileExistsError where something has that name and shall not be replaced; but where the file system has no
-    hard links, what got the name at this very moment is replaced. Raises OSError where it cannot be done.
+    Raises FileExistsError if another file has that name and must not be replaced. Without hard links in the file
+    system, a file that gets the name at this very moment is replaced. Raises OSError if the renaming fails.
     """
     sync(part)
     if replace or not _linked(part, final):
@@ -108,7 +108,7 @@ def name(part: str, final: str, *, replace: bool = True) -> None:
 
 
 def _linked(part: str, final: str) -> bool:
-    """Give a file another name: unlike a rename, that replaces nothing. False where there are no hard links."""
+    """Give a file another name without replacing anything, unlike a rename; False without hard links."""
     try:
         os.link(part, final)
     except OSError as fault:
@@ -122,7 +122,7 @@ def _linked(part: str, final: str) -> bool:
 
 
 def open_already(path: str) -> int | None:
-    """The descriptor of this process that the path stands for, as `/dev/stdout` does; None for any other path."""
+    """Return the descriptor of this process that the path stands for, as `/dev/stdout` does; None for other paths."""
     for _ in range(_MOST_LINKS):
         directory, name = os.path.split(path)
         if name.isdecimal() and os.path.realpath(directory) == f"/proc/{os.getpid()}/fd":

@@ -1,7 +1,7 @@
-"""What can go wrong, in words for the user who has to fix it.
+"""The errors, in words for the user who has to fix them.
 
-Each error says what is wrong, where, and what to do next; the command line prints it on one line and exits with
-`exit_code`. The codes are bogofilter's and those of sysexits.h, which delivery recipes and service managers test.
+Each error says what is wrong, where, and what to do next. The command line prints it on one line and exits with
+`exit_code`. The codes are bogofilter's and those of sysexits.h: delivery recipes and service managers test them.
 """
 
 import errno
@@ -13,12 +13,12 @@ _LIMITS = {
 
 
 def next_step(fault: OSError, usual: str) -> str:
-    """What to do where the system refuses to open something: about a limit that any call may reach; else `usual`."""
+    """Return what to do if the system refuses to open something: the step for a reached limit, else `usual`."""
     return _LIMITS.get(fault.errno or 0, usual)
 
 
 class SpamnbError(Exception):
-    """A fault that the user can fix; its text is shown as it is."""
+    """A fault that the user can fix. Its text is shown unchanged."""
 
     exit_code = 3
 
@@ -30,7 +30,7 @@ class UsageError(SpamnbError):
 
 
 class ConfigError(SpamnbError):
-    """The configuration is missing or faulty (EX_CONFIG): trying again without a change is of no use."""
+    """The configuration is missing or faulty (EX_CONFIG). Trying again without a change does not help."""
 
     exit_code = 78
 
@@ -40,15 +40,15 @@ class UnitError(SpamnbError):
 
 
 class MailError(SpamnbError):
-    """A path that should hold mail does not, or cannot be read."""
+    """A path that should hold mail holds none, or cannot be read."""
 
 
 class MaildirError(SpamnbError):
-    """A Maildir or one of its folders is not what it should be."""
+    """A Maildir or one of its folders is missing, unsafe or unreadable."""
 
 
 class NotYetError(MaildirError):
-    """Another program is at work on a message, or its folder is about to be made: nothing is lost; look again soon."""
+    """Another program works on a message, or its folder is about to be created. Nothing is lost; look again soon."""
 
 
 class LedgerError(SpamnbError):
@@ -56,7 +56,7 @@ class LedgerError(SpamnbError):
 
 
 class LedgerUnavailableError(LedgerError):
-    """The ledger is sound, but cannot be used for now, as on a full disk; a later attempt may succeed."""
+    """The ledger is sound, but cannot be used now, on a full disk for example. A later attempt may succeed."""
 
 
 class LedgerSpaceError(LedgerUnavailableError):
@@ -70,25 +70,25 @@ class LedgerBusyError(LedgerUnavailableError):
 
 
 class LedgerDamagedError(LedgerError):
-    """SQLite cannot make sense of the ledger's file; the service puts a copy in its place at its next start."""
+    """SQLite cannot read the ledger's file. The service replaces it by a copy at its next start."""
 
 
 class LedgerNewerError(LedgerError):
-    """A later program has written the ledger: this one does not know its tables."""
+    """A later version has written the ledger: this one does not know its tables."""
 
 
 class LedgerLostError(LedgerError):
-    """The ledger is damaged and there is no copy (EX_CONFIG): a restart fixes nothing, the user has to choose."""
+    """The ledger is damaged and there is no copy (EX_CONFIG). A restart does not help: the user has to choose."""
 
     exit_code = 78
 
 
 class ExchangeError(SpamnbError):
-    """The log of lessons that hosts share cannot be used: it is of another version, or a row in it is damaged."""
+    """The log of shared lessons cannot be used: it has another version, or a damaged row."""
 
 
 class ExchangeAwayError(ExchangeError):
-    """The log of lessons cannot be reached now (EX_TEMPFAIL): the ledger keeps what is to be told."""
+    """The log of shared lessons cannot be reached now (EX_TEMPFAIL). The ledger keeps what has to be sent."""
 
     exit_code = 75
 
@@ -104,8 +104,8 @@ class RegisterBusyError(RegisterError):
 
 
 class RegisterDamagedError(RegisterError):
-    """SQLite cannot make sense of the register's file; a service moves it away, and makes it again."""
+    """SQLite cannot read the register's file. A service moves it away, and makes a new one."""
 
 
 class RegisterMissingError(RegisterError):
-    """There is no register yet: no service of the host has begun."""
+    """There is no register yet: no service of the host has started."""

@@ -1,7 +1,7 @@
 """Libraries that only some work needs, and the command that installs one of them for this program.
 
-It is never asked for as an extra of this project: an index that does not have the project gives its name to whoever
-asks for it first.
+The command never names an extra of this project: if an index does not have the project, anybody could register its name
+there.
 """
 
 import os
@@ -12,7 +12,7 @@ import sys
 def how_to_install(
     library: str, prefix: str = sys.prefix, base: str = sys.base_prefix, executable: str = sys.executable
 ) -> str:
-    """The command that makes a library importable for the program as it is installed.
+    """Return the command that makes a library importable for the installed program.
 
     prefix, base, executable: as `sys` has them.
     """

@@ -1,6 +1,6 @@
-"""The C library's memory, which keeps what is free for the process unless it is told otherwise.
+"""Return free memory to the system. By default the C library keeps it for the process.
 
-glibc alone has these calls; another C library is left as it is.
+Only glibc has these calls; with another C library nothing changes.
 """
 
 import ctypes
@@ -10,21 +10,21 @@ _LARGE = 1 << 20  # bytes
 
 
 def share_arenas() -> None:
-    """Let all threads take memory from one place, where each would keep one of its own."""
+    """Let all threads share one pool of memory, instead of one pool for each thread."""
     _set(_M_ARENA_MAX, 1)
 
 
 def give_back_large() -> None:
-    """Let each large piece of memory go back to the system as soon as it is free, and grow without a copy of it.
+    """Return each large piece of memory to the system as soon as it is free, and enlarge it without a copy.
 
-    Otherwise glibc keeps them after the first one, up to 32 MB each, and holes between them. 40 messages of 30 MB at
-    once left a server with 93 MB and had taken 194; so they leave 48 and take 117 (the connections alone).
+    Otherwise glibc keeps such pieces after the first one, up to 32 MB each, and the holes between them. 40 messages of
+    30 MB at once: the server kept 93 MB, and 194 at its peak; with this, 48 and 117 (the connections alone).
     """
     _set(_M_MMAP_THRESHOLD, _LARGE)
 
 
 def give_back() -> None:
-    """Give back to the system what is free: some milliseconds."""
+    """Return all free memory to the system. This takes some milliseconds."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

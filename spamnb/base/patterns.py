@@ -1,7 +1,7 @@
 """Regular expressions that are compiled at their first use.
 
-The reader has more than a hundred, of which one message uses half: all together take as long to compile as fifty
-messages to be read.
+The reader has more than a hundred, and one message uses half of them. Compiling all takes as long as reading fifty
+messages.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any, AnyStr, cast
 
 
 def lazy_pattern(source: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
-    """As `re.compile`, at the first use.
+    """Return a pattern as `re.compile` does, compiled at its first use.
 
     >>> lazy_pattern(r"\\d+").findall("1 and 23")
     ['1', '23']
@@ -18,12 +18,12 @@ def lazy_pattern(source: AnyStr, flags: int = 0) -> "re.Pattern[AnyStr]":
 
 
 class LazyPattern:
-    """Behaves as the pattern that it becomes; its methods are kept once they were asked for."""
+    """Behaves like the pattern that it becomes. It keeps each method after the first use."""
 
     def __init__(self, source: Any, flags: int) -> None:
         self._arguments = source, flags
 
     def __getattr__(self, name: str) -> Any:
-        value = getattr(re.compile(*self._arguments), name)  # which `re` itself keeps
+        value = getattr(re.compile(*self._arguments), name)  # `re` itself keeps the pattern
         setattr(self, name, value)
         return value

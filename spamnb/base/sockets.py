@@ -1,4 +1,4 @@
-"""Sockets to listen on: made here, or handed over by systemd, which can open what this process may not."""
+"""Sockets to listen on: made here, or passed on by systemd, which can open what this process may not."""
 
 import contextlib
 import os
@@ -15,9 +15,9 @@ _PROBE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A socket that is listened on, which does not block. address: the path of a Unix socket, or `host:port`.
+    """A listening socket that does not block. address: the path of a Unix socket, or `host:port`.
 
-    mode: of a Unix socket's file, as it was made or found. is_ours: made here, so that its file is ours to remove.
+    mode: of a Unix socket's file, when it was made or found. is_ours: made here, so we may remove its file.
     """
 
     socket: socket.socket
@@ -28,16 +28,16 @@ class Listener:
 
     @property
     def path(self) -> str | None:
-        """Of a Unix socket; of any other None."""
+        """Return the path of a Unix socket; None for any other socket."""
         return self.address if self.is_unix else None
 
     @property
     def port(self) -> int | None:
-        """Of an address; of a Unix socket None."""
+        """Return the port of an address; None for a Unix socket."""
         return None if self.is_unix else int(self.address.rpartition(":")[2])
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self.is_unix and self.is_ours:
             with contextlib.suppress(OSError):
                 os.unlink(self.address)
@@ -45,9 +45,9 @@ class Listener:
 
 
 def open_listener(address: str, *, mode: int = 0o600, backlog: int, hints: Mapping[int, str]) -> Listener:
-    """Listen on a path or on `host:port`. Raises SpamnbError where that is not to be had.
+    """Listen on a path or on `host:port`. Raises SpamnbError if this is not possible.
 
-    mode: of a Unix socket's file. hints: what to do after a fault, by its errno; 0: after any other.
+    mode: of a Unix socket's file. hints: what to do after a fault, by its errno; 0: after any other fault.
     """
     is_unix = address.startswith("/")
     host, _, port = address.rpartition(":")
@@ -58,7 +58,7 @@ def open_listener(address: str, *, mode: int = 0o600, backlog: int, hints: Mappi
             if is_unix:
                 _remove_stale(address)
                 made.bind(address)
-                os.chmod(address, mode)  # nobody can connect before it is listened on
+                os.chmod(address, mode)  # nobody can connect before the call of `listen`
             else:
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 made.bind((host, int(port)))
@@ -74,10 +74,10 @@ def open_listener(address: str, *, mode: int = 0o600, backlog: int, hints: Mappi
 
 
 def inherited(environ: Mapping[str, str], *, example: str) -> list[Listener]:
-    """The sockets that the service manager hands over to this process (sd_listen_fds(3)).
+    """Return the sockets that the service manager passes to this process (sd_listen_fds(3)).
 
     Each is a listening stream: a Unix socket, or a port of a loopback address. Raises SpamnbError for any other.
-    example: an address to be told then.
+    example: an address to name in that error.
     """
     number = environ.get("LISTEN_FDS", "")
     if environ.get("LISTEN_PID") != str(os.getpid()) or not number.isdigit():
@@ -91,7 +91,7 @@ def _taken_over(descriptor: int, example: str) -> Listener:
     handed.setblocking(False)
     address, is_unix = _address_of(handed), handed.family == socket.AF_UNIX
     if handed.type != socket.SOCK_STREAM or not handed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-        raise SpamnbError(f"{address} from systemd is no listening stream: write ListenStream=, and not Accept=yes")
+        raise SpamnbError(f"{address} from systemd is not a listening stream: write ListenStream=, and not Accept=yes")
     if is_unix:
         return Listener(handed, address, is_unix, _mode_of(address))
     if handed.family not in (socket.AF_INET, socket.AF_INET6) or not is_loopback(str(handed.getsockname()[0])):
@@ -108,11 +108,11 @@ def _mode_of(path: str) -> int:
     try:
         return stat.S_IMODE(os.stat(path).st_mode)
     except (OSError, ValueError):
-        return 0o666  # it cannot be told: as if anybody could connect
+        return 0o666  # unknown: treated as if anybody could connect
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address, in digits, is one of this machine alone (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
+    """Tell whether an address, in digits, belongs to this machine alone (RFC 1122 §3.2.1.3, RFC 4291 §2.5.3)."""
     try:
         return host == "::1" or (socket.inet_aton(host)[0] == 127 and host.count(".") == 3)
     except OSError:
@@ -120,17 +120,17 @@ def is_loopback(host: str) -> bool:
 
 
 def _remove_stale(path: str) -> None:
-    """Remove a socket that a process has left which was killed.
+    """Remove a socket that a killed process has left.
 
-    Raises SpamnbError where a program listens there, or something else lies there, and OSError where that cannot be
-    told or the socket not be removed.
+    Raises SpamnbError if a program listens there, or if the path is not a socket. Raises OSError if this cannot be
+    checked or the socket cannot be removed.
     """
     try:
         is_socket = stat.S_ISSOCK(os.lstat(path).st_mode)
     except FileNotFoundError:
         return
     if not is_socket:
-        raise SpamnbError(f"cannot listen on {path}: a file is there that is no socket; write another path, or move it")
+        raise SpamnbError(f"cannot listen on {path}: the path is not a socket; write another path, or move that")
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(_PROBE_SECONDS)
         try:

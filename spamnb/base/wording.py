@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 
 def escaped(text: str) -> str:
-    r"""Text from a stranger as one line that can go to a terminal: what is not printable is written as an escape.
+    r"""Return a stranger's text as one line that can go to a terminal: an escape replaces what is not printable.
 
-    Path names that hold such bytes stay distinguishable, which blanks in their place would not allow.
+    Path names with such bytes stay distinguishable, unlike with blanks in their place.
 
     >>> print(escaped("a\x1b[2J\n  caf\udce9 \u202e"))
     a\x1b[2J\n  caf\xe9 \u202e
@@ -18,7 +18,7 @@ def escaped(text: str) -> str:
 
 
 def named(path: str) -> str:
-    """A path that a person gave, for a sentence about it."""
+    """Return a path that a person gave, for a sentence about it."""
     return escaped(path) or "a file without a name"
 
 
@@ -32,12 +32,12 @@ def _escape(character: str) -> str:
 
 
 def clock(at: float) -> str:
-    """A time as a person writes it, in local time."""
+    """Return a time as a person writes it, in local time."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
 def plural(number: int, noun: str) -> str:
-    """A number and its noun.
+    """Return a number and its noun.
 
     >>> plural(1, "message"), plural(0, "message")
     ('1 message', '0 messages')
@@ -46,9 +46,9 @@ def plural(number: int, noun: str) -> str:
 
 
 def adding_up(parts: Sequence[float], total: float, digits: int) -> list[float]:
-    """Parts rounded to so many digits, so that they sum to the rounded total, which is nearly their sum.
+    """Round parts to that number of digits, so that they sum to the rounded total, which is nearly their sum.
 
-    Those that are nearest to the next number are rounded up, as many as it takes.
+    Those that are nearest to the next number are rounded up, as many as necessary.
 
     >>> adding_up([0.33, 0.33, 0.34], 1.0, 1), adding_up([2.0, 3.0], 4.9, 1)
     ([0.3, 0.3, 0.4], [2.0, 2.9])
@@ -61,7 +61,7 @@ def adding_up(parts: Sequence[float], total: float, digits: int) -> list[float]:
 
 
 def megabytes(size: float) -> str:
-    """Bytes as a person reads them.
+    """Return bytes as a person reads them.
 
     >>> megabytes(208_896), megabytes(173_043_712), megabytes(78_600_000_000)
     ('209 KB', '173.0 MB', '78.6 GB')
@@ -73,7 +73,7 @@ def megabytes(size: float) -> str:
 
 
 def size_of(size: float, *, is_cut: bool) -> str:
-    """A number of bytes in words; of what was not read to its end only that there are more.
+    """Return a number of bytes in words; if reading was cut short, only that there are more.
 
     >>> size_of(775_300, is_cut=True)
     'more than 775 KB'
@@ -82,7 +82,7 @@ def size_of(size: float, *, is_cut: bool) -> str:
 
 
 def days(seconds: float) -> str:
-    """An age in words.
+    """Return an age in words.
 
     >>> days(90_000), days(3 * 86_400), days(60)
     ('1 day', '3 days', 'less than a day')

@@ -1,4 +1,4 @@
-"""Array types, and logarithms for which an impossible event is -inf, never NaN and never a warning."""
+"""Array types, and logarithms that give -inf for an impossible event, never NaN and never a warning."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def log_quotient(numerator: ArrayLike, denominator: ArrayLike) -> FloatArray:
 
 
 def log_difference(minuend: FloatArray, subtrahend: FloatArray) -> FloatArray:
-    """Difference of two arrays of log-probabilities; where both are -inf it is 0: neither class gains."""
+    """Difference of two arrays of log-probabilities. If both are -inf, it is 0: neither class gains."""
     neither = np.isneginf(minuend) & np.isneginf(subtrahend)
     with np.errstate(invalid="ignore"):
         return np.where(neither, 0.0, minuend - subtrahend)
 
 
 def normalise(joint: FloatArray) -> FloatArray:
-    """Joint log likelihoods (n_messages, 2) to log-probabilities of the same shape, by log-sum-exp.
+    """Turn joint log likelihoods (n_messages, 2) into log-probabilities of the same shape, by log-sum-exp.
 
-    A message that is impossible in both classes is undecided: each gets log ½.
+    A message that is impossible in both classes is undecided: each class gets log ½.
 
     >>> np.exp(normalise(np.array([[-1000.0, -1000.0], [-np.inf, -np.inf], [-np.inf, -3.0]]))).tolist()
     [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0]]
@@ -69,7 +69,7 @@ def weighted_sum(x: CsrArray, log_prob: FloatArray) -> FloatArray:
 
 
 def as_amounts(x: Matrix) -> CsrArray:
-    """Amounts of tokens, by rows as `as_reals` gives them. Raises ValueError for an entry below 0 too."""
+    """Return amounts of tokens, by rows like `as_reals`. Raises ValueError also for an entry below 0."""
     rows = _by_rows(x)
     if rows.data.size and not (rows.data.min() >= 0 and np.isfinite(rows.data.max())):
         raise ValueError("a message matrix holds amounts of tokens: finite, and 0 or more")
@@ -77,13 +77,13 @@ def as_amounts(x: Matrix) -> CsrArray:
 
 
 def as_reals(x: Matrix) -> CsrArray:
-    """The matrix by rows, each stored entry unique and not 0; the caller's matrix stays as it is.
+    """Return the matrix by rows, each stored entry unique and not 0; the caller's matrix is unchanged.
 
     Raises ValueError for an infinite or NaN entry.
     """
     rows = _by_rows(x)
     if rows.data.size and not (np.isfinite(rows.data.min()) and np.isfinite(rows.data.max())):
-        raise ValueError("a matrix of real numbers holds finite ones alone")
+        raise ValueError("a matrix of real numbers holds only finite numbers")
     return rows
 
 
@@ -99,7 +99,7 @@ def _by_rows(x: Matrix) -> CsrArray:
 
 
 def as_classes(y: ArrayLike, n_messages: int) -> NDArray[np.intp]:
-    """Labels as class indices of shape (n_messages,): 0 ham, 1 spam. Raises ValueError for anything else."""
+    """Return labels as class indices of shape (n_messages,): 0 ham, 1 spam. Raises ValueError for anything else."""
     labels = np.asarray(y)
     if labels.shape != (n_messages,):
         raise ValueError(f"{n_messages} messages need labels of shape ({n_messages},), not {labels.shape}")
@@ -109,5 +109,5 @@ def as_classes(y: ArrayLike, n_messages: int) -> NDArray[np.intp]:
 
 
 def entry_rows(x: CsrArray) -> NDArray[np.intp]:
-    """The row of each stored entry, shape (n_entries,)."""
+    """Return the row of each stored entry, shape (n_entries,)."""
     return np.repeat(np.arange(x.shape[0], dtype=np.intp), np.diff(x.indptr))

@@ -1,8 +1,7 @@
-"""The counts an event model learns from, and the frame that all event models fill in.
+"""The counts from which an event model learns, and the frame that all event models fill in.
 
-A model is two hooks: learn from messages, and the log likelihood of messages under each class. Counts are added and
-subtracted, so learning and forgetting are exact.
-Classes are rows: 0 ham, 1 spam.
+A model has two hooks: one learns from messages, the other gives the log likelihood of messages in each class. Counts
+are added and subtracted, so learning and forgetting are exact. Classes are rows: 0 ham, 1 spam.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """What every counting event model needs to know of some tokens: its sufficient statistics.
+    """The sufficient statistics of some tokens, for every counting event model.
 
-    The per-token arrays may cover only the tokens of one message; the class totals and the vocabulary size
-    always speak of the whole vocabulary, so log-probabilities come out the same. Where the tokens are of messages that
-    are each left out of the counts, each token has totals of its own: then these have one more axis, (n_tokens,).
+    The per-token arrays may cover only the tokens of one message. The class totals and the vocabulary size always cover
+    the whole vocabulary, so the log-probabilities are the same. If each token's message is left out of the counts, each
+    token has its own totals: the totals then have one more axis, (n_tokens,).
 
     messages: int64 (2, n_tokens), messages of the class that contain the token.
     occurrences: int64 (2, n_tokens), occurrences of the token in messages of the class.
@@ -83,25 +82,25 @@ class Counts:
 
     @classmethod
     def of(cls, counts: IntArray, totals: IntArray) -> Self:
-        """From one table, int64 (4, n_tokens): `messages` above `occurrences`; and all totals, int64 (7,), alike."""
+        """Make counts from one table, int64 (4, n_tokens), `messages` above `occurrences`, and totals, int64 (7,)."""
         return cls(counts[:2], counts[2:], totals[:2], totals[2:4], totals[4:6], int(totals[6]))
 
     @property
     def n_tokens(self) -> int:
-        """Number of tokens that the per-token arrays cover."""
+        """Number of tokens in the per-token arrays."""
         return int(self.messages.shape[1])
 
     def take(self, tokens: ArrayLike) -> Self:
-        """The counts of some tokens (indices or a mask) out of the same vocabulary, with the same totals."""
+        """Return the counts of some tokens (indices or a mask) from the same vocabulary, with the same totals."""
         chosen = np.asarray(tokens)
         return replace(self, messages=self.messages[:, chosen], occurrences=self.occurrences[:, chosen])
 
     def __add__(self, other: Self) -> Self:
-        """Both sets of messages learned. Raises ValueError for other tokens or another vocabulary."""
+        """Add messages that were learned. Raises ValueError for other tokens or another vocabulary."""
         return self._combined(other, 1)
 
     def __sub__(self, other: Self) -> Self:
-        """The messages of `other` forgotten. Raises ValueError if some of them were never learned."""
+        """Subtract messages that are forgotten. Raises ValueError if some of them were never learned."""
         return self._combined(other, -1)
 
     def _combined(self, other: Self, sign: int) -> Self:
@@ -130,7 +129,7 @@ class Counts:
 
 
 def log_prob(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
-    """Log P(token | class) by an estimate of it, shape (2, n_tokens)."""
+    """Log P(token | class) by an estimate, shape (2, n_tokens)."""
     of = OfClass(
         counts.class_messages.reshape(2, -1),
         counts.class_token_messages.reshape(2, -1),
@@ -143,25 +142,25 @@ def log_prob(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
 class EventModel(ABC):
     """Naive Bayes over messages of a fixed vocabulary, for the classes 0 (ham) and 1 (spam).
 
-    A subclass gives two hooks: `_learn` and `_log_likelihood`. One over real numbers sets `_rows` to `as_reals`.
+    A subclass gives two hooks: `_learn` and `_log_likelihood`. A model over real numbers sets `_rows` to `as_reals`.
 
     class_count_: int64 (2,), messages learned of each class. n_tokens_: columns of a message matrix.
     """
 
     class_count_: IntArray
-    n_tokens_: int | None = None  # nothing was learned
+    n_tokens_: int | None = None  # None: nothing was learned
     _rows = staticmethod(as_amounts)
 
     @abstractmethod
     def _learn(self, x: CsrArray, labels: IntArray) -> None:
-        """Set what `_log_likelihood` needs to know of messages x (n_messages, n_tokens) with labels (n_messages,)."""
+        """Store what `_log_likelihood` needs from messages x (n_messages, n_tokens) with labels (n_messages,)."""
 
     @abstractmethod
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
         """Log P(message | class), shape (n_messages, 2)."""
 
     def fit(self, x: Matrix, y: ArrayLike) -> Self:
-        """Learn x (n_messages, n_tokens) with labels y (n_messages,), and forget everything before."""
+        """Forget everything, and learn x (n_messages, n_tokens) with labels y (n_messages,)."""
         rows = self._rows(x)
         labels = as_classes(y, rows.shape[0])
         self.class_count_, self.n_tokens_ = np.bincount(labels, minlength=2), rows.shape[1]
@@ -169,7 +168,7 @@ class EventModel(ABC):
         return self
 
     def joint_log_likelihood(self, x: Matrix) -> FloatArray:
-        """Log P(message, class), shape (n_messages, 2). Raises ValueError before anything was learned."""
+        """Log P(message, class), shape (n_messages, 2). Raises ValueError if nothing was learned."""
         rows = self._rows(x)
         if self.n_tokens_ is None:
             raise ValueError("this model has learned nothing yet: call fit first")
@@ -182,28 +181,28 @@ class EventModel(ABC):
         return normalise(self.joint_log_likelihood(x))
 
     def predict(self, x: Matrix) -> IntArray:
-        """The likelier class of each message, shape (n_messages,); ham where both are equal."""
+        """The likelier class of each message, shape (n_messages,); ham if both are equal."""
         joint = self.joint_log_likelihood(x)
         return (joint[:, Label.SPAM] > joint[:, Label.HAM]).astype(np.int64)
 
     @property
     def class_log_prior_(self) -> FloatArray:
-        """Log P(class) = log N_c / N, shape (2,); ½ each where nothing was learned."""
+        """Log P(class) = log N_c / N, shape (2,); ½ each if nothing was learned."""
         n_c = self.class_count_
         return log_quotient(n_c, n_c.sum()) if n_c.any() else np.full(2, np.log(0.5))
 
 
 class CountingModel(EventModel):
-    """An event model over token counts; its formulas are functions of `Counts`, of any subset of tokens.
+    """An event model over token counts. Its formulas are functions of the `Counts` of any subset of tokens.
 
-    alpha: smoothing, the times every event is taken to have been seen before; 0 for none.
+    alpha: smoothing, the number of times that every event counts as seen in advance; 0 for none.
     """
 
     counts_: Counts
 
     def __init__(self, alpha: float = 1.0) -> None:
         if not alpha >= 0:
-            raise ValueError("alpha is a number that is 0 or more")
+            raise ValueError("alpha must be 0 or more")
         self.alpha = alpha
 
     @staticmethod
@@ -216,12 +215,12 @@ class CountingModel(EventModel):
         return log_prob(counts, self.estimate, self.alpha)
 
     def partial_fit(self, x: Matrix, y: ArrayLike) -> Self:
-        """Learn x (n_messages, n_tokens) with labels y (n_messages,) on top of what is known."""
+        """Learn x (n_messages, n_tokens) with labels y (n_messages,) in addition to earlier messages."""
         seen = Counts.from_matrix(x, y)
         return self._become(seen if self.n_tokens_ is None else self.counts_ + seen)
 
     def unfit(self, x: Matrix, y: ArrayLike) -> Self:
-        """Forget messages that were learned. Raises ValueError if they cannot have been."""
+        """Forget messages that were learned. Raises ValueError if these counts were never learned."""
         return self._become(self.counts_ - Counts.from_matrix(x, y))
 
     @property

@@ -1,4 +1,4 @@
-"""Multivariate Bernoulli: a message is the set of words it has and the set of words it lacks.
+"""Multivariate Bernoulli: a message is the set of words that it has and the set of words that it lacks.
 
 Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006,
 section 3.1: P(message | c) is the product over the vocabulary of P(t|c) for words present and 1 - P(t|c) for
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Bernoulli(CountingModel):
-    """Multivariate Bernoulli naive Bayes; absent words count, the number of occurrences does not.
+    """Multivariate Bernoulli naive Bayes. Absent words count; the number of occurrences does not.
 
     Three messages of spam, two with the first word; one of ham, without it:
 
@@ -39,11 +39,11 @@ class Bernoulli(CountingModel):
     def _log_likelihood(self, x: CsrArray) -> FloatArray:
         presence, absence = self.feature_log_prob_, self.absence_log_prob(self.counts_)
         present = x.astype(bool).astype(np.float64)
-        # The words a message lacks are all words but its own; -inf is counted apart, for inf - inf is NaN.
+        # A message lacks all words except its own. -inf is counted separately, since inf - inf is NaN.
         possible = np.isfinite(absence)
         finite = np.where(possible, absence, 0.0)
         lacking = finite.sum(axis=1) - present @ finite.T
         if not possible.all():
-            certain = (~possible).astype(np.float64)  # words that every message of the class has
+            certain = (~possible).astype(np.float64)  # words in every message of the class
             lacking = np.where(certain.sum(axis=1) - present @ certain.T > 0, -np.inf, lacking)
         return np.asarray(weighted_sum(present, presence) + lacking)

@@ -1,12 +1,12 @@
-"""From a message's score to the probability that it is spam."""
+"""Turn a message's score into the probability that it is spam."""
 
 import math
 
-# Of 2.0, 2.2 and 2.4 the slope of 2.0 loses the least ham in simulated lives (docs/evidence/accuracy.md). A fit
-# to the scores behind the first 200 messages of csdmc2010 and Enron1-6 has 2.97, to each by itself 2.5 to 3.3. So
-# 2.0 is cautious for any mail. The calibration error of csdmc2010 is 0.38 %, at 2.2 0.29 %. The slope is not fitted to
-# the user's own mail: people correct the filter where it is wrong and do nothing where it is right. A map fitted to the
-# mistakes would be wrong.
+# Of the slopes 2.0, 2.2 and 2.4, 2.0 loses the least ham in simulated lives (docs/evidence/accuracy.md). A fit to the
+# scores after the first 200 messages of csdmc2010 and Enron1-6 gives 2.97; fits to each alone give 2.5 to 3.3. So 2.0
+# is cautious for any mail. The calibration error of csdmc2010 is 0.38 %, with 2.2 it is 0.29 %. The slope is not fitted
+# to the user's own mail: people correct wrong verdicts and do nothing about right ones. A map fitted to the mistakes
+# would be wrong.
 SLOPE = 2.0
 
 
@@ -20,12 +20,12 @@ def probability(score: float) -> float:
 
 
 def log_odds(score: float) -> float:
-    """The log-odds of that probability: ln(p / (1 - p))."""
+    """Return the log-odds of that probability: ln(p / (1 - p))."""
     return SLOPE * score
 
 
 def exact_points(score: float, cutoff: float) -> float:
-    """The score in SpamAssassin's scale, of which 5 is the cutoff and a point a factor of e in the odds.
+    """Return the score in SpamAssassin's scale: the cutoff is 5, and each point is a factor of e in the odds.
 
     >>> round(exact_points(0.0, 0.95), 4)  # 5 - ln(0.95 / 0.05)
     2.0556
@@ -35,11 +35,11 @@ def exact_points(score: float, cutoff: float) -> float:
 
 
 def points(score: float, cutoff: float, *, is_spam: bool, most: float = 9.9) -> float:
-    """`exact_points` with one decimal, and rounded towards the verdict.
+    """Return `exact_points` with one decimal, rounded towards the verdict.
 
-    So programs that compare it with 5 themselves find the same. At most `most`, since recipes reject at 10 or 15 what
-    rules of SpamAssassin agree on, which words alone must not do. It is made from the score, not from the probability,
-    which is 1.0 long before the score ends.
+    So programs that compare it with 5 themselves get the same verdict. It is at most `most`: recipes reject at 10 or
+    15, where several rules of SpamAssassin agree, and words alone must not do that. It is made from the score, not from
+    the probability, which is 1.0 long before the score ends.
 
     >>> [points(score, 0.95, is_spam=score > 1.5) for score in (-9.0, 0.0, 1.46, 1.51, 9.0)]
     [-9.9, 2.1, 4.9, 5.1, 9.9]

@@ -1,6 +1,6 @@
-"""P(token | class) as the counting event models estimate it: for plain numbers, and for arrays alike.
+"""P(token | class) as the counting event models estimate it, for plain numbers and for arrays.
 
-One message is judged by plain numbers: numpy takes ten times as long to be imported as a message to be judged.
+Judging one message uses plain numbers: importing numpy takes ten times as long as judging a message.
 
 Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006, sections 3.1
 to 3.3. A quantity is a number, or an array of one for each class and token.
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class OfClass(NamedTuple):
-    """What was learned of a class.
+    """The lessons of one class, in sums.
 
-    messages: M_c. token_messages: its messages with a token, summed over the vocabulary. occurrences: of all tokens.
-    vocabulary: m, how many tokens were learned of either class.
+    messages: M_c. token_messages: sum over the vocabulary of the messages with each token. occurrences: of all tokens.
+    vocabulary: m, the number of learned tokens of both classes.
     """
 
     messages: Any
@@ -41,17 +41,17 @@ def bernoulli(m_tc: Quantity, _: Quantity, of: OfClass, alpha: float) -> tuple[Q
 
 
 def multinomial(_: Quantity, n_tc: Quantity, of: OfClass, alpha: float) -> tuple[Quantity, Quantity]:
-    """(N_tc + α) / (N_c + α m), where each occurrence counts."""
+    """(N_tc + α) / (N_c + α m). Each occurrence counts."""
     return n_tc + alpha, of.occurrences + alpha * of.vocabulary
 
 
 def multinomial_boolean(n_tc: Quantity, _: Quantity, of: OfClass, alpha: float) -> tuple[Quantity, Quantity]:
-    """(N_tc + α) / (N_c + α m), where a token counts once in a message."""
+    """(N_tc + α) / (N_c + α m). A token counts once per message."""
     return n_tc + alpha, of.token_messages + alpha * of.vocabulary
 
 
 def log_odds(spam: tuple[float, float], ham: tuple[float, float]) -> float:
-    """log P(token | spam) - log P(token | ham), of these fractions; 0 where both are impossible.
+    """Return log P(token | spam) - log P(token | ham) of these fractions; 0 if both are impossible.
 
     >>> log_odds((3, 4), (1, 4)) == math.log(3), log_odds((0, 4), (1, 4)), log_odds((0, 0), (0, 4))
     (True, -inf, 0.0)

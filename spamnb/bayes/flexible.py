@@ -5,8 +5,8 @@ Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Ba
 p(x | c) = 1/L Σ_l g(x; μ_l, σ_c), g the normal density and σ_c = 1 / √M_c, M_c messages of class c.
 Attributes are relative term frequencies (see `selection`).
 
-Nearly all values are 0. So log p(0 | c) is computed once for each attribute, and a message costs only the
-attributes that it has; and equal training values are one kernel with a weight.
+Nearly all values are 0. So log p(0 | c) is computed once for each attribute, and a message costs only the attributes
+that it has. Equal training values are one kernel with a weight.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Kernels(NamedTuple):
-    """The kernels of one class: those of token t are at starts[t]:starts[t + 1], and every token has some.
+    """The kernels of one class. Those of token t are at starts[t]:starts[t + 1]; every token has some.
 
     means: float64 (n_kernels,). weights: int64 (n_kernels,). starts: int64 (n_tokens + 1,).
     sigma: their common standard deviation.
@@ -38,7 +38,7 @@ class Kernels(NamedTuple):
 
     @classmethod
     def of(cls, x: CsrArray, sigma: float) -> Self:
-        """The kernels of values (n_messages, n_tokens)."""
+        """Make the kernels of values (n_messages, n_tokens)."""
         zeros = x.shape[0] - np.bincount(x.indices, minlength=x.shape[1])  # messages in which a token is 0
         tokens = np.concatenate([x.indices, np.repeat(np.arange(x.shape[1]), zeros > 0)])
         values = np.concatenate([x.data, np.zeros((zeros > 0).sum())])
@@ -66,9 +66,9 @@ class Kernels(NamedTuple):
 class Flexible(EventModel):
     """Flexible Bayes on real numbers, most of which are 0.
 
-    one_width: False for σ_c = 1/√M_c, as John and Langley; True for one σ = 1/√M, M all training messages.
-        With a width for each class every attribute adds log (σ_ham / σ_spam), whatever its value: over 3000
-        attributes and three ham to a spam that is 1,650 nats for ham, more than the values themselves give.
+    one_width: False for σ_c = 1/√M_c, like John and Langley; True for one σ = 1/√M, M all training messages.
+        With a width for each class, every attribute adds log (σ_ham / σ_spam), whatever its value. With 3000 attributes
+        and three ham per spam that is 1,650 nats for ham, more than the values themselves give.
 
     Ham has 0 and 1, so σ = 1/√2 and p(½) = g(½; 0, 1/√2); spam has 0, so σ = 1 and p(½) = g(½; 0, 1):
 

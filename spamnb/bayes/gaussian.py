@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 class Gaussian(EventModel):
-    """Gaussian naive Bayes on real numbers, below 0 too.
+    """Gaussian naive Bayes on real numbers, also below 0.
 
-    var_smoothing: this share of the largest variance of any token is added to every variance, which would
-        be 0 for a token that all messages of a class have alike.
+    var_smoothing: this share of the largest variance of any token is added to every variance. Otherwise a token with
+        the same value in all messages of a class would have variance 0.
     mean_, var_: mean and smoothed variance of each token's values, shape (2, n_tokens).
 
-    Ham has 1 and 3, spam 5 and 7: means 2 and 6, variances 1, and 4 is between.
+    Ham has 1 and 3, spam 5 and 7. The means are 2 and 6, the variances 1; 4 is in the middle.
 
     >>> model = Gaussian().fit(np.array([[1.0], [3.0], [5.0], [7.0]]), [0, 0, 1, 1])
     >>> model.mean_.tolist(), np.exp(model.predict_log_proba(np.array([[4.0]]))).round(3).tolist()
@@ -36,7 +36,7 @@ class Gaussian(EventModel):
 
     def __init__(self, var_smoothing: float = 1e-9) -> None:
         if not var_smoothing >= 0:
-            raise ValueError("var_smoothing is a number that is 0 or more")
+            raise ValueError("var_smoothing must be 0 or more")
         self.var_smoothing = var_smoothing
 
     def _learn(self, x: CsrArray, labels: IntArray) -> None:
@@ -52,7 +52,7 @@ class Gaussian(EventModel):
         n_all = max(int(self.class_count_.sum()), 1)
         between = (self.mean_[1] - self.mean_[0]) ** 2 * self.class_count_.prod() / n_all
         epsilon = self.var_smoothing * float(((deviation.sum(axis=0) + between) / n_all).max(initial=0.0))
-        # Where no token varies at all, any spread will do that is the same for both classes.
+        # If no token varies at all, any spread works that is the same for both classes.
         self.var_ = deviation / n + (epsilon or np.finfo(np.float64).tiny ** 0.25)
 
     def _log_likelihood(self, x: CsrArray) -> FloatArray:

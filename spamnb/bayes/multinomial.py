@@ -1,8 +1,8 @@
 """Multinomial: a message is a bag of words, each drawn from its class's distribution over the vocabulary.
 
 Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006,
-sections 3.2 (term frequencies) and 3.3 (Boolean attributes): P(t|c) = (1 + N_tc) / (m + N_c), with m words in
-the vocabulary, N_tc what class c holds of word t, and N_c the sum of N_tc over the vocabulary.
+sections 3.2 (term frequencies) and 3.3 (Boolean attributes): P(t|c) = (1 + N_tc) / (m + N_c). The vocabulary has m
+words, N_tc is the count of word t in class c, and N_c is the sum of N_tc over the vocabulary.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class MultinomialTF(CountingModel):
 
 
 class MultinomialBoolean(CountingModel):
-    """Multinomial naive Bayes with Boolean attributes: a word counts once in a message, or not at all.
+    """Multinomial naive Bayes with Boolean attributes: a word counts once per message, or not at all.
 
     >>> model = MultinomialBoolean(alpha=1.0).fit(np.array([[2, 1], [0, 1]]), [1, 0])
     >>> np.exp(model.feature_log_prob_).round(4).tolist()  # spam (1 + 1) / (2 + 2) for either word

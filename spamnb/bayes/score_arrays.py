@@ -1,4 +1,4 @@
-"""The score of many messages, in arrays: the same as `score_plain` gives, message by message."""
+"""Compute the score of many messages in arrays: the same score as `score_plain` gives for each message."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _OF_GRAMS = 1
 
 
 def first_numbers() -> dict[str, int]:
-    """The numbers of the crowds that `weights_of` knows: 0 of bare words, 1 of grams. Others have any above."""
+    """Return the numbers of the crowds that `weights_of` knows: 0 for bare words, 1 for grams; others are higher."""
     return {"": 0, GRAMS: _OF_GRAMS}
 
 
 def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
-    """log P(token | spam) - log P(token | ham) of each token, float64 (n_tokens,).
+    """Return log P(token | spam) - log P(token | ham) of each token, float64 (n_tokens,).
 
-    It is 0 where both are impossible, and for tokens never learned.
+    It is 0 if both are impossible, and for tokens that were never learned.
     """
     of_class = log_prob(counts, estimate, alpha)
     log_odds = log_difference(of_class[Label.SPAM], of_class[Label.HAM])
@@ -29,10 +29,10 @@ def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
 
 
 def weights_of(log_odds: FloatArray, crowds: IntArray, lengths: IntArray) -> FloatArray:
-    """The weight of each token of several messages in their scores, float64 (n_entries,); they follow one another.
+    """Return the weight of each token in the score of its message, float64 (n_entries,). Messages follow one another.
 
-    log_odds: float64 (n_entries,), 0 for tokens never learned. crowds: int64 (n_entries,), the number of each one's
-    crowd, as `first_numbers` has them. lengths: int64 (n_messages,), how many of the entries are of each message.
+    log_odds: float64 (n_entries,), 0 for tokens never learned. crowds: int64 (n_entries,), the number of each token's
+    crowd, as in `first_numbers`. lengths: int64 (n_messages,), the number of entries of each message.
     """
     message = np.repeat(np.arange(len(lengths)), lengths)
     cell = message * (int(crowds.max(initial=0)) + 1) + crowds
@@ -49,9 +49,9 @@ def weights_of(log_odds: FloatArray, crowds: IntArray, lengths: IntArray) -> Flo
 
 
 def scores_of(log_odds: FloatArray, weight: FloatArray, lengths: IntArray) -> FloatArray:
-    """The score of each of several messages, float64 (n_messages,); their tokens follow one another.
+    """Return the score of each message, float64 (n_messages,). Their tokens follow one another.
 
-    log_odds, weight: float64 (n_entries,). lengths: int64 (n_messages,), how many of the entries are of each.
+    log_odds, weight: float64 (n_entries,). lengths: int64 (n_messages,), the number of entries of each message.
 
     >>> scores_of(np.array([3.0, -1.0, 3.0]), np.array([0.2, 0.1, 0.5]), np.array([2, 0, 1])).round(4).tolist()
     [0.5, 0.0, 1.5]

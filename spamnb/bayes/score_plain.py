@@ -1,12 +1,12 @@
 """The score that ranks messages: means of their tokens' log-odds, each weighted by its own strength.
 
-One mean is of the grams (the beginnings and ends of words), the other of all other tokens; the score is both together.
+One mean is over the grams (the beginnings and ends of words), the other over all other tokens. The score combines both.
 
-Of one message it is worked out in plain numbers, here; of many in arrays (`score_arrays`).
+Here the score of one message is computed in plain numbers; `score_arrays` computes the scores of many in arrays.
 
-The textbook posterior is the sum of the log-odds. It grows with a message's length until messages that differ have
-the same probability 0 or 1, and so it ranks badly. A mean does not saturate. The weight of a token grows faster than
-its log-odds, as |log-odds|^1.5. This does what dropping weak tokens does, without a threshold.
+The textbook posterior is the sum of the log-odds. It grows with a message's length until different messages have the
+same probability 0 or 1, so it ranks badly. A mean does not saturate. The weight of a token grows faster than its
+log-odds, as |log-odds|^1.5. This has the effect of dropping weak tokens, without a threshold.
 docs/evidence/accuracy.md says what each constant is worth, by benchmarks/ablation.py.
 """
 
@@ -18,42 +18,42 @@ from itertools import compress
 from math import sqrt
 from operator import mul, not_
 
-# What pulls a message with little evidence to 0, in units of a token's strength. With 60, CROWD and the power of 1.5
+# This pulls a message with little evidence to 0, in units of a token's strength. With 60, CROWD and the power of 1.5
 # (1−ROCA)% of csdmc2010, four orders, and Enron1 / 3 / 6, two each, is 0.0139 / 0.153 / 0.0525 / 0.0955. With 20, the
 # fourth root and the power of 1 it is 0.0144 / 0.156 / 0.0567 / 0.100.
 CAUTION = 60.0
 
-# Tokens of one crowd, such as the hosts of all Received fields, repeat one another. Dividing by the cube root of their
+# Tokens of one crowd, such as the hosts of all Received fields, repeat one another. Division by the cube root of their
 # number gives a large crowd less weight.
 CROWD = -1 / 3
 
-# A token never learned has no evidence, but weighs as much as a weak one.
+# A token that was never learned has no evidence, but weighs as much as a weak one.
 UNKNOWN = 1.0
 
-# The crowd of the grams. They are many and repeat what the words say: in one mean with all other tokens they harm. In
-# theirs they share no crowd's weight: dividing by the fourth root of their number cost Enron1 3 and Enron3 7 %.
+# The crowd of the grams. They are many and repeat the words: in one mean with all other tokens they do harm. In their
+# own mean they do not share a crowd's weight: dividing by the fourth root of their number cost Enron1 3 and Enron3 7 %.
 GRAMS = "4:"
 
-# What the mean of the grams weighs, where that of the other tokens weighs 1. (1−ROCA)% over four orders of csdmc2010
-# and two each of Enron1 / 2 / 3 / 4 / 5 / 6, with HTML as one crowd:
+# The weight of the mean of the grams, relative to 1 for the mean of the other tokens. (1−ROCA)% over four orders of
+# csdmc2010 and two each of Enron1 / 2 / 3 / 4 / 5 / 6, with HTML as one crowd:
 #     0 (without it)  0.0186 / 0.176 / 0.065 / 0.072 / 0.101 / 0.033 / 0.135
 #     0.2             0.0169 / 0.160 / 0.055 / 0.059 / 0.090 / 0.030 / 0.108
 #     0.3             0.0170 / 0.157 / 0.053 / 0.057 / 0.088 / 0.030 / 0.102
 #     0.4             0.0174 / 0.156 / 0.052 / 0.056 / 0.087 / 0.031 / 0.100
 GRAMS_WEIGHT = 0.3
 
-# With fewer grams their mean is left out: it says nothing yet.
+# With fewer grams, the mean of the grams is left out: it means nothing yet.
 LEAST_GRAMS = 20
 
-# Log-odds below this are 0 but for rounding, which differs between versions of numpy: the weight must not depend on it.
+# Log-odds below this are 0 except for rounding, which differs between versions of numpy and must not change the weight.
 NOTHING = 1e-12
 
 
 def weights(log_odds: Sequence[float], crowds: Sequence[str]) -> list[float]:
-    """The weight of each token of a message in its score, for log-odds that are 0 for tokens never learned.
+    """Return the weight of each token of a message in its score. Tokens that were never learned have log-odds 0.
 
-    crowds: of each token. Its share of a mean is strength · size^CROWD, where size is the number of tokens of its crowd
-    in the message. Its weight is this share, divided by CAUTION and the sum of all shares.
+    crowds: one per token. A token's share of a mean is strength · size^CROWD; size is the number of tokens of its crowd
+    in the message. Its weight is this share, divided by CAUTION plus the sum of all shares.
 
     >>> weights([4.0, -1.0], ["", "subject:"])  # 8 / (60 + 9), 1 / (60 + 9)
     [0.11594202898550725, 0.014492753623188406]
@@ -68,7 +68,7 @@ def strength(log_odds: float) -> float:
 
 
 def message_weights(strengths: Iterable[float], crowds: Sequence[str]) -> list[float]:
-    """Return the weights of the tokens of a message: as `weights`, for many messages that share tokens."""
+    """Return the weights of the tokens of a message, as `weights` does, for many messages that share tokens."""
     sizes = Counter(crowds)
     factors: dict[str, float] = {crowd: size**CROWD for crowd, size in sizes.items()} | {GRAMS: 1.0}
     shares = list(map(mul, strengths, map(factors.__getitem__, crowds)))
@@ -82,13 +82,13 @@ def message_weights(strengths: Iterable[float], crowds: Sequence[str]) -> list[f
 
 
 def mean_shares(grams: int) -> tuple[float, float]:
-    """Return the shares of the two means in the score, for so many grams: of the other tokens, and of the grams."""
+    """Return the shares of the two means in the score, for that number of grams: other tokens first, then grams."""
     weight = GRAMS_WEIGHT if grams >= LEAST_GRAMS else 0.0
     return 1 / (1 + weight), weight / (1 + weight)
 
 
 def score(log_odds: Sequence[float], weights: Sequence[float]) -> float:
-    """Σ w · log-odds of the tokens of a message. What each of them adds is its weight times its log-odds.
+    """Return Σ w · log-odds of the tokens of a message. Each token adds its weight times its log-odds.
 
     >>> score([4.0, -1.0], weights([4.0, -1.0], ["", "subject:"]))  # (32 - 1) / (60 + 9)
     0.4492753623188406

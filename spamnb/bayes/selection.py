@@ -1,4 +1,4 @@
-"""Attributes: which tokens tell most about the class, and how large a part of a message each of them is."""
+"""Attributes: the tokens that tell most about the class, and the part of a message that each of them makes up."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from spamnb.bayes.arrays import CsrArray, Matrix
 
 DECIMALS = 12
-"""Gains are compared to so many decimals: so that ties do not depend on rounding."""
+"""Gains are compared to this number of decimals, so that ties do not depend on rounding."""
 
 
 def information_gain(counts: Counts) -> FloatArray:
-    """Information gain in bits of each token's presence about the class, shape (n_tokens,).
+    """Information gain in bits: what each token's presence tells about the class, shape (n_tokens,).
 
     IG(X, C) = Σ_x Σ_c P(x, c) log2 (P(x, c) / (P(x) P(c))), x over present and absent; as in Metsis et
     al. 2006.
@@ -40,9 +40,9 @@ def information_gain(counts: Counts) -> FloatArray:
 
 
 def select(counts: Counts, n: int, minimum_messages: int = 5) -> IntArray:
-    """Indices of the n tokens of highest information gain, sorted, int64 (at most n,).
+    """Indices of the n tokens with the highest information gain, sorted, int64 (at most n,).
 
-    Tokens in fewer than `minimum_messages` messages are left out. Of equal gains the lower index goes first.
+    Tokens in fewer than `minimum_messages` messages are left out. If two gains are equal, the lower index comes first.
     """
     candidates = np.flatnonzero(counts.messages.sum(axis=0) >= minimum_messages)
     gain = np.round(information_gain(counts.take(candidates)), DECIMALS)
@@ -53,8 +53,8 @@ def select(counts: Counts, n: int, minimum_messages: int = 5) -> IntArray:
 def relative_frequencies(x: Matrix, lengths: ArrayLike | None = None) -> CsrArray:
     """Occurrences (n_messages, n_tokens) divided by each message's length, as Metsis et al. 2006 section 3.4.
 
-    lengths: (n_messages,), occurrences of all tokens in each message, selected as attributes or not; by
-        default the sums of the rows. A message without tokens may have length 0. Raises ValueError else.
+    lengths: (n_messages,), occurrences of all tokens in each message, whether they are attributes or not; by default
+    the sums of the rows. A message without tokens may have length 0. Otherwise raises ValueError.
 
     >>> relative_frequencies(np.array([[3, 1], [0, 0]]), lengths=[8, 5]).toarray().tolist()
     [[0.375, 0.125], [0.0, 0.0]]
@@ -63,6 +63,6 @@ def relative_frequencies(x: Matrix, lengths: ArrayLike | None = None) -> CsrArra
     length = np.asarray(rows.sum(axis=1) if lengths is None else lengths, dtype=np.float64)
     length = length[entry_rows(rows)]
     if not (length > 0).all():
-        raise ValueError("a message that holds tokens has a length above 0")
+        raise ValueError("a message with tokens must have a length above 0")
     rows.data = rows.data / length
     return rows

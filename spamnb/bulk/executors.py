@@ -1,4 +1,4 @@
-"""Work by any executor, in order and lazily; and an executor of forked processes that end with this one."""
+"""Run work by any executor, in order and lazily; and an executor of forked processes that end with this one."""
 
 import ctypes
 import os
@@ -17,18 +17,18 @@ P = ParamSpec("P")
 S = TypeVar("S")
 T = TypeVar("T")
 
-_AHEAD = 16  # tasks: what the workers do while the ledger learns a batch
-_LOOK_SECONDS = 1.0  # without a result; then it is asked whether all workers live
+_AHEAD = 16  # tasks for the workers while the ledger learns a batch
+_LOOK_SECONDS = 1.0  # without a result; then we check that all workers live
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 
 
 @contextmanager
 def in_order(work: Callable[[S], T], tasks: Iterable[S], executor: Executor) -> Iterator[Iterator[T]]:
-    """What `work` makes of each task, in order. The first tasks begin at the call, others as results are taken.
+    """Yield the results of `work` for each task, in order. The first tasks begin at the call, others later.
 
-    So many are begun that each worker does one, and the next one waits for it. Raises SpamnbError where the executor
-    has lost a worker.
+    Each worker has one task at work and one that waits. A task begins when a result is taken. Raises SpamnbError if the
+    executor has lost a worker.
     """
     waiting = iter(tasks)
     running: deque[Future[T]] = deque()
@@ -42,16 +42,16 @@ def in_order(work: Callable[[S], T], tasks: Iterable[S], executor: Executor) -> 
             yield _result(running.popleft(), executor)
 
     try:
-        begin(2 * _width(executor))  # no more yet: to find them takes time too
+        begin(2 * _width(executor))  # no more yet: finding tasks takes time too
         yield results()
     except BrokenExecutor as fault:
         raise SpamnbError(
-            "a reading process was killed, for want of memory perhaps: what was done so far is kept; try again"
+            "a reading process was killed, perhaps for lack of memory: what was done so far is kept; try again"
         ) from fault
 
 
 def _width(executor: Executor) -> int:
-    """How many tasks an executor does at once: its `width`, or, where it has none, the cores of this machine."""
+    """Return the number of tasks that an executor runs at once: its `width`, or else this machine's cores."""
     width: int = getattr(executor, "width", 0) or len(os.sched_getaffinity(0))
     return width
 
@@ -63,14 +63,14 @@ def _result(future: Future[T], executor: Executor) -> T:
 
 
 class Processes(ProcessPoolExecutor):
-    """So many processes, forked when the first task is submitted. Tasks that wait at the shutdown are dropped."""
+    """A number of processes, forked at the first task. At shutdown, waiting tasks are dropped."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number, get_context("fork"), _begin, (os.getpid(),))
         self.width = number
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """As of any executor. Signals wait meanwhile: Python drops an exception that is raised in a hook of fork."""
+        """Do what any executor does. Signals wait: Python drops an exception that is raised in a hook of fork."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
         try:
             return super().submit(fn, *args, **kwargs)
@@ -79,11 +79,11 @@ class Processes(ProcessPoolExecutor):
 
     def look(self) -> None:
         """Let the pool see that a worker was killed."""
-        pool: Any = self  # its parts are not public, and the only way
+        pool: Any = self  # its parts are not public, but there is no other way
         _unblock(list(pool._processes.values()), pool._result_queue, pool._call_queue)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
-        """As of any executor, also where a worker was killed before or is killed now."""
+        """Do what any executor does, even if a worker was killed before or is killed now."""
         pool: Any = self
         manager, results, calls = pool._executor_manager_thread, pool._result_queue, pool._call_queue
         workers = list((pool._processes or {}).values())
@@ -97,11 +97,11 @@ class Processes(ProcessPoolExecutor):
 
 
 def _unblock(workers: list[Any], results: Any, calls: Any) -> None:
-    """If a worker has ended, end the others, and close the pipes on which the pool's threads may wait for ever.
+    """If a worker has ended, end the others, and close the pipes on which the pool's threads may wait forever.
 
-    QUIRK: of a worker that dies while it sends a result, the pool waits for the rest, for this process itself holds
-    the pipe's other end. QUIRK: before Python 3.11.5 the pool goes on writing to workers that have ended, and waits
-    for ever where the pipe is full (CPython issue 94777).
+    QUIRK: if a worker dies while it sends a result, the pool waits for the rest, since this process holds the other end
+    of the pipe. QUIRK: before Python 3.11.5 the pool goes on writing to workers that have ended, and waits forever if
+    the pipe is full (CPython issue 94777).
     """
     if connection.wait([worker.sentinel for worker in workers], 0):
         for worker in workers:
@@ -111,10 +111,10 @@ def _unblock(workers: list[Any], results: Any, calls: Any) -> None:
 
 
 def _begin(parent: int) -> None:
-    """In a worker: Ctrl-C is for the parent to answer, and without the parent there is nothing to do."""
+    """Prepare a worker: the parent answers Ctrl-C, and without the parent the worker has nothing to do."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before we asked for the signal
+    if os.getppid() != parent:  # the parent died before we asked for the signal
         os.kill(os.getpid(), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Judging many messages."""
+"""Judge many messages."""
 
 import time
 from collections.abc import Callable
@@ -16,10 +16,10 @@ from spamnb.mail.reading import read_content
 
 
 class BulkJudge:
-    """Reads and judges messages, by what the ledger (None: there is none) knew when the first of them came.
+    """Reads and judges messages by the knowledge of the ledger at the first message (None: there is no ledger).
 
-    A copy in another process opens the ledger for itself, and so does each thread. The counts of a token are looked up
-    only once in a process.
+    A copy in another process opens the ledger for itself, and so does each thread. A process looks up the counts of a
+    token only once.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class BulkJudge:
         """Judge some messages."""
         done = one_by_one(lambda source: read_content(source.read()), chunk)
         try:
-            frozen = self._idle.pop()  # which no other thread gets meanwhile
+            frozen = self._idle.pop()  # no other thread gets it in the meantime
         except IndexError:
             frozen = self._new_filter()
         judgements = iter(frozen.judge_all([got for _, got in done if not isinstance(got, MailError)]))
@@ -56,5 +56,5 @@ class BulkJudge:
 
 @lru_cache(maxsize=1)
 def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, run: int) -> BulkJudge:
-    """The one copy of a judge that a process has, however often it is sent there."""
+    """Return the one copy of a judge in this process, however often it is sent there."""
     return BulkJudge(ledger, scoring, senders, run)

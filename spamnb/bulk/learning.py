@@ -1,4 +1,4 @@
-"""Learning and forgetting many messages, in transactions."""
+"""Learn and forget many messages, in transactions."""
 
 import os
 import time
@@ -16,20 +16,20 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.tokens.tokenizer import VERSION
 
-# A transaction: each token that its messages share is written once, the ledger is not held long, and little is left to
-# be learned when all is read. It is of as many batches as have been read meanwhile: few where reading takes longest, so
-# that all cores have work until the end, and many where this process does. A message of csdmc2010 takes it 0.38 ms in
-# transactions of 8 batches, 0.34 of 16, and 0.32 of 32.
+# A transaction writes each token of its messages once, does not hold the ledger for long, and leaves little to learn
+# when all is read. Its size is the number of batches read in the meantime: few if reading takes longest, so that all
+# cores have work until the end; many if this process takes longest. A message of csdmc2010 takes this process 0.38 ms
+# in transactions of 8 batches, 0.34 of 16, and 0.32 of 32.
 _LEAST, _MOST = 16, 32  # batches
-_ENTRIES = 500_000  # tokens of messages, where these are long: some 50 MB
-_WAITED = 0.005  # seconds; a batch that takes longer was not there yet
+_ENTRIES = 500_000  # tokens of long messages: some 50 MB
+_WAITED = 0.005  # seconds; a batch that takes longer was not ready yet
 _MESSAGES = 500
 
 
 class Committed(NamedTuple):
-    """What one transaction did: messages seen, changed, and of those corrected; and those that could not be read.
+    """The result of one transaction: messages seen, changed, and corrected; and those that could not be read.
 
-    read_again: how many were learned with another tokenizer's tokens, and have those of today now.
+    read_again: the number of messages whose tokens came from another tokenizer, and are today's now.
     """
 
     seen: int
@@ -46,7 +46,7 @@ def learn(
     why: str,
     clock: Callable[[], float] = time.time,
 ) -> Iterator[Committed]:
-    """Learn what `read_batch` has read; what is learned with another tokenizer's tokens gets those that were read."""
+    """Learn what `read_batch` has read. Messages learned with another tokenizer get the tokens of this reading."""
     batcher = ledger.lessons.batcher()
     for some in _transactions(read):
         batches = [batch for batch, _ in some]
@@ -57,7 +57,7 @@ def learn(
 
 
 def read_again(ledger: Ledger, read: Iterable[tuple[Batch, LeftOut]]) -> Iterator[Committed]:
-    """Give what is learned with another tokenizer's tokens those that `read_batch` has read; all else stays."""
+    """Give messages learned with another tokenizer the tokens that `read_batch` has read; all else stays."""
     batcher = ledger.lessons.batcher()
     is_whole = True
     for some in _transactions(read):
@@ -70,14 +70,14 @@ def read_again(ledger: Ledger, read: Iterable[tuple[Batch, LeftOut]]) -> Iterato
 
 
 def files_to_read_again(ledger: Ledger, config: Config) -> list[str]:
-    """The files of messages that are learned with another tokenizer's tokens, as far as they are there; also mboxes."""
+    """Return the existing files of messages learned with another tokenizer; mboxes too."""
     paths: dict[str, None] = {}
     last = b""
     while digests := ledger.lessons.read_otherwise(last):
         last = digests[-1]
         current = CurrentFiles(ledger, config, digests)
         for digest in digests:
-            for file in current.of(digest):  # all copies: one of them may have other content now
+            for file in current.of(digest):  # all copies: one of them may have changed
                 mbox = None if os.path.lexists(file.path) else mbox_of(file.path)
                 paths[mbox or file.path] = None
     return list(paths)
@@ -107,7 +107,7 @@ def _transactions(
 def forget(
     ledger: Ledger, digests: Iterable[Done[bytes]], why: str, clock: Callable[[], float] = time.time
 ) -> Iterator[Committed]:
-    """Forget what was learned from the messages that `identify` has read."""
+    """Forget the lessons from the messages that `identify` has read."""
     waiting = iter(digests)
     while some := list(islice(waiting, _MESSAGES)):
         known = [digest for _, digest in some if not isinstance(digest, MailError)]

@@ -1,4 +1,4 @@
-"""Work on many messages, by any executor."""
+"""Map work over many messages, by any executor."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 T = TypeVar("T")
-Workers: TypeAlias = Optional["Executor"]  # None: processes of this machine, where there is enough to do
-Done = tuple[Source, T | MailError]  # a message, and what was made of it or why it could not be read
+Workers: TypeAlias = Optional["Executor"]  # None: processes of this machine, if there is enough work
+Done = tuple[Source, T | MailError]  # a message, and its result or why it could not be read
 LeftOut = list[tuple[Source, MailError]]
 
 PROCESSES, DASK = "processes", "dask://"
-_FEW = 64  # fewer messages than this are done sooner than processes are started
-_CHUNK = 64  # messages a task
-_CHUNK_BYTES = 2 << 20  # of messages that are not read from files of their own
+_FEW = 64  # for fewer messages, starting processes would take longer
+_CHUNK = 64  # messages per task
+_CHUNK_BYTES = 2 << 20  # of messages that do not come from their own files
 
 
 def executor_at(where: str) -> AbstractContextManager[Workers]:
-    """The executor of that name: `processes`, or `dask://HOST:PORT`. Raises SpamnbError where it cannot be used."""
+    """Return the executor of that name: `processes`, or `dask://HOST:PORT`. Raises SpamnbError if it is unusable."""
     if where == PROCESSES:
         return nullcontext()
     from spamnb.bulk.cluster import dask_workers
@@ -40,11 +40,11 @@ def executor_at(where: str) -> AbstractContextManager[Workers]:
 def each(
     work: Callable[[list[Source]], list[T]], found: Iterable[Source], executor: Workers = None
 ) -> Iterator[Iterator[T]]:
-    """What `work` makes of the messages, some at a time, in order. `work` can be pickled, and what it makes too.
+    """Yield the results of `work` for the messages, some at a time, in order. `work` and its results can be pickled.
 
-    Without an executor, many messages are worked on by processes, one a core, and a few by this one. Work begins at the
-    call: processes are forked before the caller opens a ledger, since a SQLite connection must not be carried into
-    another process.
+    Without an executor, processes do the work for many messages, one per core; this process does it for a few. Work
+    begins at the call: processes are forked before the caller opens a ledger, since a SQLite connection must not be
+    carried into another process.
     """
     waiting = iter(found) if executor is None else map(_anywhere, found)
     first = list(islice(waiting, _FEW))
@@ -60,17 +60,17 @@ def each(
 
 
 def _anywhere(source: Source) -> Source:
-    """The message as a process finds it that works in another directory."""
+    """Return the message as a process in another directory finds it."""
     return source._replace(file=os.path.abspath(source.file)) if source.file else source
 
 
 def one_by_one(task: Callable[[Source], T], chunk: list[Source]) -> list[Done[T]]:
-    """Do a task for each message; one that cannot be read gives its error."""
+    """Do a task for each message. A message that cannot be read gives its error."""
     return [(source, _try(task, source)) for source in chunk]
 
 
 def left_out(done: Iterable[Done[object]]) -> LeftOut:
-    """The messages that could not be read."""
+    """Return the messages that could not be read."""
     return [(source, got) for source, got in done if isinstance(got, MailError)]
 
 
@@ -80,12 +80,12 @@ def read_all(chunk: list[Source]) -> list[Done[Reading]]:
 
 
 def read_batch(chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
-    """Read messages that are to be learned: a batch, and those that cannot be read or are no messages."""
+    """Read messages for learning: a batch, and those that cannot be read or are not messages."""
     return _batch(one_by_one(lambda source: read(_checked(source.read())), chunk))
 
 
 def read_learned_batch(chunk: list[Source]) -> list[tuple[Batch, LeftOut]]:
-    """Read messages that were learned once: a batch, and those that cannot be read."""
+    """Read messages that were learned before: a batch, and those that cannot be read."""
     return _batch(read_all(chunk))
 
 
@@ -101,7 +101,7 @@ def _batch(done: list[Done[Reading]]) -> list[tuple[Batch, LeftOut]]:
 
 
 def identify(chunk: list[Source]) -> list[Done[bytes]]:
-    """The digests of messages."""
+    """Return the digests of messages."""
     return one_by_one(lambda source: identity(source.read()), chunk)
 
 
@@ -111,7 +111,7 @@ def _try(task: Callable[[Source], T], source: Source) -> T | MailError:
     except MailError as fault:
         return fault
     except SpamnbError:
-        raise  # the ledger's: it would be the same for every message
+        raise  # a fault of the ledger would be the same for every message
     except Exception as fault:
         return MailError(f"the reader failed with {type(fault).__name__}: {fault}; please report it")
 

@@ -1,4 +1,4 @@
-"""Where messages are: a file, a directory of them, a Maildir, an mbox, or a stream."""
+"""Find messages in a file, a directory of files, a Maildir, an mbox, or a stream."""
 
 import os
 import stat
@@ -17,15 +17,15 @@ from spamnb.maildir.messages import read_chunks, scan
 STANDARD_INPUT = "-"
 KINDS = "a message file, a directory of them, a Maildir, an mbox file, or - for standard input"
 
-_LINE = 1 << 16  # bytes of a line that are read together
-# QUIRK: "From " begins lines of ordinary text too; like mutt, we want the time that every mbox writer adds.
+_LINE = 1 << 16  # bytes of a line that are read at once
+# QUIRK: "From " begins lines of ordinary text too. Like mutt, we require the time that every mbox writer adds.
 _SEPARATOR = lazy_pattern(rb"From [^\n]{0,300}?\d:\d\d[^\n]{0,60}\n")
 _BLANK = (b"\n", b"\r\n")
-_LOOKED_THROUGH = 1 << 20  # bytes of a file at once, for a second message
+_LOOKED_THROUGH = 1 << 20  # bytes of a file to search at once for a second message
 
 
 class Source(NamedTuple):
-    """A message that can be read: where it is, for a person, and its file, its bytes, or why it cannot be read."""
+    """A message that can be read: its place, for a person, and its file, its bytes, or why it cannot be read."""
 
     where: str
     file: str = ""
@@ -34,12 +34,12 @@ class Source(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Its absolute path; of a message in an mbox with its number, and "" for one that came in a stream."""
+        """Return its absolute path, with its number if it is in an mbox; "" for a message from a stream."""
         is_stream = self.content is not None and self.where.partition(":")[0] == STANDARD_INPUT
         return "" if is_stream else os.path.abspath(self.where)
 
     def read(self) -> bytes:
-        """The message's bytes as `take` gives them. Raises MailError where they cannot be read."""
+        """Return the message's bytes as `take` gives them. Raises MailError if they cannot be read."""
         if self.fault:
             raise MailError(self.fault)
         content = self.content
@@ -47,7 +47,7 @@ class Source(NamedTuple):
             try:
                 content = take(read_chunks(self.file))
             except FileNotFoundError:
-                raise MailError("it is gone: it was moved or deleted meanwhile") from None
+                raise MailError("it is gone: it was moved or deleted in the meantime") from None
             except MaildirError as fault:
                 raise MailError(str(fault)) from fault
         if not content.strip():
@@ -56,20 +56,20 @@ class Source(NamedTuple):
 
 
 def find_sources(paths: Sequence[str], stream: BinaryIO | None = None) -> Iterator[Source]:
-    """The messages at these paths, in order; those of `-` are read from the stream.
+    """Yield the messages at these paths, in order; those of `-` come from the stream.
 
-    Raises MailError for a path that cannot hold mail, before the first message is given: a mistyped path is
-    found before anything is learned.
+    Raises MailError for a path that cannot hold mail, before it yields the first message: so a mistyped path is found
+    before anything is learned.
     """
     if paths.count(STANDARD_INPUT) > 1:
-        raise UsageError("standard input can be read only once: give - only once")
+        raise UsageError("standard input can be read only once: write `-` only once")
     for path in paths:
         check(path, stream)
     return (source for path in paths for source in _at(path, stream))
 
 
 def how_many(paths: Sequence[str]) -> int | None:
-    """How many messages there are at these paths; None where only reading them would tell."""
+    """Return the number of messages at these paths; None if only reading them would tell."""
     return None if STANDARD_INPUT in paths else sum(1 for _ in find_sources(paths))
 
 
@@ -95,7 +95,7 @@ def check(path: str, stream: BinaryIO | None = None) -> None:
 
 
 def split(file: BinaryIO) -> Iterator[bytes]:
-    """The messages of an mbox, or the one message that the file is, each as `take` gives it."""
+    """Yield the messages of an mbox, or the one message in the file, each as `take` gives it."""
     message: Intake | None = None
     blank, is_mbox = True, None
     for line in iter(partial(file.readline, _LINE), b""):
@@ -128,7 +128,7 @@ def _in_stream(stream: BinaryIO) -> Iterator[Source]:
 
 
 def _in_directory(path: str) -> Iterator[Source]:
-    """The messages below a directory. A Maildir gives its own messages, without those of its sub-folders."""
+    """Yield the messages below a directory. A Maildir gives its own messages, not those of its subfolders."""
     try:
         if is_maildir(path):
             folder = Folder(path, path)
@@ -150,11 +150,11 @@ def _in_directory(path: str) -> Iterator[Source]:
 
 
 def in_file(path: str) -> Iterator[Source]:
-    """The message that a file is, or those of an mbox."""
-    # A person may well give a link; only in a Maildir none is followed.
+    """Yield the message of a file, or those of an mbox."""
+    # A person may give a link. Only in a Maildir, links are not followed.
     file = os.path.realpath(path) if os.path.islink(path) else path
     try:
-        if os.path.isfile(file):  # a named pipe would be waited for
+        if os.path.isfile(file):  # opening a named pipe would block
             with open(file, "rb") as content:
                 if _may_hold_several(content):
                     yield from _numbered(path, split(content))
@@ -165,9 +165,9 @@ def in_file(path: str) -> Iterator[Source]:
 
 
 def _may_hold_several(content: BinaryIO) -> bool:
-    """Whether a file, which is at its beginning and is left there, is an mbox that may hold several messages.
+    """Tell whether a file is an mbox that may hold several messages. The file stays at its beginning.
 
-    Those that programs have saved one by one begin with an mbox's line too: these are left to the workers.
+    Messages that programs have saved one by one begin with an mbox's line too: the workers read these.
     """
     if content.read(5) != b"From ":
         return False

@@ -1,1 +1,1 @@
-"""Judging a message on its way to the mailbox: what a pipe or a socket answers."""
+"""Judge a message on its way to the mailbox: the answers of the pipe and of the socket."""

@@ -1,7 +1,7 @@
-"""Fields that a filter adds to a message in a pipe; all other bytes of the message stay as they are.
+"""Add fields to a message in a pipe; all other bytes of the message stay unchanged.
 
-New fields stand at the top of the header, after the `From ` line of an mbox and a Return-Path, which mail software
-looks for first. Fields of the same names that came with the message are removed: anybody could have written them.
+New fields go to the top of the header, after the `From ` line of an mbox and a Return-Path, for which mail software
+looks first. Fields with the same names that came with the message are removed: anybody could have written them.
 """
 
 import re
@@ -17,10 +17,10 @@ _BREAK = rb"(?:\r\n|\r|\n)"
 
 
 def annotate(raw: bytes, fields: Sequence[tuple[str, str]], names: Collection[str]) -> tuple[bytes, int]:
-    """A message with new fields, as its new beginning and how many of its bytes that replaces.
+    """Return the new beginning of a message with new fields, and the number of its bytes that the beginning replaces.
 
-    `fields` are names and values, ASCII, each for one line; `names` are those of the fields to remove. The header
-    reaches to the first empty line, and has a field; a message without one gets a header of its own.
+    `fields` are names and values, in ASCII, each for one line; `names` are those of the fields to remove. The header
+    goes up to the first empty line, and has at least one field. A message without a header gets one.
 
     >>> raw = b"From a\\nTo: c\\nX-Spam: no\\n and no\\n\\nHello"
     >>> beginning, replaced = annotate(raw, [("X-Spam", "yes")], ["X-Spam"])
@@ -42,10 +42,10 @@ def annotate(raw: bytes, fields: Sequence[tuple[str, str]], names: Collection[st
 
 
 def without(header: bytes, names: Collection[str]) -> bytes:
-    """A header without the fields of these names, in whatever case they are written, folded ones whole.
+    """Return a header without the fields of these names, in any case; folded fields are removed as a whole.
 
-    QUIRK: some programs take a lone carriage return for a line end, so a field that begins after one is removed too;
-    what is before it and after it stays.
+    QUIRK: some programs take a lone carriage return for a line end, so a field that begins after one is removed too.
+    The text before and after it stays.
 
     >>> without(b"to: a\\nX-SPAM : 1\\n\\tb\\nCc: c\\rx-spam: 2\\nBcc: d\\n", ["X-Spam"])
     b'to: a\\nCc: c\\nBcc: d\\n'

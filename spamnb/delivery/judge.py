@@ -1,7 +1,7 @@
-"""Judging a message that is being delivered, by the service that is asked, or where none is.
+"""Judge a message that is being delivered: in the service, or without one.
 
-The verdict is remembered, so that what a rule files by it is the filter's own move when it comes to a folder. Where the
-ledger cannot be written, as by another user, mail does not wait for that, nor hear of it.
+The verdict is remembered: if a rule files the message by it, this counts as the filter's own move. If the ledger cannot
+be written (by another user, for example), delivery neither waits nor reports it.
 """
 
 import contextlib
@@ -21,13 +21,13 @@ from spamnb.mail.reading import LazyReading, Reading
 from spamnb.rules.moving import missing_lessons
 
 REMEMBERED_WITHIN = 1.0  # seconds that mail waits for a ledger that another program writes
-_PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; mail waits meanwhile
+_PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; the mail waits too
 
 
 class JudgedAtDelivery(NamedTuple):
-    """What is told of a message, and the judgement behind it, with its clues where they were asked for.
+    """The answer about a message, the judgement behind it, and its clues, if the caller asked for them.
 
-    hindrance: why no verdict is told yet. scoring: by which it was judged.
+    hindrance: why there is no verdict yet. scoring: the settings of the judgement.
     """
 
     delivered: Delivered
@@ -38,7 +38,7 @@ class JudgedAtDelivery(NamedTuple):
 
 
 def judge_here(raw: bytes, config: Config) -> Delivered:
-    """The verdict on a message, by the ledger of a configuration. Raises LedgerError where it cannot be read."""
+    """Return the verdict on a message, by the ledger of a configuration. Raises LedgerError if it cannot be read."""
     unread, path, now = LazyReading(raw), str(config.ledger), time.time()
     reading = unread.reading  # before the ledger is held
     with Ledger(path, busy_seconds=_PATIENCE, only_read=True) as ledger:
@@ -58,12 +58,12 @@ def judge(
     explains: bool = False,
     remembered: MissingCache | None = None,
 ) -> JudgedAtDelivery:
-    """Judge a message, and say what is told of it. remembered: as for `acts.may_move.hindrance`.
+    """Judge a message, and return the answer. remembered: as for `acts.may_move.hindrance`.
 
-    What a person has chosen beside the configuration is laid over it here.
+    A person's choices beside the configuration are applied here.
 
-    No verdict is told where the filter has not learned enough, or moving is stopped: what the service would not move,
-    a rule at delivery shall not.
+    There is no verdict if the filter has not learned enough, or moving is stopped: mail that the service would not move
+    must not be moved by a rule at delivery either.
     """
     clues: tuple[Clue, ...] = ()
     with ledger.snapshot():
@@ -79,15 +79,15 @@ def judge(
 
 
 def judge_untaught(config: Config) -> JudgedAtDelivery:
-    """What is told of any message where there is no ledger yet: as of one that has learned nothing."""
+    """Return the answer about any message if there is no ledger yet: that of a filter that has learned nothing."""
     lacking = Hindrance(missing_lessons(0, 0, config.learning), None)
     return JudgedAtDelivery(delivered(UNTAUGHT, config, is_held=True), UNTAUGHT, (), lacking, config.scoring)
 
 
 def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str, how: How, now: float) -> None:
-    """Remember a verdict that is told, without waiting for the disk.
+    """Remember a verdict that was given, without waiting for the disk.
 
-    Power that fails loses the last verdicts, and the messages that they were about with them, mostly.
+    A power failure loses the last verdicts, and mostly their messages too.
     """
     judgement = judged.judgement
     early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, asker, how, now)
@@ -96,7 +96,7 @@ def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str
 
 
 def delivered(judgement: Judgement, config: Config, *, is_held: bool) -> Delivered:
-    """A judgement as it is told at delivery; held back, it is unsure, with no points."""
+    """Return a judgement as the answer at delivery. If it is held back, it is unsure, with no points."""
     if is_held:
         return Delivered(Verdict.UNSURE, judgement.probability, 0.0)
     is_spam, most = judgement.verdict is Verdict.SPAM, config.spamd.most_points

@@ -1,7 +1,7 @@
-"""A message that is piped through the filter: it comes out with the verdict in its header, and nothing else changed.
+"""Pipe a message through the filter: it comes out with the verdict in its header, and otherwise unchanged.
 
-Mail must not be lost here, whatever is broken: programs that deliver take what comes out for the message. So a fault of
-ours is told in a field of the message, and where even that cannot be made the message goes on as it came.
+Mail must never be lost here: delivery programs take the output for the message. So our own fault is reported in a field
+of the message. If even that field cannot be made, the message goes on unchanged.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,13 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (LedgerError, "ledger"),
     (MemoryError, "memory"),
 )
-_MOST_SENT = 32 << 20  # bytes of a message that the service is asked about; it holds twice as much of all clients
+_MOST_SENT = 32 << 20  # bytes of a message for which we ask the service; it holds twice as much for all clients
 Piece = bytes | memoryview
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What comes out: the message in pieces, its verdict, and the fault where there is none."""
+    """The output: the message in pieces, its verdict, and the fault if there is no verdict."""
 
     message: tuple[Piece, ...]
     verdict: Delivered | None
@@ -33,15 +33,15 @@ class Filtered:
 
 
 def filtered(raw: bytes, load: Callable[[], Config], user: str, style: Format = "spamnb") -> Filtered:
-    """A message with its verdict, from the running service, or else made here.
+    """Return a message with its verdict, from the running service, or else made here.
 
-    `load` reads the configuration; `user` is told to the service, unless it is that of a user of a mail host, who is
-    told then. No error is raised: a fault is part of what comes out.
+    `load` reads the configuration. The service gets the name `user`, or, on a mail host, that of the configuration's
+    user. No error is raised: a fault is part of the output.
     """
     names = NAMES[style]
     try:
         verdict, fault, added = _verdict(raw, load, user, names), "", []
-    except Exception as error:  # whatever it is: the message has to go on
+    except Exception as error:  # any fault at all: the message has to go on
         verdict, fault, added = None, _text(error), unknown(_reason(error))
     try:
         added = added if verdict is None else fields(verdict, style)
@@ -57,7 +57,7 @@ def _verdict(raw: bytes, load: Callable[[], Config], user: str, names: tuple[str
         verdict = spamc.ask(config.spamd.listen, cleaned, len(cleaned[0]), config.user or user)
         if verdict is not None:
             return verdict
-    from spamnb.delivery.judge import judge_here  # which needs numpy: 0.15 s more, and the service has answered mostly
+    from spamnb.delivery.judge import judge_here  # numpy takes 0.15 s more, and mostly the service has answered
 
     return judge_here(raw, config)
 

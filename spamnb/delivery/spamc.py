@@ -1,7 +1,7 @@
-"""Asking the running service for a verdict, by the spamd protocol (SpamAssassin, spamd/PROTOCOL).
+"""Ask the running service for a verdict, by the spamd protocol (SpamAssassin, spamd/PROTOCOL).
 
-HEADERS is asked, since only the header comes back with it: with the service's `X-Spamnb` field, which tells all of the
-verdict. The message is sent without the fields that anybody could have written, so that none of them can be the answer.
+The request is HEADERS, since its answer holds only the header: the service's `X-Spamnb` field has the whole verdict.
+The message is sent without the fields that anybody could have written, so that none of them can be the answer.
 """
 
 import re
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from spamnb.base.errors import SpamnbError
 from spamnb.delivery.verdict import FIELD, Delivered, read_verdict
 
-_SECONDS = 4.0  # for all addresses: Pigeonhole gives a filter ten seconds in all, and judging here takes one of them
-_LONGEST_LINE = 1000  # bytes of the answer's own header, each line
+_SECONDS = 4.0  # for all addresses: Pigeonhole gives a filter ten seconds in all, and judging here takes one second
+_LONGEST_LINE = 1000  # bytes per line of the answer's own header
 _MOST_LINES = 20
 _MOST_ADDED = 8192  # bytes that the service may add to the header
 _PIECE = 1 << 16
@@ -22,7 +22,7 @@ _TOLD = re.compile(rb"^%s:([^\n]*)$" % FIELD.encode(), re.MULTILINE | re.IGNOREC
 
 
 class AnswerError(SpamnbError):
-    """The service gives no verdict; it need not be spamnb that answers there."""
+    """The service gives no verdict; perhaps the program that answers there is not spamnb."""
 
 
 def ask(
@@ -32,9 +32,9 @@ def ask(
     user: str,
     seconds: float = _SECONDS,
 ) -> Delivered | None:
-    """The verdict of the first address that gives one: a socket's path or HOST:PORT. None where none does.
+    """Return the verdict of the first address that gives one, or None. An address is a socket's path or HOST:PORT.
 
-    `message` is given in pieces; `header_bytes`: how long its header is.
+    `message` is given in pieces; `header_bytes` is the length of its header.
     """
     end = time.monotonic() + seconds
     for address in addresses:
@@ -55,7 +55,7 @@ def _ask(address: str, message: Sequence[bytes | memoryview], header_bytes: int,
                 connection.sendall(piece)
             connection.shutdown(socket.SHUT_WR)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # a service that refuses says so before it has read everything
+            pass  # a service may refuse before it has read everything
         return _verdict(_received(connection, header_bytes + _MOST_ADDED + _MOST_LINES * _LONGEST_LINE, end))
 
 
@@ -74,7 +74,7 @@ def _connected(address: str, end: float) -> socket.socket:
 
 
 def _received(connection: socket.socket, most: int, end: float) -> bytes:
-    """All that is answered. Raises AnswerError where that is too much."""
+    """Return the whole answer. Raises AnswerError if it is too long."""
     answer = bytearray()
     while True:
         connection.settimeout(_left(end))
@@ -87,18 +87,18 @@ def _received(connection: socket.socket, most: int, end: float) -> bytes:
 
 
 def _verdict(answer: bytes) -> Delivered:
-    """The verdict in an answer to HEADERS. Raises AnswerError for any other answer, and for a part of one."""
+    """Return the verdict in an answer to HEADERS. Raises AnswerError for any other answer, or a part of one."""
     head, end, header = answer.partition(b"\r\n\r\n")
     status, *lines = head.split(b"\r\n")
     if not (end and _GRANTED.match(status)):
         raise AnswerError(f"the service gives no answer to HEADERS: {status[:100]!r}")
     lengths = [line.partition(b":")[2].strip() for line in lines if line.lower().startswith(b"content-length:")]
     if lengths != [str(len(header)).encode()]:
-        raise AnswerError("the answer is not whole")
+        raise AnswerError("the answer is incomplete")
     values = [field[1].decode("ascii", "replace").strip() for field in _TOLD.finditer(header)]
     verdict = read_verdict(values[0]) if len(values) == 1 else None
     if verdict is None:
-        raise AnswerError("the answer tells no verdict")
+        raise AnswerError("the answer has no verdict")
     return verdict
 
 

@@ -1,4 +1,4 @@
-"""The verdict on a message that is being delivered, and the header fields that tell it to other programs."""
+"""The verdict on a message that is being delivered, and the header fields that pass it to other programs."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ FIELD = "X-Spamnb"
 NAMES: Mapping[Format, tuple[str, ...]] = MappingProxyType(
     {"spamnb": (FIELD, "X-Spam-Flag", "X-Spam-Status"), "bogofilter": (FIELD, "X-Bogosity")}
 )
-"""The names of the fields that each format writes; those that came with a message are a stranger's."""
+"""The names of the fields that each format writes. A stranger wrote those that came with a message."""
 
 _VALUE = re.compile(r"(spam|ham|unsure), probability=([01]\.\d{6}), score=(-?\d{1,4}\.\d), version=[\w.+-]+")
 
@@ -29,11 +29,11 @@ class Delivered:
 
 
 def fields(delivered: Delivered, style: Format = "spamnb") -> list[tuple[str, str]]:
-    """The header fields that tell a verdict, names and values.
+    """Return the header fields for a verdict, as names and values.
 
-    The words are those that recipes for SpamAssassin and bogofilter look for, and mail programs: Thunderbird wants
-    `Yes` or `No` first, KMail a character behind each number, a recipe of bogofilter(1) `Spam, tests=bogofilter`. Each
-    is shorter than 78 columns: Python's mail library, and getmail with it, folds what is longer.
+    The words are those that recipes for SpamAssassin and bogofilter look for, and mail programs. Thunderbird wants
+    `Yes` or `No` first, KMail a character after each number, a recipe of bogofilter(1) `Spam, tests=bogofilter`. Each
+    field is shorter than 78 columns: Python's mail library, and so getmail, folds longer ones.
 
     >>> for name, value in fields(Delivered(Verdict.SPAM, 0.9987, 8.7)): print(f"{name}: {value}")
     X-Spamnb: spam, probability=0.998700, score=8.7, version=0.1.0
@@ -51,7 +51,7 @@ def fields(delivered: Delivered, style: Format = "spamnb") -> list[tuple[str, st
 
 
 def unknown(reason: str) -> list[tuple[str, str]]:
-    """The field of a message that could not be judged.
+    """Return the field for a message that could not be judged.
 
     >>> unknown("ledger")
     [('X-Spamnb', 'unknown, reason=ledger, version=0.1.0')]
@@ -60,7 +60,7 @@ def unknown(reason: str) -> list[tuple[str, str]]:
 
 
 def read_verdict(value: str) -> Delivered | None:
-    """The verdict that the value of an `X-Spamnb` field tells; None for any other text.
+    """Return the verdict in the value of an `X-Spamnb` field; None for any other text.
 
     >>> read_verdict("ham, probability=0.000012, score=-9.3, version=0.1.0")
     Delivered(verdict=<Verdict.HAM: 'ham'>, probability=1.2e-05, points=-9.3)

@@ -1,4 +1,4 @@
-"""A message's tokens and the counts of what was learned: a verdict, and why.
+"""Make a verdict, and its reasons, from a message's tokens and the counts of what was learned.
 
 >>> from spamnb.config import Scoring, Senders
 >>> from spamnb.filter.judge import Filter

@@ -1,4 +1,4 @@
-"""Why a message is judged as it is, for a person: clues in words, what it would be today, and what would change it."""
+"""Explain a judgement to a person: its clues in words, the judgement of today, and what would change it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from spamnb.mail.tokens.kinds import Note, gram_in_words, number_in_words, row_o
 
 _MOST_REMOVED = 12
 _SAID = 3
-_FIRST, _LAST = "^ ", " $"  # of a pair: the place before the first word, and behind the last
+_FIRST, _LAST = "^ ", " $"  # in a pair: the place before the first word, and after the last
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A clue in words: what kind it is, and what was met ("" where the kind says it all), which is a stranger's text.
+    """A clue in words: its kind, and the text that was found, which a stranger wrote ("" if the kind says it all).
 
-    share: how strong it is beside the strongest, from 0 to 1.
+    share: its strength relative to the strongest clue, from 0 to 1.
     """
 
     clue: Clue
@@ -31,14 +31,14 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """Without its strongest clues a message would be something else. number: how many of them."""
+    """The change to another verdict if the strongest clues were missing. number: how many clues."""
 
     number: int
     judgement: Judgement
 
 
 def named(clue: Clue, strongest: float = 0.0) -> Named:
-    """A clue in words; strongest: the contribution that is the longest bar.
+    """Return a clue in words. strongest: the contribution of the clue with the longest bar.
 
     >>> named(Clue("subject:hello", 3, 0, -2.0, 1.0)).kind, named(Clue("hello", 3, 0, -2.0, 1.0)).text
     ('in the subject,', 'hello')
@@ -68,7 +68,7 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
 
 
 def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:
-    """All clues, the strongest first: those for spam, and those for ham. Both sides are on one scale."""
+    """Return all clues, the strongest first: those for spam, and those for ham. Both sides have one scale."""
     strongest = max((abs(clue.contribution) for clue in explanation.clues), default=0.0)
     clues: dict[Verdict, list[Named]] = {Verdict.SPAM: [], Verdict.HAM: []}
     for clue in explanation.clues:
@@ -78,7 +78,7 @@ def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:
 
 
 def main_reasons(explanation: Explanation) -> list[Named]:
-    """The first clue of each of the first three kinds that speak for the verdict; for an unsure one, none."""
+    """Return the first clue of each of the first three kinds that support the verdict; none for an unsure verdict."""
     judgement = explanation.judgement
     if judgement.verdict is Verdict.UNSURE or judgement.listed:
         return []
@@ -89,13 +89,13 @@ def main_reasons(explanation: Explanation) -> list[Named]:
 
 
 def first_named(side: Iterable[Named], most: int) -> list[Named]:
-    """As `first_clues`, of clues that have words."""
+    """Do what `first_clues` does, for clues that have words."""
     by_clue = {one.clue: one for one in side}
     return [by_clue[clue] for clue in first_clues(by_clue, most)]
 
 
 def kept_reading(lessons: Lessons, digest: bytes) -> Reading | None:
-    """A learned message as it was read then: its tokens are kept, also where its file is gone; None where it is not."""
+    """Return a learned message as it was read then, even if its file is gone; None if it is not learned."""
     learned = lessons.learned([digest])
     if not learned.lessons:
         return None
@@ -106,13 +106,13 @@ def kept_reading(lessons: Lessons, digest: bytes) -> Reading | None:
 
 
 def flip(judging: Filter, reading: Reading, explanation: Explanation, *, without_itself: bool) -> Flip | None:
-    """How few of the clues for its verdict make the verdict, the strongest counted; None where it takes too many."""
+    """Return how few of the strongest clues decide the verdict; None if it takes too many."""
     verdict = explanation.judgement.verdict
     if verdict is Verdict.UNSURE or explanation.judgement.listed:
         return None
     tokens = [reason.clue.token for reason in sides(explanation)[verdict] if reason.clue.token in reading.tokens]
     left = dict(reading.tokens)
-    # One after another: where a gram less leaves out the mean of all grams, less may speak for the verdict than later.
+    # One at a time, not by bisection: without a gram the mean of all grams changes, so the verdict may become clearer.
     for number, token in enumerate(tokens[:_MOST_REMOVED], 1):
         del left[token]
         less = reading._replace(tokens=left)

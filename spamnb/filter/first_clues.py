@@ -1,7 +1,7 @@
-"""Which clues of a verdict a person sees first, and how much of them is of the header.
+"""Choose which clues of a verdict a person sees first, and how many of them concern the header.
 
-A person can check a word, a sender, a host or a link. How a header is written is a fact of programs, and often the
-strongest clue of all. The whole list, by strength alone, is in `explain`.
+A person can check a word, a sender, a host or a link. The form of a header depends on programs, and is often the
+strongest clue of all. `explain` has the whole list, sorted by strength alone.
 """
 
 from collections.abc import Iterable
@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from spamnb.filter.judge import Clue
 from spamnb.mail.tokens.kinds import is_header, is_seen
 
-_MOST_FACTS = 2  # of the header
+_MOST_FACTS = 2  # facts about the header
 
 
 def first_clues(clues: Iterable[Clue], most: int) -> list[Clue]:
-    """The clues to show first, at most so many of those given by strength: what a person sees, then the rest.
+    """Return the clues to show first, at most `most`: first those that a person can see, then the rest.
 
-    Of facts of the header only the two strongest.
+    The given clues are sorted by strength. Only the two strongest facts about the header are among the first.
 
     >>> clues = [Clue(token, 1, 0, -2.0, 1.0) for token in ("skew:+9", "date-zone:none", "field:x", "hello", "tag:p")]
     >>> [clue.token for clue in first_clues(clues, 4)]

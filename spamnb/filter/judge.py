@@ -1,7 +1,7 @@
-"""The filter: a message's tokens and their counts make a score, a probability and a verdict.
+"""The filter: it makes a score, a probability and a verdict from a message's tokens and their counts.
 
-All of it is plain numbers: arrays of one message's tokens are no quicker, and numpy takes longer to be imported than a
-message to be judged.
+It uses plain numbers. Arrays of one message's tokens are not faster, and importing numpy takes longer than judging a
+message.
 """
 
 import itertools
@@ -30,9 +30,9 @@ ESTIMATES: dict[Model, Estimate] = {
 
 
 class Judgement(NamedTuple):
-    """A verdict, the calibrated probability of spam, and the score (a mean of log-odds) it was made from.
+    """A verdict, the calibrated probability of spam, and the score behind it (a mean of log-odds).
 
-    listed: the pattern of `senders` that has made the verdict, whatever the probability; or "".
+    listed: the pattern of `senders` that decided the verdict, whatever the probability; or "".
     """
 
     verdict: Verdict
@@ -42,10 +42,10 @@ class Judgement(NamedTuple):
 
 
 class Clue(NamedTuple):
-    """One token's part in a verdict. `log_odds` above 0 speaks for spam; ham and spam: learned messages that hold it.
+    """One token's part in a verdict. `log_odds` above 0 points to spam. ham, spam: learned messages with the token.
 
-    `weight`: of the token in the score, from 0 to 1. `share`: what it adds to the log-odds of the probability; the
-    shares of all clues sum to these.
+    `weight`: of the token in the score, from 0 to 1. `share`: its part of the log-odds of the probability; the shares
+    of all clues sum to these log-odds.
     """
 
     token: str
@@ -57,15 +57,15 @@ class Clue(NamedTuple):
 
     @property
     def contribution(self) -> float:
-        """What the token adds to the score: its weight times its log-odds."""
+        """Return what the token adds to the score: its weight times its log-odds."""
         return self.weight * self.log_odds
 
 
 class Explanation(NamedTuple):
-    """A judgement with its clues, by what they contribute, and the messages that taught the first of them.
+    """A judgement with its clues, sorted by contribution, and the messages that taught the first of them.
 
     history: what the person's decisions and sent mail say of the sender. silent: the part of the score, from 0 to 1,
-    that speaks for nothing.
+    that points neither way.
     """
 
     judgement: Judgement
@@ -77,7 +77,7 @@ class Explanation(NamedTuple):
 
     @property
     def known(self) -> int:
-        """How many of the message's tokens were ever learned."""
+        """Return the number of the message's tokens that were ever learned."""
         return len(self.clues)
 
 
@@ -86,7 +86,7 @@ UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 
 
 class Filter:
-    """Judges messages, each by the counts of its tokens as they are at that moment, and gives reasons."""
+    """Judges messages by the present counts of their tokens, and gives reasons."""
 
     def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders) -> None:
         self._lessons = lessons
@@ -94,7 +94,7 @@ class Filter:
         self._senders = senders
 
     def judge(self, reading: Reading | Content) -> Judgement:
-        """Score a message; a filter that has learned nothing of a class is unsure."""
+        """Score a message. A filter that has learned nothing of one class is unsure."""
         (history,) = self._lessons.known([reading.relations])
         tokens = [*reading.tokens, *tokens_of(history)]
         evidence = self._lessons.evidence(tokens)
@@ -105,9 +105,9 @@ class Filter:
         return _as_listed(judgement, reading.relations, self._senders)
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
-        """Judge a message, and give the reasons; `without_itself`: as if it were not learned, where it is.
+        """Judge a message, and give the reasons; `without_itself`: as if the message were not learned.
 
-        strongest: of how many clues it is told which messages taught them.
+        strongest: the number of clues for which the result names the messages that taught them.
         """
         without = reading.digest if without_itself else None
         (history,) = self._lessons.known([reading.relations], without)
@@ -129,7 +129,7 @@ class Filter:
 
 
 class FrozenFilter:
-    """Judges many messages by lessons that do not change meanwhile: each token is looked up once."""
+    """Judges many messages by lessons that do not change in that time: it looks up each token once."""
 
     def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders) -> None:
         self._lessons = lessons
@@ -156,7 +156,7 @@ class FrozenFilter:
         return judgement_of(score(odds, message_weights(strengths, crowds)), self._scoring)
 
     def _look_up(self, vocabulary: Iterable[str]) -> bool:
-        """Look up the tokens that are new; whether the filter has learned anything of both classes."""
+        """Look up the new tokens. Returns whether the filter has learned anything of both classes."""
         if len(self._met) > _MOST_REMEMBERED:
             self._met.clear()
         new = [token for token in vocabulary if token not in self._met]
@@ -168,7 +168,7 @@ class FrozenFilter:
 
 
 def judgement_of(mean: float, scoring: Scoring) -> Judgement:
-    """The judgement that follows from a score."""
+    """Return the judgement that follows from a score."""
     p = probability(mean)
     if p >= scoring.spam_cutoff:
         return Judgement(Verdict.SPAM, p, mean)
@@ -176,7 +176,7 @@ def judgement_of(mean: float, scoring: Scoring) -> Judgement:
 
 
 def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> Judgement:
-    """The judgement, or what the person says of the sender or the list; the probability stays what it is."""
+    """Apply what the person says of the sender or the list. The probability does not change."""
     named = senders.named(relations.sender, relations.list_id)
     if named is None:
         return judgement
@@ -185,13 +185,13 @@ def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> 
 
 
 def _log_odds(tokens: Sequence[str], evidence: Evidence, scoring: Scoring) -> list[float]:
-    """The log-odds of each token; above 0 for spam, 0 for tokens never learned."""
+    """Return the log-odds of each token: above 0 for spam, 0 for tokens that were never learned."""
     estimate, alpha = ESTIMATES[scoring.model], scoring.alpha
     of_ham, of_spam = map(evidence.of_class, Label)
     never = 0, 0, 0, 0
     of_tokens: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
     by_counts: dict[tuple[int, ...], float] = {never: 0.0}
-    for counts in {*of_tokens} - {never}:  # many tokens have the same
+    for counts in {*of_tokens} - {never}:  # many tokens have the same counts
         ham, spam, ham_occurrences, spam_occurrences = counts
         by_counts[counts] = log_odds(
             estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)

@@ -1,13 +1,13 @@
-"""What the filter would say of a learned message if it had not learned it: leave-one-out, through the counts.
+"""Judge learned messages as if they were not learned: leave-one-out, by subtracting from the counts.
 
-A learned message speaks for its own label: its tokens are in the counts with that. So whether a label is right
-is asked without the message. Its tokens are kept, so they are taken from the counts, and no mail is read. Copies that
-differ in a number or a name speak for one another, so a group of messages can be left out together.
+A learned message supports its own label: its tokens are in the counts with that label. To test whether a label is
+right, the message must be left out. Its tokens are kept, so they are subtracted from the counts, and no mail is read.
+Copies that differ in a number or a name support one another, so a group of messages can be left out together.
 
-What history said of a message (the tokens `known:*`) is as when it was learned, before it could speak for itself; what
-later messages made known of its sender is left out, unlike in `Filter.explain`.
+The tokens of the message's history (`known:*`) are those of the time of learning, before the message could support
+itself. What later messages taught about its sender is left out, unlike in `Filter.explain`.
 
-All of it is arithmetic on arrays, some hundred messages at a time; nothing is written, and no lock is held.
+Everything is arithmetic on arrays of some hundred messages at a time. Nothing is written, and no lock is held.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,15 +24,15 @@ from spamnb.config import Scoring
 from spamnb.filter.judge import ESTIMATES, UNTAUGHT, Clue, Judgement, judgement_of
 from spamnb.ledger.lessons.port import LearnedTokens, Lesson, Lessons
 
-_MESSAGES = 500  # at a time, in some 30 MB; 2,000 at a time are no quicker
+_MESSAGES = 500  # at a time, in some 30 MB; 2,000 at a time are not faster
 _ENTRIES = 100_000  # tokens of messages that are judged at once
 _PAGE = 1000  # lessons
 
 
 class JudgedWithoutItself(NamedTuple):
-    """A learned message, and how it is judged without itself.
+    """A learned message, and its judgement without itself.
 
-    clues: the strongest that speak for that judgement, where they were asked for.
+    clues: the strongest clues for that judgement, if the caller asked for them.
     """
 
     lesson: Lesson
@@ -43,12 +43,13 @@ class JudgedWithoutItself(NamedTuple):
 def without_groups(
     lessons: Lessons, scoring: Scoring, groups: Iterable[Sequence[bytes]], clues: int = 0
 ) -> Iterator[JudgedWithoutItself]:
-    """Judge each message of a group, given by identities, as a filter would that has learned none of the group.
+    """Judge each message of a group as a filter would that has learned none of the group. Groups hold identities.
 
-    Messages that are not learned are left out. A message is to be in one group only. A group is held at once.
-    clues: how many of the clues of each judgement are given.
+    Messages that are not learned are left out. A message may be in one group only. Each group is in memory as a whole.
+    clues: the number of clues for each judgement.
 
-    Where other processes may learn meanwhile, hold a snapshot of the ledger, and learn and forget when this is done.
+    If other processes may learn in that time, hold a snapshot of the ledger, and learn and forget only when this is
+    done.
     """
     leaving = LeaveOneOut(lessons, scoring)
     for packed in _packed(groups):
@@ -56,7 +57,7 @@ def without_groups(
 
 
 def learned_now(lessons: Lessons) -> Iterator[Lesson]:
-    """All messages that are learned now, that which was learned last at the end."""
+    """Yield all messages that are learned now; the one that was learned last comes last."""
     last = 0
     while page := lessons.changes(last, _PAGE):
         yield from (lesson for lesson in page if lesson.label is not None)
@@ -64,7 +65,7 @@ def learned_now(lessons: Lessons) -> Iterator[Lesson]:
 
 
 def _packed(groups: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:
-    """The groups, some at a time."""
+    """Yield the groups, some at a time."""
     waiting = iter(groups)
     while packed := list(islice(waiting, 1)):
         size = len(packed[0])
@@ -88,7 +89,7 @@ class LeaveOneOut:
         group_of = {digest: number for number, group in enumerate(groups) for digest in group}
         learned = self._lessons.learned(list(group_of))
         if learned.ids.max(initial=-1) >= len(self._crowds):
-            self._crowds = self._lessons.crowds()  # another process has learned new tokens
+            self._crowds = self._lessons.crowds()  # another process may have learned new tokens
         members = np.array([group_of[lesson.digest] for lesson in learned.lessons], dtype=np.int64)
         others, judgements = _Others(learned, members, len(groups)), list[JudgedWithoutItself]()
         for messages in _parts(learned.lengths):
@@ -98,7 +99,7 @@ class LeaveOneOut:
     def _judge(
         self, learned: LearnedTokens, messages: slice, others: "_Others", clues: int
     ) -> list[JudgedWithoutItself]:
-        """Some of the messages, by what is left without their groups."""
+        """Judge some of the messages by the counts that are left without their groups."""
         part, counts = _part(learned, messages), others.counts(messages)
         log_odds = log_odds_of(counts, self._estimate, self._scoring.alpha)
         weight = weights_of(log_odds, self._crowds[part.ids][part.columns], part.lengths)
@@ -122,7 +123,7 @@ class LeaveOneOut:
         scores: NDArray[np.float64],
         most: int,
     ) -> list[tuple[Clue, ...]]:
-        """Of each message the strongest clues on the side of its score, the strongest first."""
+        """Return for each message the strongest clues on the side of its score, the strongest first."""
         support = np.repeat(np.sign(scores), learned.lengths) * weight * log_odds
         rows = _rows(learned)
         order = np.lexsort((-support, rows))
@@ -138,14 +139,14 @@ class LeaveOneOut:
 
 
 def _rows(learned: LearnedTokens) -> NDArray[np.int64]:
-    """The message of each entry, int64 (n_entries,)."""
+    """Return the message of each entry, int64 (n_entries,)."""
     return np.repeat(np.arange(len(learned.lengths)), learned.lengths)
 
 
 def _parts(lengths: NDArray[np.int64]) -> Iterator[slice]:
-    """Messages that follow one another and hold few tokens together; lengths: int64 (n_messages,), tokens of each.
+    """Yield runs of messages that hold few tokens together; lengths: int64 (n_messages,), the tokens of each.
 
-    With a group of 2,500 near-copies of 400 tokens, all of it takes 320 MB; in one part it would be 414.
+    A group of 2,500 near-copies with 400 tokens each takes 320 MB in all; as one part it would take 414 MB.
     """
     part = np.cumsum(lengths) // _ENTRIES
     bounds = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(lengths)]
@@ -153,7 +154,7 @@ def _parts(lengths: NDArray[np.int64]) -> Iterator[slice]:
 
 
 def _part(learned: LearnedTokens, messages: slice) -> LearnedTokens:
-    """Some of the messages, with the ids and counts of all."""
+    """Return some of the messages, with the ids and counts of all."""
     entries = _entries(learned, messages)
     return learned._replace(
         lessons=learned.lessons[messages],
@@ -164,16 +165,16 @@ def _part(learned: LearnedTokens, messages: slice) -> LearnedTokens:
 
 
 def _entries(learned: LearnedTokens, messages: slice) -> slice:
-    """The entries of some messages."""
+    """Return the entries of some messages."""
     start = int(learned.lengths[: messages.start].sum())
     return slice(start, start + int(learned.lengths[messages].sum()))
 
 
 class _Others:
-    """The counts of all learned messages but those of a group, for each group.
+    """For each group, the counts of all learned messages outside that group.
 
     members: int64 (n_messages,), the group of each message.
-    is_taught: of each message whether both classes are left without its group.
+    is_taught: for each message, whether both classes have messages outside its group.
     """
 
     def __init__(self, learned: LearnedTokens, members: NDArray[np.int64], groups: int) -> None:
@@ -194,7 +195,7 @@ class _Others:
         self.is_taught: list[bool] = np.logical_and(*self._messages)[members].tolist()
 
     def counts(self, messages: slice) -> Counts:
-        """Of the token of each entry of some messages, without the group of its message."""
+        """Return the counts for each entry's token, without the group of its message."""
         learned = self._found
         entries = _entries(learned, messages)
         columns, cell = learned.columns[entries], self._cell[entries]
@@ -212,9 +213,9 @@ class _Others:
 def _cells(
     group: NDArray[np.int64], column: NDArray[np.int64], *, is_alone: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The cell of each entry, and the group and the column of each cell; a cell is a token in a group.
+    """Return the cell of each entry, and the group and the column of each cell. A cell is a token in a group.
 
-    is_alone: each message is a group of its own, so that each entry is a cell.
+    is_alone: each message is a group of its own, so each entry is a cell.
     """
     if is_alone:
         return np.arange(len(group)), group, column
@@ -224,5 +225,5 @@ def _cells(
 
 
 def _sums(place: NDArray[np.int64], amounts: Iterable[NDArray[Any]], number: int) -> NDArray[np.int64]:
-    """Amounts (2, n), each added to its place of so many: int64 (2, number)."""
+    """Return the sums of amounts (2, n) for each of `number` places: int64 (2, number)."""
     return np.stack([np.bincount(place, row, number).astype(np.int64) for row in amounts])

@@ -1,4 +1,4 @@
-"""The words that decided a verdict, found in the text as a person sees it."""
+"""Find the words that decided a verdict in the text as a person sees it."""
 
 import re
 from collections import defaultdict
@@ -13,7 +13,7 @@ from spamnb.mail.tokens.kinds import kind
 from spamnb.mail.tokens.text import SPACED, forms, normalise, split_words
 from spamnb.mail.tokens.urls import urls
 
-_OF_WORDS = frozenset(("", "opening:", "closing:", "shout:"))  # kinds of token that are one word of the text
+_OF_WORDS = frozenset(("", "opening:", "closing:", "shout:"))  # kinds of token that are a single word of the text
 _OF_LINKS = frozenset(("url:", "url-ip:", "url-path:"))
 _MOST = 15  # different words for each side: with more, nothing stands out in a long text
 _LEAST = 0.1  # of what the strongest clue contributes
@@ -24,9 +24,9 @@ _WORD = lazy_pattern(r"[$€£¥]?\w[^\W_]*(?:['’\-&.,][^\W_]+)*%?")
 
 
 class Piece(NamedTuple):
-    """A piece of a text. side: the verdict that it points to, as a word that decided, or None.
+    """A piece of a text. side: the verdict to which it points, if it helped to decide; or None.
 
-    ham, spam: how many learned messages have what decided.
+    ham, spam: the number of learned messages with the deciding token.
     """
 
     text: str
@@ -36,7 +36,7 @@ class Piece(NamedTuple):
 
 
 def marked(text: str, explanation: Explanation) -> list[Piece]:
-    """A text in pieces, which together are the text; those that decided say for which side."""
+    """Return a text in pieces, which together are the text. Pieces that helped to decide name their side."""
     found = list(_units(text))
     by_token: dict[str, list[Clue]] = defaultdict(list)
     for clue in explanation.clues:
@@ -57,7 +57,7 @@ def marked(text: str, explanation: Explanation) -> list[Piece]:
 
 
 def _sides(clues: dict[tuple[str, ...], list[Clue]], strongest: float) -> dict[tuple[str, ...], Verdict]:
-    """For the words of each side that contribute most, the side. strongest: what the strongest clue contributes."""
+    """Return the side of the words that contribute most. strongest: the contribution of the strongest clue."""
     sums = {tokens: sum(clue.contribution for clue in some) for tokens, some in clues.items()}
     some = [tokens for tokens, share in sums.items() if abs(share) > 0 and abs(share) >= _LEAST * strongest]
     some.sort(key=lambda tokens: -abs(sums[tokens]))
@@ -67,7 +67,7 @@ def _sides(clues: dict[tuple[str, ...], list[Clue]], strongest: float) -> dict[t
 
 
 def _units(text: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The words and links of a text: where each begins and ends, and the tokens that are made of it."""
+    """Yield the words and links of a text: where each begins and ends, and the tokens made from it."""
     last = 0
     for apart in SPACED.finditer(text):
         yield from _runs(text, last, apart.start())
@@ -82,7 +82,7 @@ def _runs(text: str, first: int, last: int) -> Iterator[tuple[int, int, tuple[st
             yield run.start(), run.end(), tuple(dict.fromkeys(urls([run[0].lower()])))
             continue
         shown, _ = normalise(run[0])
-        if shown != run[0]:  # disguised: as a whole, since its letters are not in their places
+        if shown != run[0]:  # disguised: taken as a whole, since its letters have other places
             yield run.start(), run.end(), _tokens(shown)
         else:
             for word in _WORD.finditer(text, *run.span()):

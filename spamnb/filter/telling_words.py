@@ -1,4 +1,4 @@
-"""The tokens that tell most: those that speak most clearly for ham or for spam, and are met often."""
+"""The most telling tokens: those that are frequent and point most clearly to ham or to spam."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from spamnb.config import Scoring
 from spamnb.filter.judge import ESTIMATES
 from spamnb.ledger.ledger import Ledger
 
-# Messages that hold a token: what is met less often says little, and there are very many such tokens. Of many
-# learned messages a larger number: those that tell most are in far more.
+# The number of messages that hold a token: a rare token says little, and there are very many. For many learned messages
+# the number is larger: the most telling tokens are in far more.
 _LEAST, _OF_LEARNED = 5, 1 / 2000
 _LOOKED_AT = 2000  # tokens of each side whose texts are read
-# Where a word is looked for that is typed without saying where.
+# The places in which a typed word is looked up, if the person named no place.
 _PLACES = ("", "subject:", "from:", "from-name:", "url:", "message-id:", "received:", "opening:", "closing:")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A token, in how many learned messages it is, and its log-odds (above 0: for spam)."""
+    """A token, the number of learned messages with it, and its log-odds (above 0: spam)."""
 
     token: str
     ham: int
@@ -33,7 +33,7 @@ class Word:
 
 
 class TellingWords:
-    """Finds what the filter goes by."""
+    """Finds the tokens that guide the filter."""
 
     def __init__(self, ledger: Ledger, scoring: Scoring) -> None:
         self._ledger = ledger
@@ -42,10 +42,10 @@ class TellingWords:
         self._alpha = scoring.alpha
 
     def most(self, most: int, kinds: Sequence[str] | None = None, *, bare: bool = False) -> dict[Label, list[Word]]:
-        """For each class the tokens that tell most of it, by |log-odds| times the root of the messages they are in.
+        """Return the most telling tokens of each class, by |log-odds| times the root of the messages that hold them.
 
-        kinds: only tokens with one of these prefixes (`subject:`), else all but grams: those of a telling word speak as
-        it does. bare: only words of the text.
+        kinds: only tokens with one of these prefixes (`subject:`); else all but grams, which point the same way as the
+        words that they are in. bare: only words of the text.
         """
         learned = int(self._lessons.totals()[:2].sum())
         often = self._ledger.lessons.frequent(max(_LEAST, round(_OF_LEARNED * learned)), kinds)
@@ -71,18 +71,16 @@ class TellingWords:
         return log_odds_of(counts, self._estimate, self._alpha)
 
     def word(self, token: str) -> Word | None:
-        """One token, or None where no learned message holds it."""
+        """Return one token, or None if no learned message holds it."""
         counts = self._lessons.counts([token])
         ham, spam = counts.messages[:, 0].tolist()
         return Word(token, ham, spam, float(self._log_odds(counts)[0])) if ham or spam else None
 
     def looked_up(self, typed: str) -> list[Word]:
-        """The tokens that a typed word stands for, and that learned messages hold: the token itself, and in each place
-        where people look for words.
-        """
+        """Return the learned tokens for a typed word: the token itself, and the word in each usual place."""
         return [word for word in (self.word(place + typed) for place in _PLACES) if word is not None]
 
     def beginning_with(self, typed: str, most: int) -> list[str]:
-        """Other tokens that begin so, without grams, which are no words."""
+        """Return other tokens that begin with this text, without grams, which are not words."""
         tokens = self._lessons.beginning_with(typed, most + 1)
         return [token for token in tokens if token != typed and not token.startswith(GRAMS)][:most]

@@ -1,13 +1,13 @@
-"""Which message a file holds, whatever the file's name: frozen.
+"""Determine which message a file holds, whatever the file's name. This room is frozen.
 
-The ledger keeps digests, and knows a message again by nothing else. A digest of version 1 never changes: all in this
-room that it is made of stays as it is (charset labels, patterns, limits, the order of fields), so each of these stands
-here once more, and is not the reader's. The room knows nothing else of spamnb. Of Python it takes what no version
-changes: bytes, and no tables of Unicode or of charsets. `tests/identity/vectors.json` holds digests that nothing makes
-again; where one of them fails, the code is wrong.
+The ledger keeps digests, and recognises a message by nothing else. A digest of version 1 never changes. So everything
+in this room that goes into it stays unchanged: charset labels, patterns, limits, the order of fields. This room has its
+own copies of these, apart from the reader's, and imports nothing else of spamnb. From Python it takes only what no
+version changes: bytes, but no tables of Unicode or of charsets. `tests/identity/vectors.json` holds digests that
+nothing writes again. If one of them fails, the code is wrong.
 
-A second version would be computed beside the first, under its own `VERSION`: a message that is known by its first
-digest keeps that one, and what a person said of it.
+A second version would be computed beside the first, under its own `VERSION`. A message that is known by its first
+digest would keep that digest, and its label.
 
-`digests` is the way in; `headers`, `subject` and `body` say what of a message counts, `charsets` which labels are one.
+`digests` is the way in. `headers`, `subject` and `body` say what counts, and `charsets` which labels are the same.
 """

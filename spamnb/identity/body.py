@@ -1,12 +1,12 @@
-"""The body of a message as its reader is shown it, to a digest: parts in order, with their encodings undone.
+"""The body of a message as its reader sees it, for a digest: parts in order, with their encodings undone.
 
-Boundaries, transfer encodings, preambles and epilogues do not count: servers rewrite them. All else does, the media
-types with their other parameters, names and dispositions of parts too. No two messages that a program shows as
-different texts may have one digest, and programs differ in what they make of broken structure. So wherever one can
-read it in two ways (two Content-Type fields, a boundary in a comment, text that only begins like a boundary line, a
-multipart without a part), and past the limits below, **all that follows counts as it is written**.
+Boundaries, transfer encodings, preambles and epilogues do not count: servers rewrite them. Everything else counts, also
+the other parameters of media types, and the names and dispositions of parts. If a program shows two messages as
+different texts, they must have different digests, and programs treat broken structure differently. A structure is
+ambiguous if it has two Content-Type fields, a boundary in a comment, text that only begins like a boundary line, or a
+multipart without a part. From an ambiguous place, and from the limits below, **everything counts as written**.
 
-A forwarded message is one part: its content counts as it is written.
+A forwarded message is one part: its content counts as written.
 """
 
 import hashlib
@@ -19,26 +19,26 @@ from spamnb.identity.headers import UNKNOWN, PartHeader, ambiguous_from, fields_
 from spamnb.identity.transfer import from_base64, from_quoted
 
 _PARTS, _NESTING = 100, 10
-_PART_HEAD, _PART_FIELDS = 8 << 10, 100  # bytes and fields of a part's header block
+_PART_HEAD, _PART_FIELDS = 8 << 10, 100  # the largest header block of a part: bytes and fields
 
 _MARK_END = re.compile(rb"(--)?[ \t]{0,200}(?=\n|\Z)")
-_BEYOND_ASCII = re.compile(rb"=(?:[89A-Fa-f][0-9A-Fa-f]|1[Bb])")  # an escape of a byte outside ASCII, or of a shift
+_BEYOND_ASCII = re.compile(rb"=(?:[89A-Fa-f][0-9A-Fa-f]|1[Bb])")  # the escape of a byte outside ASCII, or of a shift
 _UNDONE = frozenset({b"base64", b"quoted-printable"})
 _NEWLINES = b"\n" * (64 << 10)
 
 
 def _content(data: bytes, header: PartHeader) -> bytes:
-    """The digest of a part's content and charset. Line ends of decoded text and newlines at the end do not count.
+    """Return the digest of a part's content and charset. Decoded line ends and newlines at the end do not count.
 
-    Bytes are not made characters: a charset that is missing or wrong is guessed at in as many ways as there are
-    programs, and servers that recode text are few. But the same bytes are another text in another charset, so its name
-    counts, but for ASCII under the name of a charset that contains it.
+    Bytes are not turned into characters: programs guess a missing or wrong charset in different ways, and few servers
+    recode text. But the same bytes are another text in another charset, so the charset's name counts. The exception is
+    ASCII text under the name of a charset that contains ASCII.
     """
     broken_at = -1
     if header.encoding == b"base64":
         data, broken_at = from_base64(data)
     elif header.encoding == b"quoted-printable":
-        data, broken_at = from_quoted(data.removesuffix(b"="))  # a soft line break whose line end is the boundary's
+        data, broken_at = from_quoted(data.removesuffix(b"="))  # a soft break; its line end belongs to the boundary
     if header.encoding not in _UNDONE:
         data = _with_line_ends(data)
     elif header.is_text:
@@ -46,7 +46,7 @@ def _content(data: bytes, header: PartHeader) -> bytes:
         data, broken_at = (whole, -1) if broken_at < 0 else (whole + data[broken_at:], len(whole))
     data = data.rstrip(b"\n")
     charset = charset_of(header.charset)
-    # Where an encoding is broken, or is none to some programs only, others may undo more of it.
+    # Some programs may undo more than we do if an encoding is broken, or if only some of them see an encoding.
     is_undone = header.encoding != UNKNOWN and (broken_at < 0 or _stays_ascii(data, broken_at, header))
     if is_undone and is_ascii(data, charset):
         charset = b""
@@ -54,29 +54,29 @@ def _content(data: bytes, header: PartHeader) -> bytes:
 
 
 def _stays_ascii(data: bytes, broken_at: int, header: PartHeader) -> bool:
-    """Whether what is behind a break is ASCII however much of it is undone."""
+    """Tell whether the text after a break is ASCII, however much of it a program undoes."""
     return header.encoding == b"quoted-printable" and _BEYOND_ASCII.search(data, broken_at) is None
 
 
 def _with_line_ends(data: bytes) -> bytes:
-    """Line ends as newlines. `\\r\\r\\n` is one too: a copy by IMAP makes `\\r\\n` of it."""
+    """Turn line ends into newlines. `\\r\\r\\n` is a line end too: a copy by IMAP turns it into `\\r\\n`."""
     return data.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n")
 
 
 def sealed(digest: bytes, broken_at: int = -1, charset: bytes = b"") -> bytes:
-    """The digest of some content, and how it was read: where its encoding broke, and its charset."""
+    """Return the digest of content and of the way it was read: where its encoding broke, and its charset."""
     return digest + joined([b"%d" % broken_at, charset])
 
 
 class Trimmed:
-    """A digest of bytes that come in chunks as they are written, without the newlines at their end."""
+    """A digest of bytes that come in chunks; they count as written, except for the newlines at their end."""
 
     def __init__(self, digest: "hashlib._Hash | None" = None) -> None:
         self._hash = digest or hashlib.sha256()
         self._newlines = 0
 
     def feed(self, chunk: bytes) -> None:
-        """More of them."""
+        """Add a chunk."""
         kept = chunk.rstrip(b"\n")
         if kept:
             while self._newlines:
@@ -87,12 +87,12 @@ class Trimmed:
         self._newlines += len(chunk) - len(kept)
 
     def finish(self) -> bytes:
-        """The digest, 32 bytes."""
+        """Return the digest, 32 bytes."""
         return self._hash.digest()
 
 
 def show(root: PartHeader, body: bytes, digest: "hashlib._Hash") -> Trimmed | None:
-    """Add to `digest` what a message's body shows; or give a digest of it as it is written, for the caller to add.
+    """Add to `digest` what a message's body shows; or return a digest of it as written, for the caller to add.
 
     The body begins with the newline before it.
     """
@@ -113,12 +113,12 @@ def _framed_part(header: PartHeader) -> bytes:
 
 
 def _declared(header: PartHeader) -> list[bytes]:
-    """How a part is read, which counts where its content counts as it is written."""
+    """Return how a part is read. This counts if the part's content counts as written."""
     return [header.boundary, header.encoding if header.encoding in _UNDONE else b"", charset_of(header.charset)]
 
 
 class _Level:
-    """A multipart that is open: how its boundary lines begin, and where the next such text is."""
+    """An open multipart: how its boundary lines begin, and the place of the next such text."""
 
     __slots__ = ("closed", "has_empty", "mark", "place", "start")
 
@@ -126,23 +126,23 @@ class _Level:
         self.mark = b"\n--" + boundary
         self.start = start  # of its body
         self.closed = False
-        self.has_empty = False  # a part without content
-        self.place = -1  # of the dashes of a mark, or the end of the text
+        self.has_empty = False  # it has a part without content
+        self.place = -1  # of the dashes of the next mark, or the end of the text
 
 
 class _In(Enum):
-    """What is being read."""
+    """The piece that is being read."""
 
-    HEAD = 1  # of a part
+    HEAD = 1  # the header of a part
     CONTENT = 2
-    BETWEEN = 3  # before the first part of a multipart, or behind its last one
-    NOTHING = 4  # any more
+    BETWEEN = 3  # before the first part of a multipart, or after its last one
+    NOTHING = 4  # nothing more
 
 
 class _Walk:
-    """One message's body: adds what is shown to `digest`.
+    """A walk through one message's body: it adds to `digest` what a reader sees.
 
-    Lines are read with the newline before them, as the body is; a boundary line takes it along (RFC 2046, 5.1.1).
+    Each line is read with the newline before it; a boundary line includes that newline (RFC 2046, 5.1.1).
     """
 
     def __init__(self, root: PartHeader, body: bytes, digest: "hashlib._Hash") -> None:
@@ -151,7 +151,7 @@ class _Walk:
         self._at = 0
         self._levels: list[_Level] = []
         self._parts = 1
-        self._part: tuple[int, PartHeader] | None = None  # where the content at hand begins, if it counts
+        self._part: tuple[int, PartHeader] | None = None  # where the present content begins, if it counts
         self._where = _In.CONTENT
         self._open(root)
         while self._where is not _In.NOTHING:
@@ -161,9 +161,10 @@ class _Walk:
                 self._read_content(*self._next_mark())
 
     def _next_mark(self) -> tuple[int, _Level | None]:
-        """Where the next text is that may be a boundary line, and of which level; or the end of the text.
+        """Return the place and level of the next text that may be a boundary line, or the end of the text.
 
-        In the middle of a line too: mutt reads 1,023 letters of a line at once, and takes what follows for another.
+        It may be in the middle of a line: mutt reads 1,023 letters of a line at once, and takes the rest for a new
+        line.
         """
         place, found = len(self._text), None
         for level in self._levels:
@@ -184,17 +185,17 @@ class _Walk:
         head = self._text[start:end]
         folds = head.count(b"\n ") + head.count(b"\n\t")
         is_long = len(head) > _PART_HEAD or head.count(b"\n") - folds > _PART_FIELDS
-        if is_long or ambiguous_from(head) is not None:  # or there is a boundary line in it
+        if is_long or ambiguous_from(head) is not None:  # or a boundary line is in it
             self._take_raw(start)
         else:
             self._at = end + 1 if has_end else end
             self._open(part_header(fields_of(head)))
 
     def _read_content(self, place: int, level: _Level | None) -> None:
-        """Read what is no header, up to what may be a boundary line at `place`."""
+        """Read text that is not a header, up to a possible boundary line at `place`."""
         is_between = self._where is _In.BETWEEN
         line_end = self._text.find(b"\r" if is_between else b"\r--", self._at, place + 2)
-        if line_end >= 0:  # to some programs, so that a boundary may be behind it
+        if line_end >= 0:  # a line end to some programs, so a boundary may follow
             self._take_raw_in_part(line_end)
             return
         if level is None:
@@ -207,9 +208,9 @@ class _Walk:
         if end is None and not level.closed:
             self._take_raw_in_part(place)
         elif end is None or level.closed or self._parts == _PARTS:
-            self._take_raw(place, [b"between"] if level.closed else [])  # and not behind an opening line
+            self._take_raw(place, [b"between"] if level.closed else [])  # and not after an opening line
         elif end[1] is not None and is_between and self._part is not None and level is self._levels[-1]:
-            start, self._part = self._part[0], None  # a multipart that ends without a part
+            start, self._part = self._part[0], None  # this multipart ends without a part
             self._take_raw(start, [b"between"])
         else:
             self._leave(level, place)
@@ -222,7 +223,7 @@ class _Walk:
                 self._where = _In.HEAD
 
     def _open(self, header: PartHeader) -> None:
-        """Begin a part whose header was read."""
+        """Begin a part after its header."""
         self._digest.update(_framed_part(header))
         self._part = None
         if header.boundary and not header.is_ambiguous:
@@ -238,7 +239,7 @@ class _Walk:
             self._where, self._part = _In.CONTENT, (self._at, header)
 
     def _leave(self, level: _Level | None, end: int) -> None:
-        """End the part at hand, and all multiparts inside `level`, or all of them."""
+        """End the present part, and all multiparts inside `level`; without a level, all of them."""
         inside = self._levels.index(level) + 1 if level is not None else 0
         if self._where is _In.CONTENT or len(self._levels) > inside:
             self._end_part(end)
@@ -246,9 +247,9 @@ class _Walk:
             self._digest.update(b")")
         self._part = None
         for left in self._levels[inside:]:
-            if left.has_empty and not left.closed:  # mutt shows all of it, or from the empty part on, as it is written
+            if left.has_empty and not left.closed:  # mutt shows all of it, or all after the empty part, as written
                 self._digest.update(b"~" + joined([left.mark, self._text[left.start : end]]))
-                break  # those inside are in it
+                break  # this includes those inside
         self._digest.update(b")" * (len(self._levels) - inside))
         del self._levels[inside:]
 
@@ -257,13 +258,13 @@ class _Walk:
             start, header = self._part
             content = self._text[start + 1 : end]
             if header.encoding not in _UNDONE and self._text.startswith(b"\n", end):
-                content = content.removesuffix(b"\r")  # of the line end that is the boundary's
+                content = content.removesuffix(b"\r")  # of the line end that belongs to the boundary
             if not content.strip(b"\n") and self._levels:
                 self._levels[-1].has_empty = True
             self._digest.update(b"=" + _content(content, header))
 
     def _take_raw_in_part(self, place: int) -> None:
-        """From here on, or from where a content begins whose encoding goes on behind it to other programs."""
+        """Count everything as written from `place`, or, if programs may decode beyond it, from the content's start."""
         if self._part is None or self._part[1].encoding not in _UNDONE:
             self._take_raw(place)
         else:
@@ -271,7 +272,7 @@ class _Walk:
             self._take_raw(start, _declared(header))
 
     def _take_raw(self, start: int, declared: Sequence[bytes] = ()) -> None:
-        """From here on everything counts as it is written, with each boundary, and with what a part has `declared`."""
+        """Count everything from here as written, with each boundary, and with the part's `declared` values."""
         self._end_part(start)
         self._digest.update(b"?" + joined([*(level.mark for level in self._levels), *declared]))
         raw = Trimmed()

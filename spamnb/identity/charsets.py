@@ -1,19 +1,20 @@
-"""Which labels mean one charset. Bytes are not decoded by it: it only tells that two names are one.
+"""Decide which labels mean the same charset. This is only for comparing names: nothing is decoded.
 
-The labels are those of Python 3.11 and those that mail has besides. A charset that mail programs decode with a larger
-one (the Encoding Standard of WHATWG: ISO-8859-1 with Windows-1252, GB2312 with GB18030) goes by the name of that one.
+The labels are those of Python 3.11 and others that occur in mail. Mail programs decode some charsets as a larger one
+(the Encoding Standard of WHATWG: ISO-8859-1 as Windows-1252, GB2312 as GB18030). Such a charset has the larger one's
+name.
 """
 
 import re
 from functools import cache, lru_cache
 
-_LONGEST = 60  # bytes of a label that is looked up
+_LONGEST = 60  # bytes of a label to look up
 _SEPARATORS = re.compile(rb"[-_.: ]+")
 _CODE_PAGE = re.compile(rb"(?:windows|win|cp|dos|ms|(?:cs)?ibm)?_?(\d{3,5})")
 
 UTF_8 = b"utf_8"
-# A charset in each line: its name here, then the other labels, with "_" for all that separates letters and digits.
-# In the first ones bytes of ASCII are ASCII, so that a server may name any of them where a text has no others.
+# One charset per line: its name here, then its other labels, with "_" for everything between letters and digits.
+# In the first table, bytes of ASCII are ASCII, so a server may name any of these charsets for a pure ASCII text.
 _AROUND_ASCII = b"""
 utf_8 cp65001 u8 utf utf8 utf8_ucs2 utf8_ucs4
 cp1252 646 8859 ansi_x3_4_1968 ansi_x3_4_1986 ascii cp367 cp819 csascii csisolatin1 iso646_us iso8859 iso8859_1
@@ -74,8 +75,9 @@ mac_roman macintosh macroman
 mac_turkish macturkish
 """
 _CODE_PAGES = b"720 737 855 856 857 858 860 863 864 865 866 1006"
-# In these, bytes of ASCII may be other letters: a program that does not know such a label shows other words. So only
-# labels that all programs know go by the charset's name. Each other label, and each of EBCDIC, is a charset of its own.
+# In these charsets, bytes of ASCII may be other letters: a program that does not know such a label shows other words.
+# So only labels that all programs know get the charset's name. Each other label, and each of EBCDIC, is its own
+# charset.
 _SHIFTED = {
     b"utf-7": b"utf_7",
     b"utf-16": b"utf_16",
@@ -96,7 +98,7 @@ _SHIFTED = {
     b"csiso2022kr": b"iso2022_kr",
 }
 _SHIFTED_NAMES = frozenset(_SHIFTED.values())
-_NOT_ASCII_IN_SHIFT_JIS = (b"\\", b"~")  # to some programs a yen sign and an overline
+_NOT_ASCII_IN_SHIFT_JIS = (b"\\", b"~")  # some programs show a yen sign and an overline
 
 
 def _lines(table: bytes) -> list[list[bytes]]:
@@ -105,7 +107,7 @@ def _lines(table: bytes) -> list[list[bytes]]:
 
 @cache
 def _names() -> dict[bytes, bytes]:
-    """The charset's name for each label."""
+    """Return the charset's name for each label."""
     names = {b"cp" + page: b"cp" + page for page in _CODE_PAGES.split()}
     for labels in _lines(_AROUND_ASCII) + _lines(_OTHERS):
         names.update(dict.fromkeys(labels, labels[0]))
@@ -118,7 +120,7 @@ def _around_ascii() -> frozenset[bytes]:
 
 
 def charset_of(label: bytes) -> bytes:
-    """The name of a declared charset; the label in lower case where it means none that is known.
+    """Return the name of a declared charset; for an unknown label, the label in lower case.
 
     >>> charset_of(b"Latin1"), charset_of(b"x-windows_1252"), charset_of(b"X-Unknown")
     (b'cp1252', b'cp1252', b'x-unknown')
@@ -129,7 +131,7 @@ def charset_of(label: bytes) -> bytes:
 @lru_cache(maxsize=256)
 def _charset_of(label: bytes) -> bytes:
     if label in _SHIFTED or label in _SHIFTED_NAMES:
-        return _SHIFTED.get(label) or b"\0" + label  # which no label is
+        return _SHIFTED.get(label) or b"\0" + label  # no label has this form
     plain = label.partition(b"*")[0].strip().strip(b"'\"")  # RFC 2231, 5: a language may follow
     plain = _SEPARATORS.sub(b"_", plain)
     while plain.startswith(b"x_"):
@@ -140,12 +142,12 @@ def _charset_of(label: bytes) -> bytes:
 
 
 def is_around_ascii(charset: bytes) -> bool:
-    """Whether bytes of ASCII are ASCII in the charset of that name."""
+    """Tell whether bytes of ASCII are ASCII in the charset of that name."""
     return charset in _around_ascii()
 
 
 def is_ascii(data: bytes, charset: bytes) -> bool:
-    """Whether the bytes are ASCII, and the same text in the charset of that name."""
+    """Tell whether the bytes are ASCII, and the same text in the charset of that name."""
     if not data.isascii() or b"\x1b" in data or not is_around_ascii(charset):
         return False
     return charset != b"cp932" or not any(byte in data for byte in _NOT_ASCII_IN_SHIFT_JIS)

@@ -1,8 +1,8 @@
-"""The digests of a message: what it is, where it may come from, and which delivery of it lies in a file.
+"""The digests of a message: its identity, its possible origin, and its delivery.
 
-A file name proves nothing: a move by IMAP makes a new one. What the reader is shown does: Message-ID, Date, From,
-Subject and the parts of the body. Header fields that mail software writes into a message after its delivery do not
-count, nor does the way that the message took.
+A file name proves nothing: a move by IMAP makes a new one. The reader's view proves it: Message-ID, Date, From, Subject
+and the parts of the body. Header fields that mail software adds after delivery do not count, nor does the message's way
+through the network.
 """
 
 import hashlib
@@ -21,15 +21,15 @@ from spamnb.identity.headers import (
 )
 from spamnb.identity.subject import subject_line
 
-VERSION = 1  # is hashed first, with what the digest is of: no two kinds, nor versions, can have one digest
+VERSION = 1  # hashed first, with the digest's kind: two kinds or versions never have the same digest
 _SIZE = 16
-_MOST_HEAD = 256 << 10  # bytes of the header block: two and a half times what Postfix takes; what follows is body
-_DECODED = 8 << 20  # bytes of a body whose parts are decoded, for which all of it is held in memory
-_HELD = 9 << 20  # bytes of a message: such a body with its header
-# mbsync writes this at the end of every header block, another one for each copy.
+_MOST_HEAD = 256 << 10  # bytes of the header block: 2.5 times what Postfix accepts; the rest is body
+_DECODED = 8 << 20  # bytes of a body with decoded parts: all of it is in memory
+_HELD = 9 << 20  # bytes of a message in memory: such a body with its header
+# mbsync writes this at the end of every header block, a different one for each copy.
 _SYNCHRONISED = re.compile(rb"\nX-TUID: [A-Za-z0-9+/]{12}\Z")
 
-# Written by mail software after delivery: mbox and IMAP programs, synchronisers, filters at any station.
+# Mail software writes these after delivery: mbox and IMAP programs, synchronisers, filters at any station.
 _ADDED_LATER = re.compile(
     rb"\n(?:status|x-status|x-keywords|x-uid|x-uidl|x-imap(?:base)?|x-tuid|x-offlineimap|lines|content-length"
     rb"|x-mozilla-[\w-]+|x-spam[\w-]*|x-rspamd-[\w-]+|x-bogosity|x-dspam-[\w-]+|x-crm114-[\w-]+"
@@ -47,41 +47,41 @@ class Digests(NamedTuple):
 
 
 class Start(bytes):
-    """The first bytes of a message that is longer than the reader takes, with the digests over all of it."""
+    """The first bytes of a message that is too long for the reader, with the digests over all of it."""
 
     digests: Digests
 
 
 def identity(raw: bytes) -> bytes:
-    """The message's identity, 16 bytes: a digest over Message-ID, Date, From, Subject and all that its parts show.
+    """Return the message's identity, 16 bytes: a digest over Message-ID, Date, From, Subject and what its parts show.
 
-    Without a Message-ID the To field is taken too. Line ends and blank lines at the end, which mbox and IMAP programs
-    change, do not count, nor does the way in which parts are encoded and separated. Two copies of one message that came
-    by two ways have one identity.
+    Without a Message-ID, the To field counts too. Line ends and blank lines at the end do not count, since mbox and
+    IMAP programs change them; nor does the encoding and separation of parts. Two copies of one message that came by two
+    ways have one identity.
     """
     return _digests(raw, with_delivery=False).identity
 
 
 def header_digest(raw: bytes) -> bytes | None:
-    """A digest over Message-ID, Date and From alone, 16 bytes; None without a Message-ID.
+    """Return a digest over Message-ID, Date and From alone, 16 bytes; None without a Message-ID.
 
     Messages that agree in it may be one message that was changed on its way (a list's footer, a mark in the Subject),
-    or a forgery: it may tell where a message came from, and nothing more.
+    or a forgery. It may show where a message came from, and nothing more.
     """
     return _digests(raw, with_delivery=False).header
 
 
 def delivery(raw: bytes) -> bytes:
-    """Which delivery of the message this is, 16 bytes: a digest over all of it but what was added later.
+    """Return which delivery of the message this is, 16 bytes: a digest over everything except later additions.
 
-    Two deliveries of one message differ in their Received fields; a file that a mail program has moved or
-    copied does not.
+    Two deliveries of one message differ in their Received fields. A file that a mail program has moved or copied does
+    not differ from the original.
     """
     return digests(raw).delivery
 
 
 def digests(raw: bytes) -> Digests:
-    """All three digests, for less than they cost one by one."""
+    """Return all three digests at once, which is faster than one by one."""
     return _digests(raw, with_delivery=True)
 
 
@@ -94,22 +94,22 @@ def _digests(raw: bytes, with_delivery: bool) -> Digests:
 
 
 class Digester:
-    """The digests of a message that comes in chunks; without `with_delivery` that one is empty.
+    """Computes the digests of a message that comes in chunks; without `with_delivery`, that digest is empty.
 
-    Up to 9 MB of it are held, and read at the end. Of more than that the body counts as it is written.
+    Up to 9 MB of the message are held, and read at the end. The body of a longer message counts as written.
     """
 
     def __init__(self, with_delivery: bool = True) -> None:
-        self._returns = b""  # the last bytes, which may begin a line end
+        self._returns = b""  # the last bytes: a line end may begin with them
         self._chunks: list[bytes] = []
         self._size = 0
         self._identity = _begun(b"identity")
         self._header: bytes | None = None
-        self._raw: Trimmed | None = None  # the body of a message that counts as it is written
+        self._raw: Trimmed | None = None  # a body that counts as written
         self._delivery = Trimmed(_begun(b"delivery")) if with_delivery else None
 
     def feed(self, chunk: bytes) -> None:
-        """More of the message."""
+        """Add a chunk of the message."""
         if self._returns or b"\r" in chunk:
             chunk = self._returns + chunk
             end = max(len(chunk.rstrip(b"\r")), len(chunk) - 2)
@@ -118,7 +118,7 @@ class Digester:
         self._take(chunk)
 
     def finish(self) -> Digests:
-        """The digests of all that was fed."""
+        """Return the digests of everything that was fed."""
         self._take(self._returns)
         if self._chunks:
             self._open(b"".join(self._chunks), is_long=False)
@@ -141,7 +141,7 @@ class Digester:
 
     def _feed_delivery(self, chunk: bytes) -> None:
         if self._delivery is not None:
-            self._delivery.feed(chunk.replace(b"\r\n", b"\n"))  # of `\r\r\n`, of which a copy by IMAP makes `\r\n`
+            self._delivery.feed(chunk.replace(b"\r\n", b"\n"))  # also in `\r\r\n`, which IMAP copies as `\r\n`
 
     def _open(self, text: bytes, is_long: bool) -> None:
         text = b"\n" + without_envelope(text)
@@ -156,7 +156,7 @@ class Digester:
         self._read_fields(fields, as_written)
         root = part_header(fields)
         needs_mime = _needs_mime(root, fields)
-        if needs_mime and b"content-type" not in fields:  # to Dovecot another message than one of text/plain
+        if needs_mime and b"content-type" not in fields:  # Dovecot distinguishes this from text/plain
             root = root._replace(frame=b"-" + root.frame)
         is_odd = odd is not None or (len(body) > 1 and not has_end) or needs_mime
         if is_odd or is_long or len(body) > _DECODED:
@@ -186,5 +186,5 @@ def _begun(kind: bytes) -> "hashlib._Hash":
 
 
 def _needs_mime(root: PartHeader, fields: Fields) -> bool:
-    """Whether a message is read in another way by programs that ask for a MIME-Version field, which it has not."""
+    """Tell whether programs that require a MIME-Version field, which is missing, read the message in another way."""
     return b"mime-version" not in fields and (bool(root.boundary) or root.encoding in {b"base64", b"quoted-printable"})

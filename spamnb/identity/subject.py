@@ -1,8 +1,8 @@
-"""A Subject with its encoded words (RFC 2047) undone: servers write it in another form, which does not count.
+"""A Subject with its encoded words (RFC 2047) undone: servers rewrite them, and their form does not count.
 
-A text in UTF-8 is the same one whether it is encoded or not. In any other charset its bytes count, and the charset's
-name, as in the body. Where programs differ in what they decode (a word that is broken, or has no blanks around it), and
-where the decoded text looks like an encoded word, the Subject counts as it is written.
+A text in UTF-8 is the same whether it is encoded or not. In any other charset its bytes and the charset's name count,
+as in the body. If programs decode a Subject in different ways (a word is broken, or has no blanks around it), or if the
+decoded text looks like an encoded word, the Subject counts as written.
 """
 
 import re
@@ -17,7 +17,7 @@ _WORD = re.compile(rb"=\?([!->@-~]{1,60})\?([BQbq])\?([!->@-~]*)\?=")
 
 
 def subject_line(value: bytes) -> bytes:
-    """What counts of a Subject whose white space is collapsed.
+    """Return what counts of a Subject whose white space is collapsed.
 
     >>> subject_line(b"=?utf-8?q?caf=C3=A9_au?= lait") == subject_line("café au lait".encode())
     True
@@ -29,9 +29,9 @@ def subject_line(value: bytes) -> bytes:
 
 
 def _undone(value: bytes) -> bytes:
-    """The text; with an encoded word's mark in it where it can be read in two ways."""
+    """Return the text; it contains the mark of an encoded word if it can be read in two ways."""
     texts: list[bytes] = []
-    # Neighbours of one charset are joined first: some programs divide a character between two words.
+    # Neighbours of one charset are joined first: some programs split a character between two words.
     for charset, group in groupby([_piece(token) for token in value.split(b" ")], key=itemgetter(0)):
         pieces = [piece for _, piece in group]
         if charset is None:
@@ -42,7 +42,7 @@ def _undone(value: bytes) -> bytes:
 
 
 def _piece(token: bytes) -> tuple[bytes | None, bytes]:
-    """What stands between two blanks: the charset and the bytes of an encoded word; None and all of anything else."""
+    """Return the charset and the bytes of an encoded word between two blanks; None and all bytes of anything else."""
     word = _WORD.fullmatch(token)
     if word is None:
         return None, token
@@ -51,12 +51,12 @@ def _piece(token: bytes) -> tuple[bytes | None, bytes]:
 
 
 def _text(data: bytes, charset: bytes) -> bytes:
-    """Bytes of a charset as a text: UTF-8 as it is, all else in newlines, which no other text has, with its charset."""
+    """Return bytes of a charset as text: UTF-8 unchanged; others with their charset, in newlines, which are unique."""
     if not is_around_ascii(charset):
         return _kept(data, charset)
     if charset == UTF_8 and _is_utf_8(data):
         return data
-    # No character of these charsets has a blank among its bytes; what is ASCII may or may not be part of the word.
+    # No character of these charsets contains the byte of a blank. ASCII text may or may not be part of the word.
     return b" ".join([token if token.isascii() else _kept(token, charset) for token in data.split(b" ")])
 
 

@@ -1,7 +1,7 @@
-"""Transfer encodings undone as all programs undo them: up to where they are broken.
+"""Undo transfer encodings as all programs do: up to the place where they are broken.
 
-Where an encoding is broken programs differ in what they make of it, so from there on the encoded bytes are taken as
-they are. `binascii` is given nothing else than what is whole, of which no version of Python makes anything else.
+Programs treat a broken encoding in different ways, so from there on the encoded bytes count. `binascii` gets only
+complete input, which all versions of Python decode alike.
 """
 
 import binascii
@@ -13,7 +13,7 @@ _NO_ESCAPE = re.compile(rb"=(?![0-9A-Fa-f]{2}|\n)")
 
 
 def from_base64(data: bytes) -> tuple[bytes, int]:
-    """RFC 2045, 6.8, white space aside; and the number of bytes before what could not be undone, or -1.
+    """Decode by RFC 2045, 6.8, ignoring white space. Returns also the number of bytes before a break, or -1.
 
     >>> from_base64(b"QUJD\\nRA=="), from_base64(b"QUJD*RA==")
     ((b'ABCD', -1), (b'ABC*RA==', 3))
@@ -28,7 +28,7 @@ def from_base64(data: bytes) -> tuple[bytes, int]:
 
 
 def from_quoted(data: bytes) -> tuple[bytes, int]:
-    """RFC 2045, 6.7; and the number of bytes before an equals sign that is no escape, or -1.
+    """Decode by RFC 2045, 6.7. Returns also the number of bytes before an equals sign that is not an escape, or -1.
 
     >>> from_quoted(b"caf=C3=A9 =\\nau"), from_quoted(b"caf=C3=A9 =x")
     ((b'caf\\xc3\\xa9 au', -1), (b'caf\\xc3\\xa9 =x', 6))

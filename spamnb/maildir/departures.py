@@ -1,62 +1,62 @@
-"""Letting an IMAP server see that messages have left a folder.
+"""Show an IMAP server that messages have left a folder.
 
-QUIRK: Dovecot counts a message as gone only after it has listed `cur/`, which it does when the mtime of that directory
-is not the one it has recorded (maildir-sync.c). A message that is renamed straight out of `new/` leaves `cur/` as it
-is, and is shown, without content, for ever. So `cur/` is touched.
+QUIRK: Dovecot counts a message as gone only after it has listed `cur/`. It lists `cur/` when the mtime of that
+directory differs from the recorded one (maildir-sync.c). A message that is renamed directly out of `new/` leaves `cur/`
+unchanged: Dovecot would show it forever, without content. So `cur/` is touched.
 
-QUIRK: Dovecot records the mtime that `cur/` has at the end of a delivery, or after it read `new/`, without listing it
-(maildir-sync-index.c): a touch during that is lost, as with bursts by LMTP. So `cur/` is touched again: a delivery
-ends soon after the file has come, and a session in IDLE looks 0.5 s after that; on a busy machine, or with a
-synchroniser beside, all of it takes longer.
+QUIRK: Dovecot records the mtime of `cur/` at the end of a delivery, or after it read `new/`, without listing it
+(maildir-sync-index.c). A touch during that time is lost, for example in bursts by LMTP. So `cur/` is touched again. A
+delivery ends soon after the file has come, and a session in IDLE looks 0.5 s later. On a busy machine, or beside a
+synchroniser, all this takes longer.
 
-QUIRK: a session in IDLE waits for inotify's events of files (its mask lacks IN_ATTRIB), not of a touch: it looks
-again after 30 s (`mailbox_idle_check_interval`). So an empty file is made in `cur/` too, and removed at once. Its name
-begins with a dot, which no reader of a Maildir takes for a message.
+QUIRK: a session in IDLE waits for inotify's events of files, not for a touch (its mask lacks IN_ATTRIB). Otherwise it
+looks again after 30 s (`mailbox_idle_check_interval`). So an empty file is made in `cur/` too, and removed at once. Its
+name begins with a dot: no reader of a Maildir takes it for a message.
 """
 
 import contextlib
 import os
 from collections.abc import Callable
 
-_AGAIN_SECONDS = (0.25, 1.0, 5.0)  # after the last message has left; the last is for a machine that is short of time
-_END_SECONDS = 1.0  # how long a program that ends waits for them
+_AGAIN_SECONDS = (0.25, 1.0, 5.0)  # after the last message has left; the last one is for a busy machine
+_END_SECONDS = 1.0  # how long a program waits for them at its end
 _WAKING = ".spamnb-look"  # the empty file
 
 
 def touch_cur(folder: str) -> None:
-    """Change the mtime of a folder's `cur/`; a refusal is no fault."""
+    """Change the mtime of a folder's `cur/`; a refusal is not an error."""
     cur = os.path.join(folder, "cur")
     with contextlib.suppress(OSError):
         before = os.lstat(cur).st_mtime_ns
-        os.utime(cur, follow_symlinks=False)  # to "now": the right to write there is enough, one need not own it
+        os.utime(cur, follow_symlinks=False)  # to "now": write permission is enough, without owning it
         if os.lstat(cur).st_mtime_ns == before:  # within one tick of the kernel's clock
             os.utime(cur, ns=(before, before + 1), follow_symlinks=False)
 
 
 def wake(folder: str) -> None:
-    """Let programs that wait for events in a folder's `cur/` look at it; a refusal is no fault."""
+    """Let programs that wait for events in a folder's `cur/` look at it; a refusal is not an error."""
     path = os.path.join(folder, "cur", _WAKING)
-    with contextlib.suppress(OSError):  # one that a killed process has left is used again
+    with contextlib.suppress(OSError):  # a file that a killed process has left is used again
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
         os.unlink(path)
 
 
 class Departures:
-    """Folders that messages have left, and that are to be touched again. `now` gives seconds since the epoch."""
+    """Folders that messages have left, and that have to be touched again. `now` gives seconds since the epoch."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._due: dict[str, list[float]] = {}  # when each folder is to be touched, the next time first
-        self._next: float | None = None  # of all of them: a host has hundreds, and asks at each turn
+        self._due: dict[str, list[float]] = {}  # when to touch each folder, the next time first
+        self._next: float | None = None  # the earliest of all: a host has hundreds, and asks at each turn
 
     def add(self, folder: str) -> None:
-        """A message has left the folder of that path, and its `cur/` was touched."""
+        """Record that a message has left the folder of that path, and that its `cur/` was touched."""
         now = self._now()
         self._due[folder] = [now + seconds for seconds in _AGAIN_SECONDS]
         self._next = now + _AGAIN_SECONDS[0] if self._next is None else min(self._next, now + _AGAIN_SECONDS[0])
 
     def due(self) -> float | None:
-        """When `touch` has something to do, in seconds since the epoch, or None."""
+        """Return when `touch` has work to do, in seconds since the epoch, or None."""
         return self._next
 
     def touch(self) -> None:
@@ -75,7 +75,7 @@ class Departures:
         self._next = min((times[0] for times in self._due.values()), default=None)
 
     def touch_all(self, wait: Callable[[float], object]) -> None:
-        """Touch all folders, each when it is due; `wait` pauses for a number of seconds. For a program that ends."""
+        """Touch all folders, each at its time; `wait` pauses for a number of seconds. For a program that ends."""
         end = self._now() + _END_SECONDS
         while (due := self.due()) is not None and due <= end:
             wait(max(0.0, due - self._now()))

@@ -1,4 +1,4 @@
-"""Finding the Maildirs of a user, and refusing directories that only look like one."""
+"""Find the Maildirs of a user, and refuse directories that only look like one."""
 
 import os
 import shlex
@@ -14,9 +14,9 @@ _SHOWN = 3  # Maildirs that an error names
 
 
 def find_maildirs(asked: Sequence[str], environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """The Maildirs that were asked for, each once, or the first in the usual places.
+    """Return the requested Maildirs, each once, or the first one in the usual places.
 
-    Raises MaildirError where there is none.
+    Raises MaildirError if there are none.
     """
     if asked:
         return list(dict.fromkeys(map(_asked, asked)))
@@ -35,7 +35,7 @@ def find_maildirs(asked: Sequence[str], environ: Mapping[str, str] = os.environ)
 
 
 def absolute(path: str) -> Path:
-    """A path as a person types it; "~" stays where it means nothing."""
+    """Return the path that a person typed as an absolute path; "~" stays if it means nothing."""
     return Path(os.path.abspath(os.path.expanduser(path)))
 
 
@@ -49,9 +49,10 @@ def _asked(path: str) -> Path:
 
 
 def _with_inbox(root: Path) -> Path:
-    """The directory, if it has an inbox; else the one account in it, as synchronisers lay them out.
+    """Return the directory, if it has an inbox; else the one account in it, as synchronisers lay them out.
 
-    The home directory, and one that holds several accounts, look like a Maildir in the layout fs. Raises MaildirError.
+    The home directory, or a directory with several accounts, looks like a Maildir in the layout fs. Raises
+    MaildirError.
     """
     folders = find_folders(str(root), "auto")
     if any(folder.name == INBOX for folder in folders):
@@ -67,14 +68,14 @@ def _with_inbox(root: Path) -> Path:
 
 
 def _above_dots(root: Path, folders: Sequence[Folder]) -> Path:
-    """The directory that holds the folders: mbsync's `SubFolders Maildir++` has them all inside INBOX."""
+    """Return the directory that holds the folders: mbsync's `SubFolders Maildir++` puts them all inside INBOX."""
     (first, *others) = folders
     is_root = others or first.path == str(root) or detect_layout(first.path) == "fs"
     return root if is_root or len(find_folders(first.path, "auto")) == 1 else Path(first.path)
 
 
 def _account_of(folder: Folder) -> str:
-    """The Maildir with folders that a folder looks to be the inbox of; "" where it looks like one more folder."""
+    """Return the Maildir of which a folder seems to be the inbox; "" if it looks like an ordinary folder."""
     if os.path.basename(folder.path).upper() == INBOX:
         return os.path.dirname(folder.path)
     has_folders = len(find_folders(folder.path, "auto")) > 1

@@ -1,8 +1,8 @@
-"""Folders below a root: found, named, and made.
+"""Find, name and create folders below a root.
 
-Two layouts exist. In Maildir++ (Courier, Dovecot's default) the root is the INBOX and every folder is a
-directory `.Archive.2024` in it; in `fs` (mbsync, OfflineIMAP, Dovecot's `LAYOUT=fs`) folders are directories
-in directories. Both read as `Archive/2024` here. Below the root no symbolic link is followed.
+Two layouts exist. In Maildir++ (Courier, Dovecot's default) the root is the INBOX, and every folder is a directory
+`.Archive.2024` in it. In `fs` (mbsync, OfflineIMAP, Dovecot's `LAYOUT=fs`) folders are directories in directories. Both
+are `Archive/2024` here. Below the root no symbolic link is followed.
 """
 
 import binascii
@@ -19,10 +19,10 @@ from spamnb.base.patterns import lazy_pattern
 Layout = Literal["maildir++", "fs"]
 
 INBOX = "INBOX"
-MAX_DEPTH = 16  # directories below the root that an `fs` layout is searched to
+MAX_DEPTH = 16  # depth below the root to which an `fs` layout is searched
 
 _SUBDIRS = ("cur", "new", "tmp")
-_LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # of this process or machine: they say nothing of a directory
+_LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # of this process or machine: they tell nothing about a directory
 _NO_DIRECTORY = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _SHIFT = lazy_pattern(r"&([A-Za-z0-9+,]*)-")
@@ -30,20 +30,20 @@ _TO_SHIFT = lazy_pattern(r"&|[^\x20-\x7e]+")
 
 
 class FolderUnavailableError(MaildirError):
-    """A folder cannot be listed: gone, not mounted, not readable. What is in it is unknown, not deleted."""
+    """A folder cannot be listed: gone, not mounted, or not readable. Its mail is unknown, not deleted."""
 
 
 class FolderNameError(MaildirError):
-    """A folder cannot have this name, which the configuration gives it (EX_CONFIG): trying again is of no use."""
+    """A folder cannot have its configured name (EX_CONFIG). Trying again does not help."""
 
     exit_code = 78
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder: its name as it is shown, parts divided by `/`, and its directory.
+    """A folder: the name that users see, with parts divided by `/`, and its directory.
 
-    levels: how many of the last parts of `path` are below the root, so that none of them may be a symbolic link.
+    levels: the number of last parts of `path` that are below the root; none of them may be a symbolic link.
     """
 
     name: str
@@ -51,14 +51,14 @@ class Folder:
     levels: int = field(default=0, kw_only=True, compare=False)
 
     def subdir(self, which: str) -> str:
-        """The path of its `new`, `cur` or `tmp`."""
+        """Return the path of its `new`, `cur` or `tmp`."""
         return os.path.join(self.path, which)
 
     @contextlib.contextmanager
     def opened(self, which: str) -> Iterator[int]:
-        """A descriptor of its `new`, `cur` or `tmp`: of that directory, whatever takes its place meanwhile.
+        """Open its `new`, `cur` or `tmp`: the descriptor stays on that directory, even if another takes its place.
 
-        Raises FolderUnavailableError where there is none, or where a symbolic link stands for a part of its path.
+        Raises FolderUnavailableError if the directory is missing, or a part of its path is a symbolic link.
         """
         path, parts = self.path, [which]
         for _ in range(self.levels):
@@ -81,14 +81,14 @@ class Folder:
 
 
 class Directory(NamedTuple):
-    """Where something may appear: messages, in the `new` or `cur` of a folder; or folders, in another directory."""
+    """A place for new items: messages, in the `new` or `cur` of a folder; or folders, in another directory."""
 
     folder: str
     subdir: str = ""
 
     @property
     def path(self) -> str:
-        """Its path; without a slash at the end, which would follow a link."""
+        """Its path, without a slash at the end, which would follow a link."""
         return f"{self.folder}/{self.subdir}" if self.subdir else self.folder
 
 
@@ -96,7 +96,7 @@ class Directory(NamedTuple):
 
 
 def encode(name: str) -> str:
-    """A folder name in modified UTF-7: printable ASCII for itself, `&` as `&-`, the rest as base64 of UTF-16.
+    """Encode a folder name in modified UTF-7: printable ASCII unchanged, `&` as `&-`, the rest as base64 of UTF-16.
 
     >>> encode("Entwürfe & mehr")
     'Entw&APw-rfe &- mehr'
@@ -112,10 +112,10 @@ def _encode_run(run: str) -> str:
 
 
 def decode(name: str) -> str:
-    """The name behind modified UTF-7; what is not proper modified UTF-7 stands for itself. Never raises.
+    """Decode a name in modified UTF-7; parts that are not valid stay unchanged. Never raises.
 
-    QUIRK: mbsync writes plain UTF-8 and a bare `&` to the disk (`R&D`): both stand for themselves.
-    Base64 of printable ASCII is forbidden by the RFC and stays as it is, so no `/` or `.` can hide in it.
+    QUIRK: mbsync writes plain UTF-8 and a bare `&` to the disk (`R&D`): both stay unchanged.
+    The RFC forbids base64 of printable ASCII. It stays unchanged, so no `/` or `.` can hide in it.
 
     >>> decode("Entw&APw-rfe &- R&D &AC8-")
     'Entwürfe & R&D &AC8-'
@@ -134,7 +134,7 @@ def _decode_run(shift: str, run: str) -> str:
 
 
 def _readable(disk_name: str) -> str:
-    """A name from the disk that can be written to YAML and a database: undecodable bytes become `\\xe9`."""
+    """Return a name from the disk in a form for YAML and a database: undecodable bytes become `\\xe9`."""
     return decode(os.fsencode(disk_name).decode("utf-8", "backslashreplace"))
 
 
@@ -144,9 +144,9 @@ _Found = tuple[str, str, int]  # a folder's name, path and levels
 
 
 def find_folders(root: str, layout: Layout | Literal["auto"]) -> tuple[Folder, ...]:
-    """All folders below `root`, INBOX first, the others by name; no two have the same name.
+    """Return all folders below `root`, INBOX first, the others by name. No two have the same name.
 
-    Raises `FolderUnavailableError` when `root` cannot be listed, or too many files are open. A directory below it that
+    Raises `FolderUnavailableError` if `root` cannot be listed, or too many files are open. A directory below it that
     cannot be listed for another reason is left out.
     """
     chosen = detect_layout(root) if layout == "auto" else layout
@@ -156,9 +156,9 @@ def find_folders(root: str, layout: Layout | Literal["auto"]) -> tuple[Folder, .
 
 
 def detect_layout(root: str) -> Layout:
-    """`maildir++` if any `.Name` below `root` is a folder or `root` is a bare INBOX, else `fs`.
+    """Return `maildir++` if any `.Name` below `root` is a folder or `root` is a bare INBOX, else `fs`.
 
-    Raises what `find_folders` raises: a layout taken from half a listing would give new folders the wrong names.
+    Raises what `find_folders` raises: a layout found by an incomplete listing would give new folders wrong names.
     """
     if any(_find_dotted(root)):
         return "maildir++"
@@ -166,14 +166,14 @@ def detect_layout(root: str) -> Layout:
 
 
 def is_maildir(path: str) -> bool:
-    """Whether `cur/` and `new/` are true directories here; `tmp/` may be missing in a copied mailbox."""
+    """Tell whether `cur/` and `new/` are real directories here. `tmp/` may be missing in a copied mailbox."""
     return _is_directory(os.path.join(path, "cur")) and _is_directory(os.path.join(path, "new"))
 
 
 def _find_dotted(root: str) -> Iterator[_Found]:
     for entry in _directories(root, is_root=True):
         path = os.path.join(root, entry)
-        # QUIRK: Dovecot deletes a folder by way of `..DOVECOT-TRASHED`: no folder has a name that begins with a dot.
+        # QUIRK: Dovecot deletes a folder through `..DOVECOT-TRASHED`: no folder has a name that begins with a dot.
         if entry.startswith(".") and not entry.startswith("..") and is_maildir(path):
             yield _readable(entry[1:].replace(".", "/")), path, 1
 
@@ -188,17 +188,17 @@ def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[_Found
         path, parts = os.path.join(directory, entry), (*above, part)
         if is_maildir(path):
             yield "/".join(parts), path, len(parts)
-        # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` makes such.
+        # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` does this.
         if len(parts) < MAX_DEPTH:
             yield from _find_nested(path, parts)
 
 
 def find_directories(root: str, layout: Layout | Literal["auto"]) -> Iterator[Directory]:
-    """All directories that tell of changes in a mailbox: the root, its folders, what may become one, and their mail.
+    """Yield the directories that show changes in a mailbox: the root, its folders, possible folders, and their mail.
 
-    Each comes before it is listed. So who watches a directory when it comes misses nothing in it: what is there by then
-    comes next, and the rest is told. One that cannot be listed, the root too, counts as empty. Raises
-    `FolderUnavailableError` when too many files are open.
+    Each comes before it is listed. So a caller that begins to watch each one at once misses nothing in it: existing
+    entries come next, and new ones are reported. A directory that cannot be listed, even the root, counts as empty.
+    Raises `FolderUnavailableError` if too many files are open.
     """
     return _directories_from(root, layout, 0)
 
@@ -210,7 +210,7 @@ def _directories_from(path: str, layout: Layout | Literal["auto"], depth: int) -
         yield Directory(path, "new")
         yield Directory(path, "cur")
     for name in names:
-        below = f"{path}/{name}"  # as os.path.join, which a host of 5,000 calls 90,000 times
+        below = f"{path}/{name}"  # like os.path.join, which a host of 5,000 would call 90,000 times
         if name.startswith("."):
             if depth == 0 and layout != "fs" and not name.startswith(".."):
                 yield from _directories_from(below, layout, MAX_DEPTH)  # nothing in it is a folder
@@ -219,10 +219,10 @@ def _directories_from(path: str, layout: Layout | Literal["auto"], depth: int) -
 
 
 def _named_once(root: str, found: Iterable[_Found]) -> Iterator[Folder]:
-    """Folders with names that differ.
+    """Yield folders with names that differ.
 
-    QUIRK: two directories can decode to one name (`.INBOX` beside the root; plain UTF-8 beside modified
-    UTF-7). The second goes by its path, `./` first, which no decoded name has.
+    QUIRK: two directories can decode to one name (`.INBOX` beside the root; plain UTF-8 beside modified UTF-7). The
+    second gets its path as its name, with `./` before it, which no decoded name has.
     """
     taken: set[str] = set()
     for name, path, levels in found:
@@ -232,7 +232,7 @@ def _named_once(root: str, found: Iterable[_Found]) -> Iterator[Folder]:
 
 
 def _directories(path: str, *, is_root: bool) -> list[str]:
-    """The names of true directories in `path`, sorted; none if it cannot be listed, unless `find_folders` raises."""
+    """Return the names of real directories in `path`, sorted; if it cannot be listed, none, or it raises as above."""
     try:
         with os.scandir(path) as entries:
             return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
@@ -247,14 +247,14 @@ def _is_directory(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
 
 
-# --- making -------------------------------------------------------------------------------------------------
+# --- creating -----------------------------------------------------------------------------------------------
 
 
 def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Folder:
-    """The folder of that name, made (0700) where it or a part of it is missing.
+    """Return the folder of that name. Missing parts of it are created (0700).
 
-    Raises `FolderNameError` for a name that would leave the root or could not be found again, and `MaildirError` when
-    the disk refuses.
+    Raises `FolderNameError` if the name would leave the root or could not be found again, and `MaildirError` if the
+    disk refuses.
     """
     check_name(name, layout)
     try:
@@ -286,7 +286,7 @@ def _new_folder(root: str, layout: Layout, name: str) -> Folder:
 
 
 def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
-    """The parts of a name that a folder can have. Raises FolderNameError for another."""
+    """Return the parts of a name that a folder can have. Raises FolderNameError for any other name."""
     parts = name.split("/")
     if "" in parts:
         raise FolderNameError(f"not a folder name: {name!r} has an empty part; write it like 'Archive/2024'")
@@ -311,8 +311,8 @@ def _make_directory(path: str) -> None:
 
 
 def link_in_the_way(path: str) -> str:
-    """What to do about a symbolic link in the place of a folder, in words."""
+    """Return what to do about a symbolic link in the place of a folder, in words."""
     return (
-        f"{path!r}, a symbolic link, is in the way: no folder behind a link is used; put the folder itself there, or"
+        f"{path!r}, a symbolic link, is in the way: links to folders are not followed; put the folder itself there, or"
         " mount it there (mount --bind)"
     )

@@ -18,43 +18,43 @@ KEYWORDS_FILE = "dovecot-keywords"
 KEYWORDS_LIMIT = 64 * 1024
 """Bytes read of `dovecot-keywords`: 26 letters have meaning, and keywords are short."""
 
-LINKED_SECONDS = 2.0  # a file with a second name is left to another program for so long
+LINKED_SECONDS = 2.0  # the time for which a file with a second name is left to another program
 
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 256 << 10  # bytes
-_MOST_BYTES = 64 << 20  # no mail server takes more by default; 1 MB takes 10 ms to know which message it is
+_MOST_BYTES = 64 << 20  # no mail server accepts more by default; identifying 1 MB takes 10 ms
 
-# A message goes from new to cur, never back: in this order one that is moved meanwhile is seen twice at
-# worst; in the other it could be missed.
+# A message goes from new to cur, never back. In this order, a message that moves in the meantime is at worst seen
+# twice. In the other order it could be missed.
 _READING_ORDER = ("new", "cur")
 
 
 class Entry(NamedTuple):
-    """A message file: `new` or `cur`, and its file name there."""
+    """A message file: its directory, `new` or `cur`, and its file name there."""
 
     subdir: str
     name: str
 
     def path(self, folder: Folder) -> str:
-        """Its path in `folder`."""
+        """Return its path in `folder`."""
         return os.path.join(folder.path, self.subdir, self.name)
 
 
 def scan(folder: Folder) -> list[Entry]:
-    """The messages of a folder, in no order: regular files in `new/` and `cur/` without a leading dot.
+    """Return the messages of a folder, in no order: regular files in `new/` and `cur/` without a leading dot.
 
-    A file that is renamed while we look may be missing here or appear under both names, so absence is a hint
-    and `locate` the proof. Raises `FolderUnavailableError` if either directory cannot be listed to its end.
+    A file that is renamed during the listing may be missing here or appear under both names. So absence is a hint, and
+    `locate` is the proof. Raises `FolderUnavailableError` if either directory cannot be listed to its end.
     """
     return [Entry(subdir, name) for subdir in _READING_ORDER for name in _messages(folder, subdir)]
 
 
 def locate(folder: Folder, base: str, flags: str = "") -> Entry | None:
-    """The message with this base name, whatever its flags are now; None if it is not in the folder.
+    """Return the message with this base name, whatever its flags are now; None if it is not in the folder.
 
-    A UID field in either name does not count (`Name.key`). `flags` are those it had when it was last seen: under
-    that name it is found without a listing. Looks twice: POSIX leaves it open whether readdir shows a file that is
-    renamed meanwhile. Raises `FolderUnavailableError` like `scan`.
+    A UID field in either name does not count (`Name.key`). `flags` are its last known flags: a file with these is found
+    without a listing. It looks twice: POSIX does not say whether readdir shows a file that is renamed in the meantime.
+    Raises `FolderUnavailableError` like `scan`.
     """
     for entry in (Entry("new", base), Entry("cur", f"{base}:2,{flags}")):
         if _is_message(entry.path(folder)):
@@ -92,9 +92,9 @@ def _messages(folder: Folder, subdir: str) -> Iterator[str]:
 
 
 def status_set_at(path: str) -> float:
-    """When the file last got or lost a name, in seconds since the epoch; 0 where it is gone. Its content is older.
+    """Return when the file last got or lost a name, in seconds since the epoch; 0 if it is gone. Its content is older.
 
-    Any of its names, and a change of its mode too: with two names, each was there before that.
+    This counts any of its names, and also a change of its mode. If it has two names, each existed before that time.
     """
     try:
         return os.lstat(path).st_ctime
@@ -103,16 +103,16 @@ def status_set_at(path: str) -> float:
 
 
 def linked_until(path: str) -> float:
-    """Until when the file is left to another program, in seconds since the epoch; 0 where it has one name.
+    """Return until when the file is left to another program, in seconds since the epoch; 0 if it has one name.
 
-    An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. Were that one
-    gone by then, the message would be in two folders. A second name that stays makes no difference.
+    An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. If that name
+    were gone by then, the message would be in two folders. A second name that stays makes no difference.
     """
     return status_set_at(path) + LINKED_SECONDS if number_of_links(path) > 1 else 0.0
 
 
 def number_of_links(path: str) -> int:
-    """How many names the file has; 0 where it is gone."""
+    """Return the number of names of the file; 0 if it is gone."""
     try:
         return os.lstat(path).st_nlink
     except OSError:
@@ -120,29 +120,28 @@ def number_of_links(path: str) -> int:
 
 
 def read_bytes(path: str, limit: int) -> tuple[bytes, int]:
-    """The first `limit` bytes of a file, and its size in bytes. Raises what `read_chunks` raises."""
+    """Return the first `limit` bytes of a file, and its size in bytes. Raises what `read_chunks` raises."""
     with _readable(path) as file:
         return file.read(limit), os.fstat(file.fileno()).st_size
 
 
 def read_chunks(path: str) -> Iterator[bytes]:
-    """All of a file's bytes, 256 KB at a time.
+    """Yield all of a file's bytes, 256 KB at a time.
 
-    Raises `FileNotFoundError` for a file that vanished, which is normal, and `MaildirError` for one that
-    cannot be read, that is longer than 64 MB, or that is not a regular file: links are not followed, FIFOs and devices
-    not read.
+    Raises `FileNotFoundError` for a file that vanished, which is normal. Raises `MaildirError` for a file that cannot
+    be read, is longer than 64 MB, or is not a regular file: links are not followed, and FIFOs and devices are not read.
     """
     size = 0
     with _readable(path) as file:
         _check_size(os.fstat(file.fileno()).st_size, path)
         while chunk := file.read(_CHUNK):
             size += len(chunk)
-            _check_size(size, path)  # it may grow meanwhile
+            _check_size(size, path)  # the file may grow during reading
             yield chunk
 
 
 class Unread(Enum):
-    """Why a message file is not read, as far as its status tells."""
+    """The reason why a message file is not read, if its status tells it."""
 
     FORBIDDEN = "may not be read"
     EMPTY = "of no bytes"
@@ -150,7 +149,7 @@ class Unread(Enum):
 
 
 def why_unread(path: str) -> Unread | None:
-    """Why a message file will not be read; None where nothing stands in the way, or it has just been moved."""
+    """Return why a message file will not be read; None if nothing prevents it, or it has just been moved."""
     try:
         size = os.lstat(path).st_size
     except OSError:
@@ -177,10 +176,9 @@ def _readable(path: str) -> Iterator[BinaryIO]:
 
 
 def read_keywords(folder: Folder) -> dict[str, str]:
-    """The folder's keywords by their letter a-z, from Dovecot's file; empty where there is none that can be read.
+    """Return the folder's keywords by their letter a-z, from Dovecot's file; empty without a readable file.
 
-    A line is `0 $Junk`: number 0 is the letter a. Lines of any other form, and numbers that have no letter, are
-    passed over.
+    A line is `0 $Junk`: number 0 is the letter a. Lines of any other form, and numbers without a letter, are ignored.
     """
     try:
         content, _ = read_bytes(folder.subdir(KEYWORDS_FILE), KEYWORDS_LIMIT)
@@ -196,9 +194,9 @@ def read_keywords(folder: Folder) -> dict[str, str]:
 
 
 def deliver(folder: Folder, content: bytes, base: str) -> str:
-    """Put a new message into `new/` as a delivery agent does, by way of `tmp/`; its path.
+    """Put a new message into `new/` as a delivery agent does, through `tmp/`. Returns its path.
 
-    Raises `FileExistsError` when the base name is taken.
+    Raises `FileExistsError` if the base name is taken.
     """
     final = os.path.join(folder.subdir("new"), base)
     with durable.scratch(folder.subdir("tmp"), "deliver.") as draft:

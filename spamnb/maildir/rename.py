@@ -1,13 +1,13 @@
 """Move one message to another folder so that no crash can lose it.
 
-The rule behind every path below: the source name goes last, and the process that removes it owns the move. So at each
-instruction the message has at least one complete, durable file; where the kernel can rename without
-replacing, it has exactly one. If the source is gone when its turn comes (a client changed a flag, or moved it), the
-copy we made is removed again, and `FileNotFoundError` is raised. But not where the message has no other name by then:
-NFS may answer "not there" for a name that it removed for us, having lost its first answer.
+The rule behind every path below: the source name is removed last, and the process that removes it owns the move. So at
+each instruction the message has at least one complete, durable file. If the kernel can rename without replacing, it has
+exactly one. If the source is already gone at that point (a client changed a flag, or moved the message), our copy is
+removed again, and `FileNotFoundError` is raised. But the copy stays if the message has no other name: NFS may answer
+"not there" for a name that it removed for us, if its first answer was lost.
 
-Nothing is ever replaced. Content, mtime and mode stay as they are. The destination is opened without following a link,
-and all that is done there is done by its descriptor: whoever puts a link in its place gets no mail.
+Nothing is ever replaced. Content, mtime and mode stay unchanged. The destination is opened without following a link,
+and everything there is done by its descriptor: a link that somebody puts in its place gets no mail.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from spamnb.maildir.names import parse_name
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 _CHUNK = 1024 * 1024
-# O_NONBLOCK: opening a FIFO that someone put here would otherwise wait for its writer.
+# O_NONBLOCK: otherwise, opening a FIFO in this place would wait for its writer.
 _OPEN_MESSAGE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _NO_RENAMEAT2 = {errno.ENOSYS, errno.EINVAL}  # an old kernel; a file system that knows no flags (NFS, FUSE)
@@ -37,15 +37,15 @@ _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}  # FAT, 
 
 
 def move(source: str, folder: Folder, subdir: str, name: str) -> str:
-    """Move the message file `source` to `folder`'s `subdir` under the file name `name`; the final path.
+    """Move the message file `source` to `folder`'s `subdir` under the file name `name`. Returns the final path.
 
-    Inside one file system a rename, then both directories are made durable. Across file systems a copy in
-    the destination's `tmp/`, made durable with its mtime and mode, renamed into place, and only then is the
-    source removed: killed before that, both files exist, and `finish` completes the move.
+    Inside one file system, the file is renamed, and then both directories are made durable. Across file systems, the
+    file is copied into the destination's `tmp/`, made durable with its mtime and mode, and renamed into place. Only
+    then the source is removed. If the process is killed before that, both files exist, and `finish` completes the move.
 
-    Raises `FileExistsError` when the name is taken, `FileNotFoundError` when the source vanished, and
-    `FolderUnavailableError` when the destination is not there, or a symbolic link is. An `OSError` from making a
-    directory durable can come after the file has moved: look where it is.
+    Raises `FileExistsError` if the name is taken, `FileNotFoundError` if the source vanished, and
+    `FolderUnavailableError` if the destination is missing or a symbolic link. An `OSError` from making a directory
+    durable can come after the file has moved: look where it is.
     """
     destination = os.path.join(folder.subdir(subdir), name)
     with folder.opened(subdir) as directory:
@@ -65,9 +65,9 @@ def move(source: str, folder: Folder, subdir: str, name: str) -> str:
 
 
 def finish(source: str, destination: str) -> None:
-    """Complete a move that was killed when both files stood: remove the source, if they hold the same bytes.
+    """Complete a move that was killed when both files existed: remove the source, if they hold the same bytes.
 
-    Raises `MaildirError`, and removes nothing, when they differ or are one and the same file name.
+    Raises `MaildirError`, and removes nothing, if they differ or are one and the same file name.
     """
     directories = os.path.dirname(source) or ".", os.path.dirname(destination) or "."
     if os.path.basename(source) == os.path.basename(destination) and os.path.samefile(*directories):
@@ -80,9 +80,9 @@ def finish(source: str, destination: str) -> None:
 
 
 def remove_drafts(folder: Folder, base: str) -> None:
-    """Remove what killed moves have left in the folder's `tmp/`; only for a base name to which nobody moves just now.
+    """Remove what killed moves have left in the folder's `tmp/`; only for a base name that no move is using now.
 
-    Mail software removes what lies there for 36 hours, but not all does, nor where nobody opens the folder.
+    Some mail software removes files from there after 36 hours, but not all does, and not if nobody opens the folder.
     """
     tmp, ours = folder.subdir("tmp"), _draft_prefix(base)
     with contextlib.suppress(OSError):
@@ -92,7 +92,7 @@ def remove_drafts(folder: Folder, base: str) -> None:
 
 
 def _draft_prefix(base: str) -> str:
-    """How the drafts of a message begin that gets this base name, which may be as long as a name can be."""
+    """Return the beginning of the drafts' names for a base name, which may be as long as a name can be."""
     return f"move.{hashlib.blake2b(os.fsencode(base), digest_size=8).hexdigest()}."
 
 
@@ -102,7 +102,7 @@ def _remove(path: str, directory: int | None = None) -> None:
 
 
 def _within(path: str, directory: int | None) -> str:
-    """A file's name for a call that gets its directory as it is open, or None."""
+    """Return a file's name for a call that gets its open directory, or None."""
     return path if directory is None else os.path.basename(path)
 
 
@@ -112,23 +112,23 @@ def _status(path: str, directory: int | None) -> os.stat_result:
 
 def _touch_if_new(source: str) -> None:
     folder, subdir = os.path.split(os.path.dirname(source))
-    if subdir == "new":  # a file that leaves `cur/` changes it by that
+    if subdir == "new":  # a file that leaves `cur/` changes it anyway
         touch_cur(folder)
 
 
 def rename_noreplace(
     source: str, destination: str, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None
 ) -> None:
-    """Rename within a file system; `FileExistsError` when the destination exists.
+    """Rename within a file system; `FileExistsError` if the destination exists.
 
-    src_dir_fd, dst_dir_fd: the directory of a path as it is open; its name alone counts then. What each way guarantees:
+    src_dir_fd, dst_dir_fd: the open directory of a path; then only the name of the path counts. Each way guarantees:
 
-    - `renameat2(RENAME_NOREPLACE)`: atomic, never replaces; killed at any point, exactly one name exists.
-    - `link` and `unlink`, where flags are unknown: never replaces; killed between the two, both names exist
-      and are one file, which `finish` makes one name.
-    - a look and `rename`, where links are unknown too: atomic, exactly one name, but a file that appears
-      under the destination's name between the look and the rename is replaced. Base names are unique, so
-      only a program that broke that rule could make one.
+    - `renameat2(RENAME_NOREPLACE)`: atomic, never replaces; if killed at any point, exactly one name exists.
+    - `link` and `unlink`, if flags are unknown: never replaces; if killed between the two, both names exist and are one
+      file, which `finish` reduces to one name.
+    - a look and `rename`, if links are unknown too: atomic, exactly one name, but it replaces a file that appears under
+      the destination's name between the look and the rename. Base names are unique, so only a program that broke that
+      rule could make one.
     """
     try:
         _rename_flagged(source, destination, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
@@ -143,7 +143,7 @@ def _rename_by_link(source: str, destination: str, src_dir_fd: int | None, dst_d
     try:
         try:
             os.link(*names, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, follow_symlinks=False)
-        except FileExistsError:  # by our own first attempt, of which NFS lost the answer?
+        except FileExistsError:  # by our own first attempt, if NFS lost the answer?
             if not os.path.samestat(_status(source, src_dir_fd), _status(destination, dst_dir_fd)):
                 raise
     except OSError as error:
@@ -162,12 +162,12 @@ def _rename_by_link(source: str, destination: str, src_dir_fd: int | None, dst_d
 def _give_up_source(
     source: str, directory: int | None, take_back: Callable[[], None], others: Callable[[], int]
 ) -> None:
-    """Remove the source; take_back removes the destination; others gives how many names the message has besides it."""
+    """Remove the source. take_back removes the destination; others counts the message's names besides the source."""
     try:
         os.unlink(_within(source, directory), dir_fd=directory)
     except OSError as fault:
         number = 0
-        with contextlib.suppress(OSError):  # from NFS, for a file that is gone
+        with contextlib.suppress(OSError):  # NFS raises this for a file that is gone
             number = others()
         if number > 0:
             with contextlib.suppress(OSError):
@@ -178,10 +178,10 @@ def _give_up_source(
 
 
 def _move_across(source: str, tmp: int, destination: str, directory: int) -> None:
-    """tmp, directory: those of the destination, as they are open."""
+    """Move a file to another file system. tmp, directory: open directories of the destination."""
     with open_message(source) as file:
         draft = f"{_draft_prefix(parse_name(os.path.basename(destination)).key)}{secrets.token_hex(8)}.part"
-        try:  # one left by a killed move: `remove_drafts`
+        try:  # if killed here, it leaves a draft for `remove_drafts`
             copied = _copy(file, draft, tmp)
             sync(tmp)
             rename_noreplace(draft, destination, src_dir_fd=tmp, dst_dir_fd=directory)
@@ -199,15 +199,15 @@ def _move_across(source: str, tmp: int, destination: str, directory: int) -> Non
 
 @contextlib.contextmanager
 def open_message(path: str) -> Iterator[BinaryIO]:
-    """A message file to read. Raises OSError, and `MaildirError` for what is no regular file; follows no link."""
+    """Open a message file to read. Raises OSError, or MaildirError if it is not a regular file; follows no link."""
     with open(path, "rb", opener=lambda name, _: os.open(name, _OPEN_MESSAGE)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise MaildirError(f"not a message: {path!r} is no regular file; take it out of the folder")
+            raise MaildirError(f"not a message: {path!r} is not a regular file; take it out of the folder")
         yield file
 
 
 def _copy(file: BinaryIO, draft: str, directory: int) -> tuple[int, int]:
-    """Copy content, mode and times, durably, to a new file; the size and the mtime of what was copied."""
+    """Copy content, mode and times, durably, to a new file. Returns the size and mtime of the copied content."""
     status, size = os.fstat(file.fileno()), 0
     writing = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
@@ -242,7 +242,7 @@ def _rename_flagged(source: str, destination: str, *, src_dir_fd: int | None, ds
 
 @functools.cache
 def _renameat2() -> Callable[[bytes, bytes, int | None, int | None], int]:
-    """The C library's renameat2 with RENAME_NOREPLACE, from two paths and their directories to an errno or 0."""
+    """Return the C library's renameat2 with RENAME_NOREPLACE: from two paths and their directories to an errno or 0."""
     import ctypes  # noqa: PLC0415 - 10 ms that only a program that moves mail should pay
 
     library = ctypes.CDLL(None, use_errno=True)

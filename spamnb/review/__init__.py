@@ -1,1 +1,1 @@
-"""What to ask a person: mail that is filed wrongly, and what teaches most."""
+"""Choose what to ask a person: mail that is filed wrongly, and mail whose label teaches most."""

@@ -1,6 +1,6 @@
-"""Near-copies: messages of one sender whose subjects differ in numbers, list tags and reply marks only.
+"""Near-copies: messages of one sender whose subjects differ only in numbers, list tags and reply marks.
 
-Issues of a newsletter and waves of one spam share most of their tokens. If all of them are called the same, each is
+Issues of a newsletter and waves of one spam share most of their tokens. If all of them have the same label, each is
 judged by the others, right or wrong.
 """
 
@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 def shape(summary: str) -> tuple[str, str]:
-    """The sender, and what the subject has in common with those of its near-copies, of a message's summary.
+    """Return the sender, and the part of the subject that near-copies share, from a message's summary.
 
     >>> shape("Re: [dev] Build 17 failed (ci@host.example)") == shape("build 4 failed (ci@host.example)")
     True
@@ -29,11 +29,11 @@ def shape(summary: str) -> tuple[str, str]:
 
 
 def groups(lessons: Iterable[Lesson]) -> Iterator[list[bytes]]:
-    """The identities of learned messages, in groups that are to be left out together.
+    """Yield the identities of learned messages, in groups that have to be left out together.
 
-    Near-copies are, so that none is judged by the others. Where they are called both ham and spam, those of which there
-    are fewer are left out together, and each of the others by itself: else a few that are called otherwise would bring
-    all the others under suspicion.
+    Near-copies form a group, so that none is judged by the others. If some of them are called ham and others spam, the
+    smaller part is left out together, and each of the larger part by itself. Otherwise a few messages with another
+    label would bring all the others under suspicion.
     """
     copies: dict[tuple[str, str], tuple[list[bytes], list[bytes]]] = defaultdict(lambda: ([], []))
     for lesson in lessons:

@@ -1,4 +1,4 @@
-"""All learned mail judged without itself, once: for the cutoffs, the calibration, and what may be filed wrongly.
+"""Judge all learned mail without itself, once: for the cutoffs, the calibration, and what may be filed wrongly.
 
 Near-copies are left out together (`near_copies`), so that no issue of a newsletter is judged by the others.
 """
@@ -18,18 +18,17 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.review.misfiled import Misfiled, suspected, with_clues
 from spamnb.review.near_copies import groups
 
-MOST = 30_000  # messages: the newest; judging them takes some 5 s
+MOST = 30_000  # the newest messages; judging them takes some 5 s
 _TOLD_EVERY = 250  # messages
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnMail:
-    """The newest learned messages as a filter judges them that has learned all others.
+    """The newest learned messages, each judged by a filter that has learned all others.
 
-    change: the number of the last lesson that is in it. learned: how many messages were learned in all. digests: the
-    identities of the messages judged; is_spam: bool (n,), their labels; probability: float64 (n,); learned_at: float64
-    (n,), seconds since the epoch. findings: what may be filed wrongly, as `misfiled` has it, but where
-    its files are is not looked for.
+    change: the number of the last lesson in it. learned: the number of learned messages in all. digests: the identities
+    of the judged messages; is_spam: bool (n,), their labels; probability: float64 (n,); learned_at: float64 (n,),
+    seconds since the epoch. findings: what may be filed wrongly, as in `misfiled`, but without the places of the files.
     """
 
     change: int
@@ -44,7 +43,7 @@ class OwnMail:
 def judge_own_mail(
     ledger: Ledger, scoring: Scoring, tell: Callable[[int, int], None] = lambda done, of: None, most: int = MOST
 ) -> OwnMail:
-    """Judge the newest learned messages, at most so many. tell: is told how many of how many are judged."""
+    """Judge the newest learned messages, at most `most`. tell: gets how many are judged, and of how many."""
     with ledger.snapshot():
         lessons = ledger.lessons
         change, learned_in_all = lessons.last_change(), int(lessons.totals()[:2].sum())
@@ -53,7 +52,7 @@ def judge_own_mail(
         disputed = {file.digest for file in ledger.trained.labelled_differently()}
         digests: list[bytes] = []
         is_spam, probability, learned_at = array("b"), array("d"), array("d")
-        kept: dict[bytes, JudgedWithoutItself] = {}  # only what may be a finding: each takes a kilobyte
+        kept: dict[bytes, JudgedWithoutItself] = {}  # only possible findings: each takes a kilobyte
         for number, left in enumerate(without_groups(lessons, scoring, copies)):
             lesson, judgement = left.lesson, left.judgement
             digests.append(lesson.digest)

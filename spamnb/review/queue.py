@@ -1,15 +1,17 @@
-"""What to ask a person first: the mail whose label would teach the filter most.
+"""Choose what to ask a person first: the mail whose label would teach the filter most.
 
-First mail that the filter called spam and that a person has read and kept: one of the two is wrong, and nothing is
-learned from it. Then the least certain (uncertainty sampling; Lewis and Gale, "A sequential algorithm for training text
-classifiers", 1994), one of each sender before the second of any: mail of one sender teaches nearly the same.
+First comes mail that the filter called spam and that a person has read and kept: one of the two is wrong, and nothing
+is learned from it. Then comes the least certain mail (uncertainty sampling; Lewis and Gale, "A sequential algorithm for
+training text classifiers", 1994), one message of each sender before the second of any: mail of one sender teaches
+nearly the same.
 
 On csdmc2010, with 100 messages learned, (1-ROCA)% of the rest is 0.61 in the corpus's order, 0.19 over five shuffles.
-After 60 answers at random it is 0.37 and 0.12; after 60 in this order, chosen again after every ten, 0.17 and 0.04
-(`benchmarks/audit.py`; single orders differ much). One of each domain before the second does no better.
+After 60 random answers it is 0.37 and 0.12. After 60 answers in this order, chosen again after every ten, it is 0.17
+and 0.04 (`benchmarks/audit.py`; single orders differ much). One message of each domain before the second is not better.
 
-Mail is chosen and ordered by the verdicts that were given; of these the first are read, and judged by what is known
-now. What was learned weakly is judged without itself (`weak_lessons`), which takes longer: the page does it beside.
+Mail is chosen and sorted by its first verdict. The first messages of that order are read, and judged by today's
+knowledge. Weak lessons are judged without themselves (`weak_lessons`). This takes longer, so the page does it in the
+background.
 """
 
 from collections import Counter
@@ -31,19 +33,19 @@ from spamnb.mail.reading import read, read_content
 from spamnb.review.misfiled import CLUES, Misfiled, with_clues, with_places
 from spamnb.review.near_copies import groups, shape
 
-MOST = 50  # a person is asked at once
-ROUND = 10  # answers, after which it is looked again what teaches most
-LASTING = 30 * 86_400.0  # seconds: what nobody was asked about for so long is not worth a question on a page any more
-_NEWEST = 5000  # messages that were judged spam or unsure
-WEAK = 500  # messages: the newest; judging them takes some 0.1 s
+MOST = 50  # messages to ask a person about at once
+ROUND = 10  # answers, after which the order is computed again
+LASTING = 30 * 86_400.0  # seconds; older mail is no longer worth a question on a page
+_NEWEST = 5000  # messages that were judged as spam or unsure
+WEAK = 500  # the newest messages; judging them takes some 0.1 s
 READ_FOR_A_PAGE, READ_AT_THE_PROMPT = 150, 1000  # messages; each takes half a millisecond
 T = TypeVar("T")
 
 
 class Queue(NamedTuple):
-    """What to ask about, in the order in which the answers teach most.
+    """The mail to ask about, in the order in which the answers teach most.
 
-    cleared: how many more the filter takes for ham by what it has learned since it judged them.
+    cleared: how many other messages the filter now takes for ham, by what it has learned since it judged them.
     """
 
     asked: list[Misfiled]
@@ -56,17 +58,17 @@ class _Candidate(NamedTuple):
 
     @property
     def was_kept(self) -> bool:
-        """Whether a person has read what was called spam, and left it where it is: one of the two is wrong."""
+        """Tell whether a person has read mail called spam, and left it in place: one of the two is wrong."""
         return self.known.verdict == Verdict.SPAM and "S" in self.location.flags
 
     @property
     def summary(self) -> str:
-        """The subject and the sender."""
+        """Return the subject and the sender."""
         return self.known.summary
 
     @property
     def probability(self) -> float:
-        """By the verdict that was given; what the filter has forgotten since stands between the two."""
+        """Return the probability of the first verdict; for a lesson that the filter forgot since, one half."""
         given = self.known.probability
         return 0.5 if self.known.learned_at is not None or given is None else given
 
@@ -74,7 +76,7 @@ class _Candidate(NamedTuple):
 def teaching_order(
     items: Iterable[tuple[T, float, Hashable]],
 ) -> list[T]:
-    """Items in the order in which their labels teach most, each given with its probability of spam and its sender.
+    """Return items in the order in which their labels teach most. Each comes with its probability of spam and sender.
 
     >>> teaching_order([("a", 0.9, "x"), ("b", 0.6, "x"), ("c", 0.2, "y")])
     ['b', 'c', 'a']
@@ -95,11 +97,11 @@ def waiting(
     most: int = MOST,
     reading: int = READ_FOR_A_PAGE,
 ) -> Queue:
-    """Mail that was judged since a time, and that a person may be asked about, at most so many. since: as a Unix time.
+    """Return the mail judged since a time that a person may be asked about, at most `most`. since: as a Unix time.
 
-    It lies in a folder for ham or unsure mail, not flagged, was judged spam or unsure, and nothing was learned from it,
-    or the filter has forgotten that by itself. Also `weak`: what `weak_lessons` has found, where that still stands.
-    reading: how many messages are read at most.
+    The mail is in a folder for ham or unsure mail, not flagged, and was judged spam or unsure. Nothing was learned from
+    it, or the filter has forgotten that by itself. `weak` adds the findings of `weak_lessons` that still hold. reading:
+    the largest number of messages to read.
     """
     with ledger.snapshot():
         places = CurrentFiles(ledger, config)
@@ -124,7 +126,7 @@ def waiting(
 def _to_ask_about(
     ledger: Ledger, places: CurrentFiles, since: float, weak: Iterable[Misfiled]
 ) -> tuple[list[_Candidate], list[_Candidate | Misfiled]]:
-    """What was called spam and was kept, and all else."""
+    """Return mail called spam that was kept, and all other mail."""
     settled = ledger.journal.all_settled()
     kept: list[_Candidate] = []
     others: list[_Candidate | Misfiled] = []
@@ -135,7 +137,7 @@ def _to_ask_about(
 
 
 def _in_order(asked: Sequence[Misfiled], kept: Collection[bytes]) -> list[Misfiled]:
-    """First what was kept and is spam by what is known now; each part by the judgements of now."""
+    """Sort by today's judgements: first kept mail that is still called spam, then the rest."""
     first: list[Misfiled] = []
     then: list[Misfiled] = []
     for finding in asked:
@@ -145,10 +147,10 @@ def _in_order(asked: Sequence[Misfiled], kept: Collection[bytes]) -> list[Misfil
 
 
 def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int = WEAK) -> list[Misfiled]:
-    """Of the newest mail that was learned weakly that about which the filter, without it, is not of that opinion.
+    """Return the newest weak lessons with which the filter, without them, does not agree.
 
-    Without its near-copies either, and by the tokens alone, whatever `senders` says: a lesson speaks to all senders.
-    since: seconds since the epoch. Without clues and places.
+    Each is judged also without its near-copies, and by tokens alone, whatever `senders` says: a lesson applies to all
+    senders. since: seconds since the epoch. Without clues and places.
     """
     with ledger.snapshot():
         doubtful = []
@@ -160,7 +162,7 @@ def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int
 
 
 def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Misfiled]:
-    """What to ask about first, whenever it was judged, each with the clues for what the filter says."""
+    """Return what to ask about first, of any age, each with the clues for the filter's verdict."""
     with ledger.snapshot():
         weak = weak_lessons(ledger, config.scoring)
         asked = waiting(ledger, config, weak=weak, most=most, reading=READ_AT_THE_PROMPT).asked
@@ -172,7 +174,7 @@ def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Misfiled
 
 
 def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
-    """A message that is not learned, with the clues for what the filter says of it."""
+    """Return a message that is not learned, with the clues for the filter's verdict on it."""
     places = CurrentFiles(ledger, config)
     location = None if finding.place is None else finding.place.location
     content = None if location is None else places.read(location, finding.digest)
@@ -184,18 +186,18 @@ def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
 
 
 def _copies(ledger: Ledger, digests: Iterable[bytes]) -> list[list[bytes]]:
-    """Learned messages in groups that are left out together."""
+    """Return learned messages in groups that are left out together."""
     return list(groups(lesson for lesson in map(ledger.lessons.find, digests) if lesson is not None))
 
 
 def _is_open(ledger: Ledger, finding: Misfiled) -> bool:
-    """Whether a message still is learned as it was found."""
+    """Tell whether a message is still learned with the label that was found."""
     lesson = ledger.lessons.find(finding.digest)
     return lesson is not None and (lesson.label, lesson.weak) == (finding.label, True)
 
 
 def _candidates(ledger: Ledger, places: CurrentFiles, since: float, settled: Collection[bytes]) -> list[_Candidate]:
-    """One file of each message that a person may be asked about."""
+    """Return one file of each message that a person may be asked about."""
     locations = {at.message: at for at in ledger.locations.unanswered(since, _NEWEST) if places.may_ask(at)}
     candidates = [_Candidate(ledger.messages.get(message), location) for message, location in locations.items()]
     return [candidate for candidate in candidates if candidate.known.digest not in settled]
@@ -212,7 +214,7 @@ def _by_now(findings: Iterable[Misfiled]) -> list[Misfiled]:
 def _judged_now(
     ledger: Ledger, config: Config, places: CurrentFiles, candidates: Sequence[_Candidate]
 ) -> list[Misfiled]:
-    """These messages as the filter judges them now; those that can be read."""
+    """Return those of these messages that can be read, as the filter judges them now."""
     messages, files, readings = [], [], []
     for candidate in candidates:
         content = places.read(candidate.location, candidate.known.digest)
@@ -228,5 +230,5 @@ def _judged_now(
 
 
 def _called(place: CurrentFile, judgement: Judgement) -> Label:
-    """What a message counts as, as long as nobody has said more: what its folder says, or what is more probable."""
+    """Return the label that a message has as long as nobody has said more: its folder's, or the more probable one."""
     return Label(judgement.probability > 0.5) if place.is_unsure else Label.HAM

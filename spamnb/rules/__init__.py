@@ -1,1 +1,1 @@
-"""What a place, a silence and a verdict mean. Pure: values in, a decision out."""
+"""The meaning of a place, a silence and a verdict. Pure: values in, a decision out."""

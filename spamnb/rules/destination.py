@@ -1,4 +1,4 @@
-"""Where a judged message goes. Pure: values in, a decision out."""
+"""Decide where a judged message goes. Pure: values in, a decision out."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's f
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where a judged message goes (the folder for spam or unsure mail; None: it stays), and why, in words for people.
+    """The folder for a judged message (for spam or unsure mail; None: it stays), and why, in words for people.
 
-    withheld: it would be moved, but moving is stopped.
+    withheld: the filter would move the message, but moving is stopped.
     """
 
     goal: Verdict | None
@@ -29,11 +29,11 @@ def destination_of(
     *,
     rescued: bool = False,
 ) -> Destination:
-    """What follows from a verdict on new mail: the first row of the table that applies.
+    """Return the destination that follows from a verdict on new mail: the first row of the table that applies.
 
-    flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter still has
-    to learn before it may move mail, or "". tripped: moving is stopped. rescued: a person took the message out of spam
-    once.
+    flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
+    learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
+    spam.
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     called_spam = "a person called this message spam" if label == Label.SPAM else "spam"

@@ -1,4 +1,4 @@
-"""Whether mail may be moved. Pure: what is learned, and how much of the last mail was spam, come in as values."""
+"""Decide whether mail may be moved. Pure: the lessons, and the share of spam in the last mail, come in as values."""
 
 import math
 from collections.abc import Callable
@@ -7,15 +7,15 @@ from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.config import Learning
 
-# The circuit breaker: more than this share of so many newest verdicts. A lower share would stop the filter of a person
-# whose mail is mostly spam for a day, a longer window would let a filter gone wrong move more of it.
+# The circuit breaker trips at more than this share of this number of newest verdicts. A lower share would stop the
+# filter of a person whose mail is mostly spam for a day. A longer window would let a faulty filter move more mail.
 WINDOW, SHARE = 100, 0.95
-USUAL = 1000  # messages before the last ones, by which it is known how much of a person's mail is spam
+USUAL = 1000  # messages before the last ones: they show the usual share of spam in a person's mail
 _ABNORMAL = 1e-6
 
 
 def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
-    """What the filter still has to learn before it may move mail, in words; "" for nothing.
+    """Return what the filter must still learn before it may move mail, in words; "" for nothing.
 
     >>> missing_lessons(20, 13, Learning(minimum_messages=20))
     '7 more spam messages to learn'
@@ -26,7 +26,7 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
 
 
 def paused_until(noted: float | None, now: float) -> float | None:
-    """Until when a person has paused the moving of mail, by what the ledger has; None where it is over, or never was.
+    """Return the end of a person's pause by the ledger's note; None if it is over, or never was.
 
     >>> paused_until(100.0, 99.0), paused_until(100.0, 100.0), paused_until(math.inf, 1e12), paused_until(None, 0.0)
     (100.0, None, inf, None)
@@ -35,11 +35,11 @@ def paused_until(noted: float | None, now: float) -> float | None:
 
 
 def trips(spam: int, usual: Callable[[], tuple[int, int]]) -> bool:
-    """Whether so many spam of the last `WINDOW` verdicts are abnormal for this person.
+    """Tell whether that number of spam in the last `WINDOW` verdicts is abnormal for this person.
 
-    usual: gives ham and spam among the messages judged before these. More than `SHARE` of them is abnormal, unless this
-    person's mail is like that: where the chance of so many spam, by what came before, is above one in a million. (The
-    beta-binomial distribution: that share is itself only known from what came before.)
+    usual: gives ham and spam among the messages judged before these. More than `SHARE` is abnormal, unless this
+    person's mail is usually like that: the chance of that much spam, given the earlier mail, is above one in a million.
+    (By the beta-binomial distribution: only the earlier mail tells the usual share.)
 
     >>> [trips(97, lambda: before) for before in ((600, 400), (50, 950), (0, 0))]
     [True, False, True]
@@ -56,7 +56,7 @@ def trips(spam: int, usual: Callable[[], tuple[int, int]]) -> bool:
 
 
 def _log_chance(number: int, of: int, a: float, b: float) -> float:
-    """Log P(number | of, a, b) of the beta-binomial distribution."""
+    """Return log P(number | of, a, b) of the beta-binomial distribution."""
     ways = -_log_beta(number + 1, of - number + 1) - math.log(of + 1)
     return ways + _log_beta(number + a, of - number + b) - _log_beta(a, b)
 

@@ -1,7 +1,7 @@
-"""Which reaction follows from where a message is, how long it has been there, and a mail client's keywords. Pure.
+"""Decide the reaction to a message from its place, the time since it came, and a mail client's keywords. Pure.
 
 `reaction_to` decides about a file that appeared: the table of docs/learning.md. `kept` decides about mail that stayed
-where it is. If the reaction is to judge a message, `rules.destination` decides where it goes then.
+in its place. If the reaction is to judge a message, `rules.destination` decides where it goes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -19,13 +19,13 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # last byte, but it does so at once; a person has to see a message before copying it.
 COPY_SECONDS = 30.0
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
-# Not mail that was in the mailbox before the filter came, nor what the filter put there, if the role has changed since.
+# Not mail that was in the mailbox before the filter, nor mail that the filter put there, if the role has changed since.
 KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
 _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
 
 
 def taught_by(role: Role, unsure: bool = False) -> Label | None:
-    """Return what mail in a folder of this role is learned as, if it is learned; unsure: it is for unsure mail."""
+    """Return the label for mail that is learned in a folder of this role; unsure: the folder is for unsure mail."""
     if unsure or role.is_neutral:
         return None
     return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
@@ -33,7 +33,7 @@ def taught_by(role: Role, unsure: bool = False) -> Label | None:
 
 @dataclass(frozen=True, slots=True)
 class PastPlace:
-    """A place where the message is or was before. A place that the filter emptied itself is not among them.
+    """A place of the message, now or in the past. Places that the filter emptied itself are not included.
 
     by_filter: the filter moved it there. is_gone: it is no longer there, or is marked as deleted.
     same_delivery: it is the same delivery of the message as the file in question.
@@ -41,7 +41,7 @@ class PastPlace:
     since: when it came there, in seconds since the epoch. lag: seconds from then until the file in question appeared.
     left_recently: if it is gone, it left shortly before the file in question appeared, or later.
     left_as_it_appeared: it left when the file in question appeared, or later, or is marked as deleted.
-    alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It may tell
+    alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It may show
     where the file came from. It passes no label on.
     """
 
@@ -60,20 +60,20 @@ class PastPlace:
 
     @property
     def is_spam(self) -> bool:
-        """Whether the place holds mail that may be spam."""
+        """Tell whether the place holds mail that may be spam."""
         return self.unsure or self.role is Role.SPAM
 
     @property
     def is_of_the_message(self) -> bool:
-        """Whether it is a place of the very message, in this delivery."""
+        """Tell whether it is a place of the very message, in this delivery."""
         return self.same_delivery or self.same_file
 
     @property
     def is_linked_later(self) -> bool:
-        """Whether the file in question is a second name that somebody gave to the file here after its delivery.
+        """Tell whether the file in question is a second name that somebody gave to this file after its delivery.
 
-        A delivery, a rule or a program that saves space gives the second name soon after the first, and before the
-        filter has moved that to spam. Such a name is no decision.
+        A delivery, a rule or a program that saves space gives the second name soon after the first, before the filter
+        has moved the first to spam. Such a name does not count as a decision.
         """
         return self.same_file and (self.lag >= COPY_SECONDS or (self.is_spam and self.lag > 0))
 
@@ -83,8 +83,8 @@ class Do(Enum):
 
     NOTHING = auto()
     JUDGE = auto()
-    ADOPT = auto()  # a rule has filed it by the verdict given at delivery: it counts as the filter's own move
-    WAIT = auto()  # until the other file of this delivery leaves spam: that decides about this one
+    ADOPT = auto()  # a rule has filed it by the verdict at delivery: this counts as the filter's own move
+    WAIT = auto()  # until the other file of this delivery leaves spam, which decides about this file
     LEARN_HAM = auto()
     LEARN_SPAM = auto()
     LEARN_HAM_AND_FILE = auto()
@@ -101,10 +101,10 @@ _LABELS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """What is done about a file, and why, in words for people.
+    """The reaction to a file, and why, in words for people.
 
-    how: by what it is judged or learned. weak: it may be no person's decision. rescued: a person wants it where it is.
-    log_it: it is logged though nothing is done.
+    how: the cause of the judging or learning. weak: perhaps no person has decided. rescued: a person wants the message
+    in this folder. log_it: write a log line although nothing is done.
     """
 
     do: Do
@@ -116,24 +116,24 @@ class Reaction:
 
     @property
     def label(self) -> Label | None:
-        """What its message is learned as, or None."""
+        """Return the label that its message is learned with, or None."""
         return _LABELS.get(self.do)
 
     @property
     def files(self) -> bool:
-        """Whether it is moved on from a training folder, once it is learned."""
+        """Tell whether the file leaves a training folder when it is learned."""
         return self.do in (Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a file that appeared, before anything is written.
+    """The known facts about a file that appeared, before anything is written.
 
     role, unsure: of its folder; unsure: that is the folder for unsure mail. decision: what a person has called its
     message, or None. places: all other places of the message. verdict: the filter's, if it is remembered.
-    early_verdict: the one that the filter gave at delivery, before the message came, or None. has_known_name: it was in
-    this folder before, under this name. is_one_of_many: many known messages appeared at once, and it is one of them.
-    role_is_configured: the configuration names the folder; else its role is that of the folder it is in.
+    early_verdict: the filter's verdict at delivery, before the message came, or None. has_known_name: it was in this
+    folder before, under this name. is_one_of_many: it is one of many known messages that appeared at once.
+    role_is_configured: the configuration names the folder; else the folder has the role of its parent.
     """
 
     role: Role
@@ -148,7 +148,7 @@ class Facts:
 
 
 def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
-    """What is done about a file that appeared: the first row of the table that applies."""
+    """Return the reaction to a file that appeared: the first row of the table that applies."""
     role, places = facts.role, facts.places
     source = _came_from(role, places)
     from_spam = source is not None and source.is_spam
@@ -162,13 +162,13 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
     known_ham = known is not None and known.role is Role.HAM and not known.unsure
     came_with_folder = known_ham and not facts.role_is_configured
     mover = "the filter" if known is not None and known.by_filter else "a person"
-    # In a training folder the header alone proves nothing: a sender could write that of any message.
+    # In a training folder the header alone proves nothing: a sender can write the header of any message.
     moved_to_train = _was_elsewhere([place for place in places if not place.alike])
 
     any_role, home = tuple(Role), (Role.INBOX, Role.HAM)
     spam, ham, inbox = (Role.SPAM,), (Role.HAM,), (Role.INBOX,)
     table: tuple[tuple[tuple[Role, ...], bool, Reaction], ...] = (
-        # In a folder of these roles, if this is so, this is done:
+        # Columns: the roles of the folder, the condition, the reaction.
         (TRAINING, not trust_delivery and not moved_to_train, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
         (TRAINING[:1], True, Reaction(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
         (TRAINING[1:], True, Reaction(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
@@ -176,13 +176,13 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (any_role, _is_restored(facts), Reaction(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Reaction(Do.NOTHING, "renamed in its folder")),
         (spam, from_spam_role, Reaction(Do.NOTHING, "moved from one spam folder to another")),
-        # Its spam folder was renamed, or a synchroniser or a person doubled it: nobody took it out in between.
+        # Its spam folder was renamed, or a synchroniser or a person copied it: nobody took it out in between.
         (spam, known_spam, Reaction(Do.NOTHING, f"{mover} had put it into spam")),
-        # A folder that was moved into Junk, which a synchroniser brings as so many new files: nobody called it spam.
+        # A folder was moved into Junk, and a synchroniser brings its mail as new files: nobody called the mail spam.
         (spam, came_with_folder, Reaction(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
         (spam, _was_elsewhere(places), Reaction(Do.LEARN_SPAM, "a person put it into a spam folder", How.MOVE)),
-        (spam, was_filed_early, Reaction(Do.ADOPT, "filed by the verdict told at delivery")),
-        # A ledger that has forgotten the message's places: the filter may have put it there.
+        (spam, was_filed_early, Reaction(Do.ADOPT, "filed by the verdict given at delivery")),
+        # The ledger may have forgotten the message's places: the filter may have put it there.
         (spam, was_judged_spam, Reaction(Do.NOTHING, "first seen there, judged as spam before")),
         (spam, _is_second_name(places), Reaction(Do.NOTHING, "a second name of one delivery")),
         (spam, not trust_delivery, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
@@ -199,15 +199,15 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
 
 
 def tells_whom_one_knows(role: Role, unsure: bool) -> bool:
-    """Whether mail in such a folder was sent by the person, so that answers to it are known."""
+    """Tell whether mail in such a folder was sent by the person: the filter then knows the answers to it."""
     return role is Role.SENT and not unsure
 
 
 def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
-    """Whether the message came from another folder, so that somebody decided where it is.
+    """Tell whether the message came from another folder, so that somebody decided where it is.
 
-    Its folder and flags prove nothing: a rule can deliver into any folder, and mark as read. Nor does another file of
-    the message that appeared at about the same time: one delivery may write several.
+    Its folder and flags prove nothing: a rule can deliver into any folder, and mark as read. Another file of the
+    message that appeared at about the same time proves nothing either: one delivery may write several.
     """
     return any(
         (place.is_gone and place.left_recently if place.alike else place.is_gone or place.lag >= COPY_SECONDS)
@@ -217,16 +217,16 @@ def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
 
 
 def _is_second_name(places: Sequence[PastPlace]) -> bool:
-    """Whether the file has another name, in another folder: the message is judged there."""
+    """Tell whether the file has another name in another folder: the message is judged there."""
     return any(place.same_file and not place.same_folder and not place.is_gone for place in places)
 
 
 def _is_restored(facts: Facts) -> bool:
-    """Whether the file was put there by a program that had it from elsewhere, and not by a person.
+    """Tell whether a program put the file there that had it from elsewhere, and not a person.
 
-    A backup brings mail under the names that it had. A synchroniser that has lost its state fetches what is in spam
-    again, under new names, and so much at once that a person would rather have moved it than copied it. What has just
-    left another place was moved.
+    A backup brings mail under its old names. A synchroniser that has lost its state fetches what is in spam again,
+    under new names. It fetches so much mail at once that a person would rather have moved than copied it. A message
+    that has just left another place was moved.
     """
     places = facts.places
     if any(place.is_gone and place.left_recently and place.same_delivery for place in places):
@@ -240,12 +240,12 @@ def _is_restored(facts: Facts) -> bool:
 
 
 def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
-    """Return the place from which a person took the message: the latest of this delivery that it has left.
+    """Return the place from which a person took the message: the latest place of this delivery that it has left.
 
-    A place that it has not left counts only if a mail program copied it: it gave the file a second name after its
-    delivery, or the copy appeared in the inbox long after the first. (A synchroniser may remove the original at its
-    next run. In other folders labels and rules make copies at any time.) Any other file elsewhere is another delivery
-    of the same message.
+    A place that it has not left counts only if a mail program copied it. Then the mail program gave the file a second
+    name after its delivery, or the copy appeared in the inbox long after the first. (A synchroniser may remove the
+    original at its next run. In other folders, labels and rules make copies at any time.) Any other file elsewhere is
+    another delivery of the same message.
 
     A message that is only alike counts if it has just left, and never in the inbox: anyone can write these fields.
     """
@@ -261,9 +261,9 @@ def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
 
 
 def _may_have_come_from(places: Sequence[PastPlace]) -> list[PastPlace]:
-    """Return the places of this delivery; if it has just left one, only those that it has left: it was moved.
+    """Return the places of this delivery. If it has just left some, return only these: the message was moved.
 
-    Without that, a message with a second name in an archive would seem to come from there when it is taken out of spam.
+    Otherwise a message with a second name in an archive would seem to come from there when it is taken out of spam.
     """
     own = [place for place in places if place.is_of_the_message]
     gone = [place for place in own if place.is_gone]
@@ -271,16 +271,15 @@ def _may_have_come_from(places: Sequence[PastPlace]) -> list[PastPlace]:
 
 
 def _latest(places: Iterable[PastPlace]) -> PastPlace | None:
-    """Return the latest place with a meaning: mail that was rescued from the trash comes from where it was before."""
+    """Return the latest place with a meaning: mail rescued from the trash comes from its place before the trash."""
     return max(places, key=lambda place: (place.unsure or not place.role.is_neutral, place.since), default=None)
 
 
 def origin_of(do: Do, before: Collection[Origin]) -> Origin:
     """Return the origin that is recorded for a file that appeared.
 
-    before: the origins of files of its delivery that were in the same folder. Mail from before the filter came keeps
-    that origin under any name: it does not become mail that was kept. A file that waits goes on waiting if it is
-    renamed.
+    before: the origins of files of its delivery that were in the same folder. Mail from before the filter keeps that
+    origin under any name: it does not count as kept mail. A file that waits goes on waiting if it is renamed.
     """
     if do is Do.WAIT or (do is Do.NOTHING and "waiting" in before):
         return "waiting"
@@ -288,10 +287,10 @@ def origin_of(do: Do, before: Collection[Origin]) -> Origin:
 
 
 def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
-    """Return until when a file waits for the other files of its delivery that are or were in spam, by the delivery.
+    """Return per delivery until when a file waits for the delivery's other files that are or were in spam.
 
     Seconds since the epoch: one dwell after the last of them has left; infinity while one is there. A delivery that is
-    not listed was never in spam as it is now (a move was undone, or the folder has another role).
+    not listed was never in spam in its present form (a move was undone, or the folder has another role).
     """
     ends: dict[bytes, float] = {}
     for place in places:
@@ -303,15 +302,15 @@ def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool],
 
 
 def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
-    """Whether mail that stays in such a folder may be learned as ham by that."""
+    """Tell whether mail that stays in such a folder may be learned as ham for that reason."""
     return learning.kept and role in (Role.INBOX, Role.HAM) and not unsure
 
 
 def kept(flags: str, role: Role, age: float, learning: Learning, origin: Origin = "appeared") -> Reaction | None:
-    """Return the reaction to a message that is still where it is: answered, or read and left there for a while.
+    """Return the reaction to a message that is still in its place: answered, or read and left there for a while.
 
-    flags: Maildir's letters. age: seconds since it appeared. An answer is a decision. A read message may have been
-    marked by a rule, or left by somebody who did not care. None if it means nothing.
+    flags: Maildir's letters. age: seconds since it appeared. An answer is a decision. A rule may have marked the
+    message as read, or the reader may not care about spam. None if it means nothing.
     """
     if not learns_kept(role, False, learning) or "T" in flags or origin not in KEPT_ORIGINS:
         return None
@@ -323,7 +322,7 @@ def kept(flags: str, role: Role, age: float, learning: Learning, origin: Origin 
 
 
 def label_of_keywords(keywords: Iterable[str]) -> Label | None:
-    """Return what a client's keywords call the message; None if they call it nothing, or both."""
+    """Return the label that a client's keywords give to the message; None if they give none, or both."""
     written = {keyword.lower() for keyword in keywords}
     spam, ham = bool(written & _SPAM_KEYWORDS), bool(written & _HAM_KEYWORDS)
     return None if spam == ham else Label.SPAM if spam else Label.HAM

@@ -155,7 +155,7 @@ def test_what_was_redone_is_undone_by_its_own_id(desk: Desk) -> None:
         (redone,) = desk.take_back(newest)
         assert (redone[1], desk.label(one)) == ("", (1, False))
     (refused,) = desk.take_back(2)
-    assert refused[1] == "cannot undo 2: it is undone already"
+    assert refused[1] == "cannot undo 2: it is already undone"
 
 
 def test_a_move_is_undone_and_redone(desk: Desk) -> None:
@@ -191,7 +191,7 @@ def test_what_a_person_moved_since_is_left(desk: Desk) -> None:
     os.rename(entry.path(desk.folders["Junk"]), Path(desk.folders["Archive"].subdir("cur")) / "other:2,S")
     outcomes = {number: (fault, left) for number, fault, left in desk.take_back(*ids)}
     assert outcomes == {
-        ids[0]: ("cannot undo 1: the message is not in Junk any more", True),
+        ids[0]: ("cannot undo 1: the message is no longer in Junk", True),
         ids[1]: ("", False),
     }
     assert desk.lying() == {"INBOX": 1, "Junk": 0, "Archive": 1}

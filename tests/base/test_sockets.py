@@ -57,7 +57,7 @@ def test_of_a_living_process(tmp_path: Path) -> None:
         with pytest.raises(SpamnbError, match="another program does; stop that one"):
             opened(str(tmp_path / "s"))
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(SpamnbError, match="a file is there that is no socket"):
+    with pytest.raises(SpamnbError, match="the path is not a socket"):
         opened(str(tmp_path / "file"))
     assert (tmp_path / "file").read_text() == "mine"
 
@@ -86,7 +86,7 @@ def test_handed_over(tmp_path: Path) -> None:
     path = str(tmp_path / "s")
     with socket.socket(socket.AF_UNIX) as unix:
         unix.bind(path)
-        assert "is no listening stream" in handed(unix)
+        assert "is not a listening stream" in handed(unix)
         unix.listen()
         assert handed(unix) == f"{path} True False"
     with socket.create_server(("127.0.0.1", 0)) as local, socket.create_server(("0.0.0.0", 0)) as open_to_all:

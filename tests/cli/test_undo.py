@@ -130,7 +130,7 @@ def test_undo_by_id(home: Path, run: Run) -> None:
     assert result.out.startswith("undid 1: learned ham")
     assert run("undo", "4", "2").code == 0
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 1, "spam": 0}
-    assert "undone already" in run("undo", "4").err
+    assert "already undone" in run("undo", "4").err
     assert run("undo", "999").code == 64
 
 
@@ -158,7 +158,7 @@ def test_undo_of_moves(home: Path, run: Run) -> None:
     assert (root / "cur" / "1700000000.M1P1.host:2,S").exists()
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 25}
     gone = run("undo", action["id"])
-    assert (gone.code, gone.err) == (3, f"spamnb: cannot undo {action['id']}: it is undone already\n")
+    assert (gone.code, gone.err) == (3, f"spamnb: cannot undo {action['id']}: it is already undone\n")
 
 
 def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:

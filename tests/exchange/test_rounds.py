@@ -318,7 +318,7 @@ def test_mail_is_not_moved_by_a_part_of_what_others_know(ledger: Made) -> None:
     steps = iter([True, True])
     exchange(two, log, "anna", "mx2", news, lambda: next(steps, False))
     lacking = begin(two, scoring, learning)
-    assert lacking == f"{_HEARD_TOGETHER} of 90 changes that other hosts have told are here"
+    assert lacking == f"{_HEARD_TOGETHER} of 90 changes from other hosts have arrived"
     assert known_missing(two, learning) == lacking
     config = Config((Mailbox("/m", {}),), "/l", learning=learning)  # type: ignore[arg-type]
     assert hindrance(two, config, 1.0).words == lacking

@@ -137,7 +137,7 @@ def test_take_back_all_since(desk: WebDesk) -> None:
     desk.paths(offers[3], "Junk")[0].unlink()
     page = desk.browser.get(f"/undo?since={first.id}")
     assert "2 moves" in page.words and "0 lessons" in page.words
-    assert "1 more cannot be undone" in page.words and "not in Junk any more" in page.words
+    assert "1 more cannot be undone" in page.words and "no longer in Junk" in page.words
     desk.deliver(message("spam", 110))
     form = {name: page.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("since", "upto", "back", "moves")}
     after = desk.browser.follow(desk.browser.post("/undo", **form))
