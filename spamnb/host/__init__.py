@@ -1,1 +1,1 @@
-"""A mail host: whose mailboxes there are, what holds for each and is known of it, and which service works for whom."""
+"""A mail host: its users, the configuration and the known state of each, and which service works for whom."""

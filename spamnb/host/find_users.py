@@ -1,7 +1,7 @@
-"""The users of a mail host, as their mailboxes lie on the disk.
+"""Find the users of a mail host by their mailboxes on the disk.
 
-Links in the fixed part of the path are the administrator's. Below it none is followed: a user who can make one would
-have another's mail judged, moved and learned as his own.
+Links in the fixed part of the path are the administrator's. Below it no link is followed: a user who can make one could
+have another user's mail judged, moved and learned as his own.
 """
 
 import errno
@@ -30,12 +30,12 @@ class User(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundUsers:
-    """The users that are there, by name, and what else was met on the way to them.
+    """The users that exist, by name, and what else was found on the way to them.
 
-    strange: how many directories stand where a name should, and have none of a user. of_others: Maildirs that belong
-    to another user of the machine. links: how many stand where a directory should. twice: users who have two Maildirs,
-    and so are none. unreadable: directories that cannot be looked into; who is below them is not known. directories:
-    all in which a user may appear, the fixed one first.
+    strange: the number of directories in the place of a name that hold no user. of_others: Maildirs that belong to
+    another user of the machine. links: the number of links in the place of a directory. twice: names with two Maildirs,
+    which therefore do not count as users. unreadable: directories that cannot be read; the users below them are
+    unknown. directories: all directories where a user may appear, the fixed one first.
     """
 
     users: tuple[User, ...]
@@ -49,7 +49,7 @@ class FoundUsers:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk over the directories of a template. wanted: the one user who is looked for, or None for all.
+    """One walk over the directories of a template. wanted: the name of the one user to find, or None for all.
 
     known: users who were found before, by the paths of their Maildirs.
     """
@@ -65,7 +65,7 @@ class _Walk:
     directories: list[str] = field(default_factory=list)
 
     def users(self) -> Iterator[User]:
-        """Each user with a Maildir, in the order of the directories."""
+        """Yield each user with a Maildir, in the order of the directories."""
         paths = [str(self.template.fixed)]
         *ways, last = self.template.below
         for component in ways:
@@ -82,14 +82,14 @@ class _Walk:
                 self.strange += 1
 
     def _inside(self, paths: list[str], component: str) -> Iterator[str]:
-        """What lies in directories where a component stands; what is not listed need not be there."""
+        """Yield the paths in these directories that a component may mean; a path that was not listed may not exist."""
         if self._is_listed(component):
             return chain.from_iterable(self._listed(path, component) for path in paths)
         name = component if self.wanted is None else filled(component, self.wanted)
         return (f"{path}/{name}" for path in paths)
 
     def _is_listed(self, component: str) -> bool:
-        """Whether directories are looked for by what they are called."""
+        """Whether the names of a component are found by listing directories."""
         return component == ANY or (self.wanted is None and not is_plain(component))
 
     def _listed(self, path: str, component: str) -> list[str]:
@@ -101,7 +101,7 @@ class _Walk:
                         self.links += 1
                     elif entry.is_dir(follow_symlinks=False):
                         names.append(entry.name)
-        except FileNotFoundError:  # it has gone meanwhile
+        except FileNotFoundError:  # it has gone in the meantime
             return []
         except OSError as fault:
             if fault.errno in _LIMITS:
@@ -120,7 +120,7 @@ class _Walk:
         return stat.S_ISDIR(mode)
 
     def _is_mailbox(self, path: str) -> bool:
-        """Whether it is a Maildir, and belongs to whom it should."""
+        """Whether it is a Maildir, and belongs to the right user of the machine."""
         try:
             status = os.lstat(path)
         except OSError:
@@ -131,19 +131,18 @@ class _Walk:
         if self.owner not in (ANYBODY, status.st_uid):
             self.of_others += 1
             return False
-        # One look for both. That neither is a link is seen when its folders are looked for.
+        # One look for both. Whether they are links shows when its folders are looked for.
         return path in self.known or os.access(f"{path}/new/../cur/", os.F_OK)
 
 
 def find_users(
     template: PathTemplate, owner: int, wanted: str | None = None, before: FoundUsers | None = None
 ) -> FoundUsers:
-    """The users whose Maildirs are there and belong to that user of the machine, or to ANYBODY.
+    """Return the users whose Maildirs exist and belong to that user of the machine, or to ANYBODY.
 
-    wanted: the name of one user, who is looked for without listing what others have too; only a name that the template
-    takes. before: what was found the last time, of which only what may have changed is looked at: 5,000 users take
-    25 ms of CPU then, else 55. Raises MaildirError where the fixed directory cannot be listed: who is there is not
-    known then.
+    wanted: the name of one user; this avoids listing the directories of others. The name must fit the template. before:
+    the last result; only parts that may have changed are looked at: 5,000 users then take 25 ms of CPU, otherwise 55.
+    Raises MaildirError if the fixed directory cannot be listed: then the users are unknown.
     """
     fixed = str(template.fixed)
     try:

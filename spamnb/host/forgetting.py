@@ -1,4 +1,4 @@
-"""Forgetting a user of a mail host: what was learned, with all copies of it. Mail is never touched."""
+"""Forget a user of a mail host: delete everything learned, with all copies. Mail is never touched."""
 
 import contextlib
 import os
@@ -16,9 +16,9 @@ _BUSY_SECONDS = 1.0
 
 
 def name_of_known(host: Host, register: Register | None, asked: str) -> str:
-    """The user who is meant, who need not have mail any more. Raises UsageError where there is nothing of such a user.
+    """Return the user whom a name means; the user may have no mail left. Raises UsageError if nothing is left.
 
-    register: None where there is none yet.
+    register: None if there is none yet.
     """
     user = host.find(asked)
     if user is not None:
@@ -31,11 +31,11 @@ def name_of_known(host: Host, register: Register | None, asked: str) -> str:
 
 
 def forget(host: Host, register: Register | None, name: str) -> str:
-    """Delete the ledger of a user, with its copies and all that belongs to it, and what the register knows of the user.
+    """Delete a user's ledger, with its copies and everything that belongs to it, and the user's row in the register.
 
-    Returns the directory of the ledger where it stays, for other files that lie in it; else "". Raises LedgerBusyError
-    while another process works with the ledger, and LedgerUnavailableError where a file cannot be deleted; then, and
-    where it is killed in the midst of it, it can be done again.
+    Returns the ledger's directory if other files keep it there; otherwise "". Raises LedgerBusyError while another
+    process works with the ledger, and LedgerUnavailableError if a file cannot be deleted. After an error or a kill,
+    call it again.
     """
     path = str(host.ledger_of(name))
     directory = os.path.dirname(path)
@@ -43,7 +43,7 @@ def forget(host: Host, register: Register | None, name: str) -> str:
         with _claimed(path):
             remove(path, seconds=_BUSY_SECONDS, with_locks=True)
         for emptied in (directory_of(path), directory):
-            with contextlib.suppress(OSError):  # not empty, or not there
+            with contextlib.suppress(OSError):  # not empty, or it does not exist
                 os.rmdir(emptied)
     if register is not None:
         register.forget(name)
@@ -58,6 +58,6 @@ def _claimed(path: str) -> Iterator[None]:
         except SpamnbError as fault:
             if not is_running(path):
                 raise
-            step = "try again in two minutes: it lets go of a ledger for which there is no work"
+            step = "try again in two minutes: it closes a ledger that has no work"
             raise LedgerBusyError(f"the service is at work with the ledger {named(path)}: {step}") from fault
         yield

@@ -1,4 +1,4 @@
-"""A mail host as its configuration has it: its users, and the configuration of each of them."""
+"""A mail host as its configuration describes it: its users, and the configuration of each of them."""
 
 import os
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from spamnb.host.shares import Share, claim_of
 __all__ = ["ANYBODY", "Configured", "FoundUsers", "Host", "User", "load_host", "load_user"]
 
 REGISTER = "register.sqlite"
-# What else lies in the fixed directory of the ledgers: no user may have a directory of that name there.
+# Other names in the fixed directory of the ledgers: no user may have a directory of that name there.
 _RESERVED = lazy_pattern(r"register\.sqlite[^@]*|(?:[0-9]+-)?of-[0-9]+\.(?:lock|reading|fault)")
 
 
 class Configured(NamedTuple):
-    """The configuration of one user. fault: what is wrong with the user's own file, which was not read then, or ""."""
+    """The configuration of one user. fault: the fault of the user's own file, which was then not read, or ""."""
 
     config: Config
     fault: str
@@ -33,8 +33,9 @@ class Configured(NamedTuple):
 class Host:
     """The users of a mail host.
 
-    template: what holds of all of them; its `service` and `spamd` are the host's. path: where it was read. share: the
-    part of the users that a service takes, or None where a command asks: then `Config.share` is looked up on the disk.
+    template: the configuration that all users share; its `service` and `spamd` are the host's. path: the file it comes
+    from. share: the part of the users that a service takes. None for a command: then the shares that `Config.share`
+    names are looked up on the disk.
     """
 
     template: Config
@@ -57,19 +58,18 @@ class Host:
         return self.ledgers.fixed / REGISTER
 
     def users(self, owner: int | None = None, before: FoundUsers | None = None) -> FoundUsers:
-        """All users that are there and not left out by the configuration.
+        """Return all users that exist and that the configuration does not leave out.
 
-        owner: the number of the user of the machine to whom the Maildirs have to belong, or ANYBODY; None: ours.
-        before: what was found the last time, which makes this one cheaper. Raises MaildirError where the directory of
-        all mail cannot be listed.
+        owner: the number of the machine's user to whom the Maildirs must belong, or ANYBODY; None: ours. before: the
+        last result, which makes this one cheaper. Raises MaildirError if the directory of all mail cannot be listed.
         """
         found = find_users(self.mail, os.geteuid() if owner is None else owner, before=before)
         return replace(found, users=tuple(user for user in found.users if self._is_taken(user.name)))
 
     def find(self, asked: str, owner: int | None = None) -> User | None:
-        """The user who is meant by a name: as it is, in lower case, or without what follows "+".
+        """Return the user whom a name means: as written, in lower case, or without the part after "+"; None if unknown.
 
-        Only who is one of `users`, whose `owner` and errors it has.
+        Only finds users that `users` would return; `owner` and errors are the same.
         """
         for name in _meant(asked):
             if self.mail.takes(name) and self._is_taken(name):
@@ -79,13 +79,13 @@ class Host:
         return None
 
     def may_have(self, user: User) -> bool:
-        """Whether the configuration has a place for this user with this Maildir, whether that is there or not."""
+        """Whether the configuration has a place for this user with this Maildir, even if it does not exist."""
         return self._is_taken(user.name) and self.mail.match(str(user.root)) == user.name
 
     def check_root(self, user: User) -> None:
-        """Raise MaildirError where another user's directory, or one behind a link, stands at the place of a Maildir.
+        """Raise MaildirError if another user's directory, or one behind a link, is in the place of a Maildir.
 
-        Nothing is wrong with one that is not there.
+        A missing Maildir is not an error.
         """
         root = path = str(user.root)
         while len(path) > len(str(self.mail.fixed)):  # above that, links are the administrator's
@@ -101,17 +101,17 @@ class Host:
             raise MaildirError(f"{named(root)} belongs to another user of this machine: correct its owner")
 
     def unknown(self, asked: str) -> UsageError:
-        """That there is no such user, and what to look at."""
+        """Return the error for an unknown user, with what to check."""
         shown, names = escaped(asked), [name for name in _meant(asked) if self.mail.takes(name)]
         if not names:
             form = "anna@example.org" if "{domain}" in self.mail.fields else "anna"
             return UsageError(f"{shown} cannot be a user of {self._shown}: write a name such as {form}")
         if not any(map(self._is_taken, names)):
-            return UsageError(f"{shown} is left out in {self._shown}: look at `without` below `users`")
+            return UsageError(f"{shown} is left out in {self._shown}: see `without` below `users`")
         where = escaped(str(self.mail.fill(names[-1])))
         return UsageError(
-            f"{self._shown} has no user {shown}: look whether there is a Maildir at {where}, which is no link and"
-            " belongs to who runs this"
+            f"{self._shown} has no user {shown}: check that {where} is a Maildir, is not a link, and"
+            " belongs to the user who runs this"
         )
 
     @property
@@ -119,10 +119,9 @@ class Host:
         return escaped(str(self.path))
 
     def config_of(self, user: User, before: Config | None = None) -> Configured:
-        """What holds for a user: the template, and what the user's own file says otherwise.
+        """Return what holds for a user: the template, changed by the user's own file.
 
-        Where that file is faulty the fault is told, and the configuration is the one from before, or else the
-        template's.
+        If that file is faulty, the fault is returned too, and the configuration is `before`, or else the template's.
         """
         config = self._without_own(user)
         own = self.own_file(user.name)
@@ -134,12 +133,12 @@ class Host:
             return Configured(config if before is None else before, str(fault))
 
     def ledger_of(self, name: str) -> Path:
-        """The path of a user's ledger, which need not be there; of the file itself, where that is a link."""
+        """Return the path of a user's ledger, which may not exist; if it is a link, the path of its target."""
         ledger = self.ledgers.fill(name)
-        return Path(os.path.realpath(ledger)) if ledger.is_symlink() else ledger  # as `load` has it
+        return Path(os.path.realpath(ledger)) if ledger.is_symlink() else ledger  # as in `load`
 
     def own_file(self, name: str) -> Path | None:
-        """The path of a user's own settings, whether they are there or not; None where nobody has any."""
+        """Return the path of a user's own settings, even if they do not exist; None if users have none."""
         return self.template.users.own_file(name)
 
     def _without_own(self, user: User) -> Config:
@@ -153,20 +152,21 @@ class Host:
         )
 
     def _is_taken(self, name: str) -> bool:
-        """Whether a name is not left out, and none of the directories of the ledgers would have a reserved name."""
+        """Whether a name is not left out, and no directory of the ledgers would get a reserved name by it."""
         if self.template.users.leaves_out(name):
             return False
-        may_be = ".sqlite" in name or "of-" in name  # which spares nearly all the rest
+        may_be = ".sqlite" in name or "of-" in name  # this spares nearly all the rest
         return not (may_be and _RESERVED.fullmatch(filled(self.ledgers.below[0], name)))
 
 
 def load_user(
     path: str | os.PathLike[str], environ: Mapping[str, str], asked: str, owner: int | None = None
 ) -> Configured:
-    """The configuration at a path: of the user of a host who is asked for, or for "" of the one person whose it is.
+    """Return the configuration at a path: that of the host's user `asked`, or for "" that of the one person.
 
-    owner: as `Host.users` has it. Raises ConfigError as `load` does, UsageError where it is a host's and nobody is
-    asked for, or there is no such user or no host, and MaildirError where the directory of all mail cannot be listed.
+    owner: as in `Host.users`. Raises ConfigError like `load`. Raises UsageError for a host if no user is named, for an
+    unknown user, and if a user is named but this is not a host. Raises MaildirError if the directory of all mail cannot
+    be listed.
     """
     if not asked:
         return Configured(load(path, environ), "")
@@ -180,7 +180,7 @@ def load_user(
 def load_host(
     path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ, share: Share | None = None
 ) -> Host:
-    """The host of a configuration. Raises ConfigError as `load` does, and UsageError where it is one person's."""
+    """Return the host of a configuration. Raises ConfigError like `load`, and UsageError if it is one person's."""
     template = load_any(path, environ)
     if not template.is_template:
         what = f"{escaped(os.fspath(path))} is the configuration of one person, whose mail needs no --user"
@@ -189,7 +189,7 @@ def load_host(
 
 
 def _meant(asked: str) -> list[str]:
-    """The names that may be meant, the likeliest first.
+    """Return the names that may be meant, the likeliest first.
 
     >>> _meant("Anna+lists@Example.org")
     ['Anna+lists@Example.org', 'anna+lists@example.org', 'Anna@Example.org', 'anna@example.org']

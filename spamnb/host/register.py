@@ -1,8 +1,7 @@
-"""The register of a mail host: what is known of each account, so that no ledger has to be opened to tell it.
+"""The register of a mail host: the known state of each account, so that telling it opens no ledger.
 
-One SQLite file. The services of all shares write it; commands and pages read it. All of it can be made again by looking
-at each account once: so what was written last may be lost when power fails, and an empty file takes the place of a
-damaged one.
+It is one SQLite file. The services of all shares write it; commands and pages read it. A look at each account can make
+all of it again. So a power cut may lose the newest rows, and an empty file replaces a damaged one.
 """
 
 import contextlib
@@ -27,22 +26,22 @@ class State(StrEnum):
     """What the filter of an account does."""
 
     MOVING = "moving"
-    LEARNING = "learning"  # it has still to learn before it moves mail
+    LEARNING = "learning"  # it must learn more before it moves mail
     STOPPED = "stopped"  # the circuit breaker has stopped moving
     PAUSED = "paused"  # a person has stopped moving
     BROKEN = "broken"  # nothing is judged or learned: the fault says why
-    GONE = "gone"  # its mailbox is not there any more
+    GONE = "gone"  # its mailbox no longer exists
 
 
 @dataclass(frozen=True, slots=True)
 class AccountRow:
-    """What is known of an account. Times are seconds since the epoch, None for never or not.
+    """The known state of an account. Times are seconds since the epoch, None for never or not.
 
-    root: the path of its Maildir. stamp: what its folders were when they were last compared with the ledger, a whole
-    number of 64 bits with a sign; None: never. fault: what is wrong, in words, since fault_since; "" for nothing.
-    gone_at: since when the mailbox is not there. looked_after_at: the last daily look. ham, spam: what was learned.
-    judged: numbers of the last 30 days by verdict; corrected: against how many of these a person has decided.
-    judged_at: when the last message was judged. bytes: what its ledger takes on the disk, with its copies.
+    root: the path of its Maildir. stamp: the stamp of its folders at the last comparison with the ledger, a signed
+    64-bit integer; None: never. fault: the fault in words, since fault_since; "" for none. gone_at: since when the
+    mailbox is missing. looked_after_at: the last daily look. ham, spam: the number of learned messages. judged: the
+    numbers of the last 30 days by verdict; corrected: how many of these verdicts a person has corrected. judged_at:
+    when the last message was judged. bytes: the size of its ledger on the disk, with its copies.
     """
 
     name: str
@@ -63,10 +62,10 @@ class AccountRow:
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What is known of many accounts together.
+    """The known state of many accounts together.
 
-    states: how many are in each state, those too that none is in. faulty: how many have a fault. judged: of all
-    verdicts. judged_at: the latest. The others are sums of what `AccountRow` has.
+    states: the number of accounts in each state, also for states without any. faulty: the number with a fault. judged:
+    the sum over all verdicts. judged_at: the latest. The others are sums of the fields of `AccountRow`.
     """
 
     states: Mapping[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0), hash=False)
@@ -80,24 +79,24 @@ class Sums:
 
     @property
     def users(self) -> int:
-        """How many there are."""
+        """The number of users."""
         return sum(self.states.values())
 
 
 class Register:
-    """The table of all accounts. Close it; several processes may have it open, each thread its own.
+    """The table of all accounts. Close it after use; each process and each thread may open its own.
 
-    `only_read`: nothing is made, changed or moved aside, and a register that is not there is a RegisterMissingError.
-    Each method raises RegisterError where the file cannot be used: RegisterBusyError where it may be soon.
+    `only_read`: makes, changes and moves nothing; a missing register is a RegisterMissingError. Each method raises
+    RegisterError if the file cannot be used, and RegisterBusyError if it may be usable soon.
     """
 
     def __init__(self, path: str, *, only_read: bool = False, busy_seconds: float = _BUSY_SECONDS) -> None:
         self.path = path
         self._file = RegisterFile(path, only_read=only_read, busy_seconds=busy_seconds)
-        self._file.do(lambda _: None)  # opened at once: a start is to fail where it cannot be
+        self._file.do(lambda _: None)  # opened at once, so that a start fails if it cannot be opened
 
     def put(self, rows: Iterable[AccountRow]) -> None:
-        """Write rows, each in the place of what was known of that account, all of them or none."""
+        """Write rows, each in the place of the account's old row; all of them or none."""
         values = [_values(row) for row in rows]
 
         def write(sqlite: sqlite3.Connection) -> None:
@@ -107,20 +106,19 @@ class Register:
         self._file.do(write)
 
     def forget(self, name: str) -> None:
-        """Know nothing of an account any more."""
+        """Remove the row of an account."""
         self._file.do(lambda sqlite: sqlite.execute("DELETE FROM account WHERE name = ?", (name,)))
 
     def all(self) -> list[AccountRow]:
-        """All rows, by name."""
+        """Return all rows, by name."""
         return self._file.do(
             lambda sqlite: [_row(self.path, row) for row in sqlite.execute(f"{_SELECT} ORDER BY name")]
         )
 
     def worst(self, most: int | None = None) -> list[AccountRow]:
-        """Rows, at most so many, what is to be looked at first before the others.
+        """Return rows, at most `most` of them, the ones that need a look first.
 
-        First those that are broken, then those that have stopped, then those with a fault, then those that were
-        corrected most.
+        The order: broken accounts, stopped ones, those with a fault, and then those with the most corrections.
         """
         limit = -1 if most is None else most
         return self._file.do(
@@ -128,7 +126,7 @@ class Register:
         )
 
     def find(self, name: str) -> AccountRow | None:
-        """The row of an account, or None where nothing is known of it."""
+        """Return the row of an account, or None if there is none."""
 
         def read(sqlite: sqlite3.Connection) -> AccountRow | None:
             row = sqlite.execute(f"{_SELECT} WHERE name = ?", (name,)).fetchone()
@@ -137,7 +135,7 @@ class Register:
         return self._file.do(read)
 
     def sums(self, is_counted: Callable[[str], bool] = lambda _: True) -> Sums:
-        """The sums over all accounts, or over those whose names are counted."""
+        """Return the sums over all accounts, or over those for which `is_counted` is true of the name."""
 
         def read(sqlite: sqlite3.Connection) -> Sums:
             sqlite.create_function("is_counted", 1, is_counted)
@@ -158,7 +156,7 @@ class Register:
 
 @contextlib.contextmanager
 def reading(path: str) -> Iterator[Register | None]:
-    """A register that is only read; None where there is none yet. Raises as it does."""
+    """Open a register only for reading; yields None if there is none yet. Raises as `Register` does."""
     with contextlib.ExitStack() as opened:
         register = None
         with contextlib.suppress(RegisterMissingError):
@@ -168,7 +166,7 @@ def reading(path: str) -> Iterator[Register | None]:
 
 _NONE = type(None)
 _NUMBER, _TEXT, _TIME = frozenset[object]({int}), frozenset[object]({str}), frozenset[object]({float, _NONE})
-_COLUMNS: Mapping[str, frozenset[object]] = {  # and of which types their values are
+_COLUMNS: Mapping[str, frozenset[object]] = {  # and the types of their values
     "name": _TEXT, "root": frozenset({bytes}), "state": _TEXT, "stamp": _NUMBER | {_NONE}, "fault": _TEXT | {_NONE},
     "fault_since": _TIME, "gone_at": _TIME, "looked_after_at": _TIME, "ham": _NUMBER, "spam": _NUMBER,
     "judged": _TEXT, "corrected": _NUMBER, "judged_at": _TIME, "bytes": _NUMBER,
@@ -182,7 +180,7 @@ _WORST_FIRST = (
 )
 _STATES = ", ".join(f"count(*) FILTER (WHERE state = '{state}')" for state in State)
 _BY_VERDICT = ", ".join(f"total(json_extract(judged, '$.{verdict}'))" for verdict in Verdict)
-_SUMS = (  # of 5,000 accounts in 6 ms, where their rows take 40
+_SUMS = (  # over 5,000 accounts in 6 ms; reading their rows takes 40
     "SELECT count(fault), total(ham), total(spam), total(corrected), total(bytes), max(judged_at),"  # noqa: S608
     f" {_STATES}, {_BY_VERDICT} FROM account WHERE is_counted(name)"
 )
@@ -190,7 +188,7 @@ _VERDICTS = frozenset(map(str, Verdict))
 
 
 def _values(row: AccountRow) -> tuple[object, ...]:
-    """A row as SQLite has it."""
+    """Return a row as SQLite keeps it."""
     fault = escaped(row.fault)[:_MOST_SAID] or None
     times = row.fault_since, row.gone_at, row.looked_after_at
     judged = json.dumps(dict(row.judged))
@@ -199,7 +197,7 @@ def _values(row: AccountRow) -> tuple[object, ...]:
 
 
 def _row(path: str, values: Sequence[Any]) -> AccountRow:
-    """A row that SQLite has found. Raises RegisterDamagedError for one that is none of ours."""
+    """Turn a row of SQLite into a value. Raises RegisterDamagedError for a row that spamnb did not write."""
     try:
         if not all(type(value) in types for value, types in zip(values, _TYPES, strict=True)):
             raise TypeError(values)
@@ -214,7 +212,7 @@ def _row(path: str, values: Sequence[Any]) -> AccountRow:
 
 
 def _sums(path: str, values: Sequence[Any]) -> Sums:
-    """The row of sums that SQLite has found. Raises as `_row`."""
+    """Turn the sums of SQLite into a value. Raises as `_row` does."""
     faulty, ham, spam, corrected, size, latest, *numbers = values
     states = dict(zip(State, numbers, strict=False))
     judged = {str(verdict): int(number) for verdict, number in zip(Verdict, numbers[len(states) :], strict=True)}

@@ -1,7 +1,7 @@
-"""The file of a register: how it is opened, what takes its place when it is damaged, and its faults in plain words.
+"""The file of a register: how it is opened, how it is replaced when it is damaged, and its faults in plain words.
 
-It is replaced as a ledger is (`ledger/file/replacement.py`): `register.sqlite.damaged-TIME` is what was damaged, and
-an empty one is in its place. Other processes that have it open find that out before they next use it.
+It is replaced as a ledger is (`ledger/file/replacement.py`): the damaged file becomes `register.sqlite.damaged-TIME`,
+and an empty one takes its place. Other processes that have it open find that out before they next use it.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from spamnb.ledger.sqlite_errors import FAULTS, Fault, is_damage, primary_code
 _Done = TypeVar("_Done")
 _VERSION = 1
 _APPLICATION_ID = 0x736E6272  # "snbr"
-_PAGE = 1024  # bytes; to put 64 rows of 5,000 writes 80 KB, and 240 KB with SQLite's own 4096
+_PAGE = 1024  # bytes; writing 64 rows of 5,000 takes 80 KB, and 240 KB with SQLite's own 4096
 _TABLE = """
     CREATE TABLE account (
         name TEXT PRIMARY KEY, root BLOB NOT NULL, stamp INTEGER, state TEXT NOT NULL, fault TEXT, fault_since REAL,
@@ -40,7 +40,7 @@ _TABLE = """
 
 
 class RegisterFile:
-    """A connection to the file. `only_read`: nothing is made, changed or moved aside."""
+    """A connection to the file. `only_read`: makes, changes and moves nothing."""
 
     def __init__(self, path: str, *, only_read: bool, busy_seconds: float) -> None:
         self.path = path
@@ -48,13 +48,13 @@ class RegisterFile:
         self._busy_seconds = busy_seconds
         self._opened = contextlib.ExitStack()
         self._sqlite: sqlite3.Connection
-        self._file: os.stat_result | None = None  # the one that is open
-        self._before: FileStamp | None = None  # where SQLite cannot keep what is read from what is written
+        self._file: os.stat_result | None = None  # the file that is open
+        self._before: FileStamp | None = None  # used if SQLite cannot keep readers apart from writers
 
     def do(self, work: Callable[[sqlite3.Connection], _Done]) -> _Done:
-        """Do something with the register; where it is damaged, with an empty one in its place.
+        """Call `work` with the register; if it is damaged, with an empty one in its place.
 
-        Raises RegisterError where that cannot be; then nothing was changed.
+        Raises RegisterError if that is impossible; then nothing was changed.
         """
         try:
             return self._done(work)
@@ -66,7 +66,7 @@ class RegisterFile:
         return self._done(work)
 
     def close(self) -> None:
-        """Close the file; what is done next opens it again."""
+        """Close the file; the next use opens it again."""
         self._file = None
         self._opened.close()
 
@@ -81,7 +81,7 @@ class RegisterFile:
                 return work(self._sqlite)
 
     def _is_present(self) -> bool:
-        """Whether the file that is open is the register still, and nobody waits to put another in its place."""
+        """Whether the open file is still the register, and nobody waits to replace it."""
         try:
             return self._file is not None and os.path.samestat(os.stat(present(self.path)), self._file)
         except OSError:
@@ -95,7 +95,7 @@ class RegisterFile:
                 self._look()
             held = holding(self.path, exclusive=False, seconds=self._busy_seconds, only_read=self._only_read)
             opened.enter_context(held)
-            path = present(self.path)  # another one where a replacement was begun, and nothing may be written
+            path = present(self.path)  # a different path if a replacement has begun and nothing may be written
             if self._only_read:
                 self._sqlite, self._before = open_for_reading(path, self._busy_seconds)
             else:
@@ -112,14 +112,14 @@ class RegisterFile:
             self._opened, self._file = opened.pop_all(), file
 
     def _look(self) -> None:
-        """Raise RegisterMissingError where there is no file to read; OSError where that cannot be told."""
+        """Raise RegisterMissingError if there is no file to read; OSError if that is unknown."""
         try:
             os.stat(present(self.path))
         except (FileNotFoundError, NotADirectoryError):
             raise _missing(self.path) from None
 
     def _replace(self) -> None:
-        """Let an empty file take the place of a damaged one, as soon as no process has that open any more."""
+        """Replace a damaged file by an empty one, as soon as no other process has it open."""
         with _plain_faults(self.path), durable.scratch(_directory(self.path)) as new:
             with contextlib.closing(sqlite3.connect(os.fsencode(new), isolation_level=None)) as sqlite:
                 _make(sqlite, self._busy_seconds)
@@ -131,20 +131,20 @@ def _directory(path: str) -> str:
 
 
 def _check(sqlite: sqlite3.Connection, path: str) -> None:
-    """Raise RegisterError for a database of another program, or of a later version; writes nothing."""
+    """Raise RegisterError for a database of another program, or of a later version; write nothing."""
     (mark,) = sqlite.execute("PRAGMA application_id").fetchone()
     (tables,) = sqlite.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if mark != _APPLICATION_ID and (tables or mark):
-        raise RegisterError(f"{path} is a database of another program, where the register belongs: move it away")
+        raise RegisterError(f"{path} is a database of another program in the register's place: move it away")
     if (version := version_of(sqlite)) > _VERSION:
         raise RegisterError(
             f"{path} was written by a later spamnb (its version is {version}, this one knows up to {_VERSION}):"
-            " upgrade spamnb, or move the file away, and a service makes it again"
+            " upgrade spamnb, or move the file away; a service then makes it again"
         )
 
 
 def _make(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
-    """Make what a register has, where it is not there."""
+    """Create the table of a register, if it does not exist."""
     sqlite.execute(f"PRAGMA page_size = {_PAGE}")
     use_wal(sqlite, busy_seconds)
     sqlite.execute("PRAGMA synchronous = NORMAL")
@@ -157,7 +157,7 @@ def _make(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
 
 @contextlib.contextmanager
 def transaction(sqlite: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, as one writer."""
+    """Run the block in one transaction, as the only writer: all or nothing."""
     sqlite.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -170,7 +170,7 @@ def transaction(sqlite: sqlite3.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _plain_faults(path: str) -> Iterator[None]:
-    """Turn faults of SQLite, of the disk, and of what is done as with a ledger, into errors that say what to do."""
+    """Turn faults of SQLite, of the disk, and of the ledger's functions into errors that say what to do."""
     try:
         yield
     except LedgerBusyError as fault:
@@ -206,11 +206,11 @@ def _busy(path: str) -> RegisterBusyError:
 
 
 def _missing(path: str) -> RegisterMissingError:
-    return RegisterMissingError(f"There is no register {path}: no service of this host has begun yet")
+    return RegisterMissingError(f"The register {path} does not exist: no service of this host has started yet")
 
 
 def damaged(path: str) -> RegisterDamagedError:
-    """The error that says what becomes of a damaged register."""
+    """Return the error that says what happens to a damaged register."""
     return RegisterDamagedError(
-        f"The register {path} is damaged: start the service, which makes it again. No mail and no ledger is affected"
+        f"The register {path} is damaged: start the service; it makes a new one. Mail and ledgers are unaffected"
     )

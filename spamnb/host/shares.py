@@ -1,7 +1,8 @@
-"""Several services of one host, each with a share of the users: who is whose, and the locks that keep them apart.
+"""Several services of one host, each with a share of the users: which service works for whom, and the locks.
 
-The locks are files in the directory of the register. A service holds `1-of-4.lock` alone, and `of-4.lock` together
-with the others of four; one that finds any `of-N.lock` held for another number ends, so that no user has two services.
+The locks are files in the directory of the register. A service holds `1-of-4.lock` alone, and `of-4.lock` together with
+the other three services. A service ends if it finds an `of-N.lock` held for a different number, so that no user has two
+services.
 """
 
 import contextlib
@@ -20,7 +21,7 @@ from spamnb.ledger.file.locks import is_running, only_service, open_claim, runni
 from spamnb.ledger.file.parts import SERVICE_LOCK
 
 _MOST = 64
-_PATIENCE = 0.5  # seconds, for another process that looks at the same lock
+_PATIENCE = 0.5  # seconds to wait for another process that looks at the same lock
 _SHARE = lazy_pattern(r"([1-9][0-9]?)-of-([1-9][0-9]?)")
 _NUMBER = lazy_pattern(r"of-([1-9][0-9]?)")
 
@@ -39,15 +40,15 @@ class Share:
 
     @classmethod
     def parse(cls, text: str) -> "Share":
-        """Raises UsageError for a text that is none."""
+        """Read a share from text. Raises UsageError if the text is not a share."""
         found = _SHARE.fullmatch(text)
         if found is None or not int(found[1]) <= int(found[2]) <= _MOST:
-            raise UsageError(f"{escaped(text)!r} is no share: write 1-of-4 for the first of four (at most {_MOST})")
+            raise UsageError(f"{escaped(text)!r} is not a share: write 1-of-4 for the first of four (at most {_MOST})")
         return cls(int(found[1]), int(found[2]))
 
     @classmethod
     def of_user(cls, name: str, of: int) -> "Share":
-        """The share that a user belongs to."""
+        """Return the share that a user belongs to."""
         return cls(zlib.crc32(name.encode()) % of + 1, of)
 
     def owns(self, name: str) -> bool:
@@ -55,7 +56,7 @@ class Share:
         return Share.of_user(name, self.of) == self
 
     def claim(self, directory: Path) -> Path:
-        """The path of its lock, without the ending, in the directory of the register."""
+        """Return the path of its lock without the ending, in the directory of the register."""
         return directory / str(self)
 
     def __str__(self) -> str:
@@ -64,7 +65,7 @@ class Share:
 
 @contextlib.contextmanager
 def claimed(directory: Path, share: Share) -> Iterator[None]:
-    """Be the one service of a share. Raises SpamnbError where there is one, or the users are shared otherwise."""
+    """Be the only service of a share. Raises SpamnbError if it has a service, or if the number of shares differs."""
     with contextlib.ExitStack() as held:
         ours = held.enter_context(open_claim(str(directory / f"of-{share.of}{SERVICE_LOCK}")))
         if not take(ours, fcntl.LOCK_SH, time.monotonic() + _PATIENCE):
@@ -78,9 +79,9 @@ def claimed(directory: Path, share: Share) -> Iterator[None]:
 
 
 def claim_of(directory: Path, name: str) -> Path:
-    """The path, without its ending, of the lock of the service that works for a user, or did so last.
+    """Return the path, without its ending, of the lock of the service that works for a user, or did so last.
 
-    Where no service was ever started, it is that of the only share.
+    If no service was ever started, it is that of the only share.
     """
     numbers = {int(found[2]) for file in _names(directory) if (found := _SHARE.fullmatch(file))}
     claims = [Share.of_user(name, number).claim(directory) for number in sorted(numbers)]
@@ -89,14 +90,14 @@ def claim_of(directory: Path, name: str) -> Path:
 
 
 def running(directory: Path) -> dict[Share, float]:
-    """The shares whose services run, and since when, in seconds since the epoch."""
+    """Return the shares whose services run, and since when, in seconds since the epoch."""
     found = (Share.parse(name) for name in sorted(_names(directory)) if _SHARE.fullmatch(name))
     times = ((share, running_since(str(share.claim(directory)))) for share in found)
     return {share: at for share, at in times if at is not None}
 
 
 def not_running(found: Iterable[Share]) -> tuple[Share, ...]:
-    """The shares that are missing beside those whose services run: for their users nobody works."""
+    """Return the missing shares beside those whose services run: nobody works for their users."""
     there = set(found)
     of = max((share.of for share in there), default=0)
     return tuple(share for number in range(of) if (share := Share(number + 1, of)) not in there)
@@ -105,12 +106,12 @@ def not_running(found: Iterable[Share]) -> tuple[Share, ...]:
 def _otherwise(share: Share, directory: Path) -> SpamnbError:
     step = "stop those first, or give this one their number"
     return SpamnbError(
-        f"services of {escaped(str(directory))} run with another number of shares than {share.of}: {step}"
+        f"services of {escaped(str(directory))} run with a different number of shares than {share.of}: {step}"
     )
 
 
 def _names(directory: Path) -> list[str]:
-    """The locks in a directory, without their ending."""
+    """Return the locks in a directory, without their ending."""
     try:
         found = os.listdir(directory)
     except OSError:
@@ -119,7 +120,7 @@ def _names(directory: Path) -> list[str]:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether a service holds a lock together with others; one that looks for as long as this is none."""
+    """Whether a service holds a shared lock; a process that only looks holds it for too short a time to count."""
     try:
         lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:

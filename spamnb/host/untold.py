@@ -1,4 +1,4 @@
-"""What the users of a mail host have learned that waits to be told to other hosts."""
+"""How many lessons of a mail host's users wait to be told to other hosts."""
 
 import os
 from dataclasses import dataclass
@@ -12,9 +12,10 @@ from spamnb.ledger.ledger import Ledger
 
 @dataclass(frozen=True, slots=True)
 class Untold:
-    """lessons: how many wait, of users in number. since: when the oldest was learned, in seconds since the epoch.
+    """The waiting lessons of all users.
 
-    strangers: users whose ledgers have not met the database yet.
+    lessons: how many wait; users: how many users they belong to. since: when the oldest was learned, in seconds since
+    the epoch. strangers: the number of users whose ledgers have not met the database yet.
     """
 
     lessons: int = 0
@@ -24,7 +25,7 @@ class Untold:
 
     @property
     def words(self) -> str:
-        """It in words."""
+        """Say it in words."""
         waiting = "all is told"
         if self.since is not None:
             verb = "waits" if self.lessons == 1 else "wait"
@@ -34,7 +35,7 @@ class Untold:
 
 
 def untold(host: Host) -> Untold:
-    """Ask the ledger of each user, which takes 0.9 ms of processor time; those that cannot be read are passed over."""
+    """Ask the ledger of each user, which takes 0.9 ms of CPU per user; skip those that cannot be read."""
     waiting, strangers = [], 0
     for user in host.users().users:
         path = present(str(host.ledger_of(user.name)))
@@ -43,7 +44,7 @@ def untold(host: Host) -> Untold:
         try:
             with Ledger(path, only_read=True) as ledger:
                 shared = ledger.shared()
-        except LedgerError:  # which the checks of that user say
+        except LedgerError:  # the checks of that user report it
             continue
         strangers += not shared.log
         if shared.waiting_since is not None:

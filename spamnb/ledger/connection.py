@@ -17,19 +17,19 @@ from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
 CACHE = 16_000  # KB: the pages of the hot tokens
 _WAL_PAUSE = 0.01
-_ROWS = 64, 16, 4, 1  # that one statement inserts: few statements for any number of rows, and few to be prepared
+_ROWS = 64, 16, 4, 1  # rows that one statement inserts: few statements for any number of rows, and few to prepare
 _DURABLE = "PRAGMA synchronous = FULL"
 _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and leaves its size
 
 
 class Connection:
-    """A SQLite connection in WAL mode: many readers, one writer, durable at each commit unless told otherwise.
+    """A SQLite connection in WAL mode: many readers, one writer, durable at each commit except in `without_fsync`.
 
-    `synchronous=FULL`: in WAL mode anything less may lose the last commits when power fails, and a lost intent
-    would make the filter's own move look like the user's.
+    `synchronous=FULL`: in WAL mode anything less may lose the last commits in a power cut, and a lost intent would make
+    the filter's own move look like the user's.
 
-    `only_read`: nothing is made, upgraded or written, and a ledger that is not there is an error. Where its
-    replacement was interrupted, it is read as it will be. cache: KB of its pages that are kept in memory.
+    `only_read`: makes, upgrades and writes nothing, and a missing ledger is an error. If its replacement was
+    interrupted, it reads the ledger that will be there. cache: KB of its pages that are kept in memory.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Connection:
         self._only_read = only_read
         self._cache = cache
         self._depth = 0
-        self._before: FileStamp | None = None  # where SQLite cannot keep what is read from what is written
+        self._before: FileStamp | None = None  # used if SQLite cannot keep readers apart from writers
         _make_directory(path, only_read)
         with contextlib.ExitStack() as opened:
             opened.enter_context(holding(path, exclusive=False, seconds=busy_seconds, only_read=only_read))
@@ -54,7 +54,7 @@ class Connection:
                 opened.callback(self._sqlite.close)
                 self._file = os.stat(self._file_path)
                 with moment(self._sqlite):
-                    check(self._sqlite, path)  # before anything is written: it may be another program's file
+                    check(self._sqlite, path)  # before anything is written: the file may be another program's
                 if not only_read:
                     self._begin(busy_seconds)
             self._opened = opened.pop_all()
@@ -68,7 +68,7 @@ class Connection:
         migrate(self._sqlite)
 
     def compact(self) -> None:
-        """Write the file again, without the space that is free in it; others can read meanwhile, but not write."""
+        """Write the file again, without its free space; at that time others can read, but not write."""
         with plain_faults(self.path):
             self._sqlite.execute("VACUUM")
             self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -79,22 +79,22 @@ class Connection:
             yield
 
     def row(self, statement: str, parameters: Sequence[object] = ()) -> Any:
-        """The first row that a statement finds, a tuple, or None."""
+        """Return the first row that a statement finds, a tuple, or None."""
         with self._reading():
             return self._sqlite.execute(statement, parameters).fetchone()
 
     def rows(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Any]:
-        """The rows that a statement finds, each a tuple, read as they are asked for."""
+        """Yield the rows that a statement finds, each a tuple, read one by one."""
         with self._reading():  # SQLite may find a fault in the middle of the rows
             yield from self._sqlite.execute(statement, parameters)
 
     def all(self, statement: str, parameters: Sequence[object] = ()) -> list[Any]:
-        """All rows that a statement finds, each a tuple; quicker than `rows` for many small rows."""
+        """Return all rows that a statement finds, each a tuple; faster than `rows` for many small rows."""
         with self._reading():
             return self._sqlite.execute(statement, parameters).fetchall()
 
     def execute(self, statement: str, parameters: Sequence[object] = ()) -> int:
-        """Run one statement that writes. Returns the id of the row inserted last."""
+        """Run one statement that writes. Returns the id of the last inserted row."""
         with plain_faults(self.path):
             return self._sqlite.execute(statement, parameters).lastrowid or 0
 
@@ -104,13 +104,13 @@ class Connection:
             self._sqlite.executemany(statement, rows)
 
     def insert(self, statement: str, width: int, values: Sequence[object], otherwise: str = "") -> None:
-        """Insert rows of so many values, given one row after the other: `INSERT INTO … VALUES`.
+        """Insert rows of `width` values, given one row after the other: `INSERT INTO … VALUES`.
 
-        otherwise: what to do with a row that is there: `ON CONFLICT …`. Several rows by one statement: that takes two
+        otherwise: what to do if a row exists: `ON CONFLICT …`. One statement inserts several rows: that takes two
         thirds of the time.
         """
         if len(values) % width:
-            raise ValueError(f"{len(values)} values are no rows of {width}")
+            raise ValueError(f"{len(values)} values do not make rows of {width}")
         row, start = f"({','.join('?' * width)})", 0
         with plain_faults(self.path):
             for rows in _ROWS:
@@ -120,15 +120,15 @@ class Connection:
                     start += step
 
     def empty_log(self) -> None:
-        """Give back what a large log takes on the disk, where nobody reads from it now.
+        """Free the disk space of a large log, if nobody reads from it now.
 
-        SQLite overwrites the log from its beginning, and leaves it as large as its largest commits have made it.
+        SQLite overwrites the log from its beginning, and leaves it at the size that its largest commits needed.
         """
         if (size_of(self.path + "-wal") or 0) <= _LARGEST_LOG:
             return
-        with contextlib.suppress(*FAULTS):  # the next statement, of any process, meets what is wrong
+        with contextlib.suppress(*FAULTS):  # the next statement, of any process, meets the fault
             (patience,) = self._sqlite.execute("PRAGMA busy_timeout").fetchone()
-            self._sqlite.execute("PRAGMA busy_timeout = 0")  # a reader need not be waited for: there is a next time
+            self._sqlite.execute("PRAGMA busy_timeout = 0")  # do not wait for a reader: there is a next time
             try:
                 self._sqlite.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
@@ -141,7 +141,7 @@ class Connection:
         self._opened.close()  # SQLite's connection before the lock: it removes its log by name
 
     def transaction(self) -> contextlib.AbstractContextManager[None]:
-        """All or nothing, as one writer; a transaction inside a transaction is part of it."""
+        """Run the block as one writer, all or nothing; a transaction inside a transaction is part of it."""
         return self._bracket("BEGIN" if self._only_read else "BEGIN IMMEDIATE")
 
     @contextlib.contextmanager
@@ -156,11 +156,11 @@ class Connection:
 
     @property
     def is_held(self) -> bool:
-        """Whether a transaction or a snapshot has begun: all that is read until its end is of one moment."""
+        """Whether a transaction or a snapshot has begun: everything read until its end is of one moment."""
         return self._depth > 0
 
     def snapshot(self) -> contextlib.AbstractContextManager[None]:
-        """All that is read inside is of one moment, whatever other processes commit meanwhile."""
+        """Read everything inside as of one moment, whatever other processes commit."""
         return self._bracket("BEGIN")
 
     @contextlib.contextmanager
@@ -184,9 +184,9 @@ class Connection:
                 self._depth -= 1
 
     def _check_file(self) -> None:
-        """Raise LedgerError where the file of that path is another one by now.
+        """Raise LedgerError if a different file has this path now.
 
-        SQLite would go on writing to a file that has lost its name, and all of it would be lost silently.
+        SQLite would continue to write to a file that has lost its name, and everything would be lost silently.
         """
         try:
             is_same = os.path.samestat(os.stat(self._file_path), self._file)
@@ -199,11 +199,11 @@ class Connection:
         if not is_same:
             raise LedgerError(
                 f"The ledger {self.path} was deleted or replaced while it was in use: nothing more is written to it."
-                " Move it back, or start again to go on with what is there now"
+                " Move it back, or start again to use the new file"
             )
 
     def _check_version(self) -> None:
-        """Raise LedgerError where a later program has upgraded the ledger meanwhile: its tables are not known here."""
+        """Raise LedgerError if a later program has upgraded the open ledger: its tables are unknown here."""
         if version_of(self._sqlite) != VERSION:
             raise LedgerNewerError(
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
@@ -213,7 +213,7 @@ class Connection:
 def use_wal(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
     """Switch to WAL mode, which the file keeps from then on.
 
-    QUIRK: two processes that open a new file at once get SQLITE_BUSY here without SQLite's own waiting.
+    QUIRK: if two processes open a new file at once, they get SQLITE_BUSY here without SQLite's own waiting.
     """
     deadline = time.monotonic() + busy_seconds
     while True:
@@ -233,7 +233,7 @@ def _not_there(path: str) -> LedgerError:
 
 
 def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """A connection to the file."""
+    """Open a connection to the file."""
     if not (os.path.exists(path) and os.path.getsize(path)):
         refuse_new(path)
     with _making(path):
@@ -244,10 +244,10 @@ def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
 
 
 def make_private(path: str) -> None:
-    """Make the file of a database 0600, before SQLite does it with the process's umask. Raises OSError.
+    """Make the file of a database with mode 0600, before SQLite makes it with the process's umask. Raises OSError.
 
-    QUIRK: a file that is there and can be used is not opened here: closing it would drop the POSIX locks of this
-    process's other connections, and another process, the last as it seems, would remove the log that they write to
+    QUIRK: it does not open a usable file that exists. Closing that would drop the POSIX locks of this process's other
+    connections. Another process would then seem to be the last, and would remove the log that they write to
     (sqlite.org/howtocorrupt.html, 2.2).
     """
     if not (os.path.isfile(path) and os.access(path, os.R_OK | os.W_OK, effective_ids=True)):
@@ -279,5 +279,5 @@ def _making(path: str) -> Iterator[None]:
 def _make_directories(path: str) -> None:
     if not os.path.isdir(path):
         _make_directories(os.path.dirname(path))
-        with contextlib.suppress(FileExistsError):  # another process was first; a file in the way is found by open
+        with contextlib.suppress(FileExistsError):  # another process was first; opening finds a file in the way
             os.mkdir(path, 0o700)

@@ -33,11 +33,11 @@ _TOGETHER = 1000  # lessons that are recorded in one transaction
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """How far a ledger and the log of lessons that hosts share know each other, as the ledger has it.
+    """How far a ledger and the log of lessons that hosts share know each other, as the ledger records it.
 
-    log: which log; "" where they have not met. untold: lessons that wait to be told, of at most MOST. waiting_since:
-    when the oldest of these was learned, in seconds since the epoch, or None. heard: the place in the log up to which
-    it is known here. to_hear: up to which it has to be before mail is moved.
+    log: which log; "" if they have not met. untold: the number of lessons that wait to be told, up to MOST.
+    waiting_since: when the oldest of these was learned, in seconds since the epoch, or None. heard: the place up to
+    which this ledger knows the log. to_hear: the place that it must reach before mail is moved.
     """
 
     MOST: ClassVar[int] = 1000
@@ -50,7 +50,7 @@ class Shared:
 
     @property
     def words(self) -> str:
-        """It in words."""
+        """Say it in words."""
         waiting = plural(self.untold, "lesson") if self.untold < self.MOST else f"{self.MOST} lessons or more"
         since = "" if self.waiting_since is None else f", the oldest since {clock(self.waiting_since)}"
         told = f"{waiting} wait to be told{since}" if self.untold else "all is told"
@@ -60,26 +60,26 @@ class Shared:
 
 
 class Ledger:
-    """What has happened. Open one per process, and close it; several processes may have it open.
+    """The ledger of everything that has happened. Open one per process, and close it; several processes may open it.
 
-    `only_read`: nothing is made, upgraded or written. cache: KB of its pages that are kept in memory.
+    `only_read`: makes, upgrades and writes nothing. cache: KB of its pages that are kept in memory.
 
     What was learned, which may be shared with other hosts:
-    lessons: labels, tokens and counts, by the port that any store of them has.
-    pruning: forgetting tokens for the sake of size.
+    lessons: labels, tokens and counts, by the port of every store of lessons.
+    pruning: forgets tokens to save space.
 
     This host's own history:
     messages: who each message is, and the verdicts on it.
-    early_verdicts: verdicts that were told before the message came.
+    early_verdicts: verdicts that were given before the message came.
     locations: where messages are.
     trained: the files that messages were learned from at the prompt.
     journal: what was done.
-    retention: forgetting what is long over.
-    tallies: how often each kind of thing was done.
+    retention: forgets what is long over.
+    tallies: how often each kind of action was done.
     figures: how much was judged, when and how surely.
-    senders: mail by where it came from.
-    choices: what a person has chosen beside the configuration.
-    state: what is remembered of the ledger itself and of the service.
+    senders: mail by its origin.
+    choices: a person's choices beside the configuration.
+    state: what the ledger remembers of itself and of the service.
 
     owner: this process, as the one that carries out its intents.
     """
@@ -107,22 +107,21 @@ class Ledger:
             self._record_what_was_left()
 
     def _record_what_was_left(self) -> None:
-        """Record lessons, if that can be done now; if not, the next process that opens the ledger does."""
+        """Record lessons, if that is possible now; if not, the next process that opens the ledger does."""
         try:
             with contextlib.suppress(LedgerUnavailableError):
                 self.record_lessons()
-        except BaseException:  # damage is said at once: another statement may not come by it
+        except BaseException:  # report damage at once: another statement may not meet it
             self.close()
             raise
 
     def record_lessons(self, as_recorded: Callable[[Lesson], Lesson] = lambda lesson: lesson) -> None:
         """Record in the history what was learned or imported and is not recorded there yet.
 
-        Learning may be a transaction of its own, and this the next one. A process that was killed between the two has
-        lost nothing: the next process that opens the ledger, or learns, records it. as_recorded: a lesson as the
-        history is to have it.
+        Learning may be one transaction, and this the next. A kill between the two loses nothing: the next process that
+        opens the ledger, or learns, records it. as_recorded: returns a lesson in the form for the history.
         """
-        # In a transaction what is to be recorded is read once; before one begins, a look saves waiting for writers.
+        # In a transaction the lessons are read once; before it begins, a first look may save waiting for writers.
         while self._connection.is_held or self.lessons.changes(self.state.recorded, 1):
             with self.transaction():
                 lessons = self.lessons.changes(self.state.recorded, _TOGETHER)  # another process may have been first
@@ -142,7 +141,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written inside is written at once, or not at all."""
+        """Write everything inside at once, or not at all."""
         with self._connection.transaction():
             yield
 
@@ -151,33 +150,33 @@ class Ledger:
         return self._connection.without_fsync()
 
     def verify(self) -> list[str]:
-        """The faults of what was learned, and of the sums in the history. Empty: all is well."""
+        """Return the faults of what was learned, and of the sums in the history. Empty: all is well."""
         return list(chain.from_iterable(self.verification()))
 
     def verification(self) -> Iterator[list[str]]:
-        """As `verify`, in steps: about one for each learned message."""
+        """Like `verify`, in steps: about one for each learned message."""
         with self.snapshot():
             is_odd = False
             for odd in odd_values(self._connection):
                 is_odd = is_odd or bool(odd)
                 yield odd
-            if not is_odd:  # else what is computed of them says nothing
+            if not is_odd:  # else results computed from them mean nothing
                 yield from self._verification()
                 yield self.senders.faults()
 
     def check(self) -> None:
-        """Raise LedgerError where the ledger is not in its place any more, or cannot be written."""
-        with self.transaction():  # which begins as a writer
+        """Raise LedgerError if the ledger is no longer in its place, or cannot be written."""
+        with self.transaction():  # this begins as a writer
             pass
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that is read inside is of one moment, whatever other processes commit meanwhile."""
+        """Read everything inside as of one moment, whatever other processes commit."""
         with self._connection.snapshot():
             yield
 
     def empty_log(self) -> None:
-        """Give back what a large write-ahead log takes on the disk, where nobody reads from it now."""
+        """Free the disk space of a large write-ahead log, if nobody reads from it now."""
         self._connection.empty_log()
 
     def close(self) -> None:
@@ -191,7 +190,7 @@ class Ledger:
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file. A fault that comes of a value which spamnb never writes is raised as LedgerDamagedError."""
+        """Close the file. A fault from a value that spamnb never writes is raised as LedgerDamagedError."""
         try:
             damage = damage_behind(self._connection, fault)
         finally:

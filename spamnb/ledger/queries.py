@@ -1,8 +1,8 @@
-"""How statements ask for many keys at once, and for a text within a column.
+"""Statements that ask for many keys at once, or for a text within a column.
 
-There is no index for a text: for a million messages one of trigrams (SQLite's FTS5) takes 112 MB, and 58 µs of each
-message that is recorded, a sixth of what learning it takes. To look through as many by LIKE takes 0.35 s, by `instr` of
-the text in lower case 0.89 s (SQLite 3.40).
+Text has no index. For a million messages an index of trigrams (SQLite's FTS5) takes 112 MB, and 58 µs per recorded
+message, a sixth of the time of learning it. Searching that many by LIKE takes 0.35 s, and 0.89 s by `instr` of the text
+in lower case (SQLite 3.40).
 """
 
 import json
@@ -11,16 +11,14 @@ from typing import Any
 
 from spamnb.ledger.connection import Connection
 
-_CHUNK = 500  # parameters a statement; SQLite's own limit was 999 before 3.32
+_CHUNK = 500  # parameters per statement; SQLite's own limit was 999 before 3.32
 
 
 def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) -> list[Any]:
-    """The rows of a statement whose table `{asked}` holds the keys, which are distinct, in its column `value`.
+    """Return the rows of a statement; its table `{asked}` holds the distinct keys, in the column `value`.
 
-    Its column `key` holds the place of each.
-
-    As one JSON text, since a statement with as many parameters as there are keys would be prepared for each number of
-    them, and kept: 12 MB in a service of one person with 64 mailboxes.
+    Its column `key` holds the place of each key. The keys are one JSON text. A statement with a parameter per key would
+    be prepared for each number of keys, and kept: 12 MB in a service of one person with 64 mailboxes.
     """
     as_json = json.dumps(keys, ensure_ascii=False)
     if "\\u0000" in as_json:  # QUIRK: SQLite ends a text of JSON there
@@ -30,9 +28,9 @@ def look_up(db: Connection, select: str, keys: Sequence[str] | Sequence[int]) ->
 
 
 def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[Any]:
-    """The rows of a statement that ends with the name of a column, where that column holds one of the keys.
+    """Return the rows of a statement that ends with a column's name, if that column holds one of the keys.
 
-    For what JSON has not, such as bytes; by two statements.
+    For values that JSON does not have, such as bytes; uses two statements.
     """
     rows: list[Any] = []
     for start in range(0, len(keys), _CHUNK):
@@ -44,10 +42,10 @@ def look_up_bound(db: Connection, select: str, keys: Sequence[object]) -> list[A
 
 
 def contains(column: str, text: str) -> tuple[str, list[str]]:
-    r"""A condition that a column holds a text, whatever the case of its letters, and the condition's parameters.
+    r"""Return a condition that a column contains a text, ignoring the case of letters, and the condition's parameters.
 
-    No character of the text stands for another. SQLite knows which letters are the same in ASCII only, so other texts
-    are looked for with small and with capital letters.
+    No character of the text is a wildcard. SQLite ignores case only in ASCII, so other texts are searched in small and
+    in capital letters.
 
     >>> contains("name", "50 %")[1] == [r"%50 \%%"]
     True

@@ -1,65 +1,63 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the
-dictionary: the text of each token, as `lessons.sqlite.kind_codes` writes it, and the id by which lessons keep it, in no
-other index. `counts` holds the counts of the ids, those of 32 a row (`count_block`), and is derived, as is `total`:
-each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
-id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: that
-of the change that made the lesson what it is. lesson.weak: the label was learned without a person's decision; any
-decision replaces it. lesson.takes_back: its learner's own, and not looked at here. import.takes_back: the same, of who
-has taken the import back, of which this row is left without its tokens; NULL while it counts. lesson.sender_over_path,
+What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the dictionary:
+the text of each token, as `lessons.sqlite.kind_codes` writes it, and its id in lessons; there is no other index of
+them. `counts` holds the counts of the ids, 32 ids per row (`count_block`). It is derived, and so is `total`: each is a
+sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest id that a
+token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: the number of
+the change that made the lesson. lesson.weak: the label was learned without a person's decision; any decision replaces
+it. lesson.takes_back: a value of its learner, not used here. import.takes_back: the same, of the one who has taken the
+import back; then this row is left without its tokens. It is NULL while the import counts. lesson.sender_over_path,
 sent.answer: hashes by which senders are known (`mail.relations`). A message that the person has sent has a row for each
-answer that it may get, and one with 0 where it may get none.
+answer that it may get, and one with 0 if it may get none.
 
 This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
-for each message that was seen, judged or learned, and for each import, whose digest it has; label, weak and learned_at
-repeat its lesson, as of the last action that was recorded. File names are blobs, since a Maildir's names may be any
-bytes.
+for each message that was seen, judged or learned, and for each import, with its digest. label, weak and learned_at
+repeat its lesson, as of the last recorded action. File names are blobs, since a Maildir's names may be any bytes.
 
 message.rescued_at: since when a person wants the message out of spam; it is never moved again. message.header_digest:
 only Message-ID, Date and From; messages that agree in it may be one message that was changed on its way.
 
-directory: which folder a directory was when last looked at; a folder that is renamed stays the same directory.
+directory: which folder a directory was at the last look; a renamed folder stays the same directory.
 
-file.origin "waiting": the same delivery is in spam; what the file means is decided when that one leaves.
+file.origin "waiting": the same delivery is in spam; when that one leaves, it is decided what the file means.
 
-file.gone_by: "filter" where the filter itself moved the file away; NULL where another program did, or it is there.
+file.gone_by: "filter" if the filter itself moved the file away; NULL if another program did, or if it is there.
 
-mailbox.spam_seen_at: when a person has last looked into its spam folder. folder.missing_since: since when it is not
-there; its files count as gone after a time. folder.sent_read: what lay in it was read as mail that the person has sent.
+mailbox.spam_seen_at: when a person has last looked into its spam folder. folder.missing_since: since when it is
+missing; its files count as gone after a time. folder.sent_read: its mail was read as mail that the person has sent.
 
-early_verdict: verdicts that were told before their message was delivered; asker: who asked, as text.
+early_verdict: verdicts that were given before their message was delivered; asker: who asked, as text.
 
-lesson.how, action.how, early_verdict.how: `base.label.How`, which statements read; why and asker are for people alone.
+lesson.how, action.how, early_verdict.how: `base.label.How`, which statements read; why and asker are only for people.
 
 state: what the ledger remembers of itself and of the service, by name (`history/state.py`).
 
-tally: how often each kind of thing was done, up to the action that `State.tallied` names.
+tally: how often each kind of action was done, up to the action that `State.tallied` names.
 
-trained_file: a file that a message was learned from at the prompt, and as what; it may not be there any more.
+trained_file: a file that a message was learned from at the prompt, and its label; the file may no longer exist.
 
-message.sender, message.list: the address in From, and the mailing list, where they are known. `sender` has a row for
-each, with how its mail was judged and what it was learned as. These numbers are sums over `message`, which triggers
-keep, whatever statement writes a message, and `verify` computes again. corrected: as `history/corrections.py` says.
+message.sender, message.list: the address in From, and the mailing list, if they are known. `sender` has a row for each,
+with the verdicts and labels of its mail. These numbers are sums over `message`; triggers keep them, whatever statement
+writes a message, and `verify` computes them again. corrected: as in `history/corrections.py`. The index message_judged
+holds everything for the figures of a span of time (`history/figures.py`).
 
-index message_judged holds all that the figures of a span of time are computed of (`history/figures.py`).
+choice: a person's choice on a page or at the prompt, beside the configuration. kind "allow", "block": the senders or
+lists of a pattern (`config/named_senders.py`); "ham_cutoff", "spam_cutoff": a number. by: where. An action of kind
+"chosen" names it, and has its time; no choice is ever changed. A choice is in force if its action was not undone; for
+one pattern, and for a cutoff, the newest. To withdraw a choice, undo its action.
 
-choice: what a person has chosen on a page or at the prompt, beside the configuration. kind "allow", "block": the
-senders or lists of a pattern (`config/named_senders.py`); "ham_cutoff", "spam_cutoff": a number. by: where. An action
-of kind "chosen" names it, and says when; no choice is changed. Those in force are those whose action stands: of one
-pattern, and of a cutoff, the newest. To withdraw one is to undo its action.
+action.message: NULL in an action of kind "chosen", which has a choice; except if the choice was made about a message.
 
-action.message: NULL in an action of kind "chosen", which has a choice; but where the choice was made of a message.
-
-action.kind "settled": a person has answered what the message is, and is not asked again. action.answer: the action of
-that kind of which this one is a part; that action names itself.
+action.kind "settled": a person has answered what the message is, and is not asked again. action.answer: the "settled"
+action that this one belongs to; that action names itself.
 
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
 
-A new word of a closed list, here or in `ledger/values.py`, is a step too: the version before would call it damage.
-A later version adds a step to `_STEPS`, changes none that is there, and is tested on a ledger that the version before
-it has left (`tests/upgrade`). So the statements are written out here, and no text of another module is in them.
+A new word of a closed list, here or in `ledger/values.py`, needs a step too: the version before would call it damage. A
+later version adds a step to `_STEPS`, changes no existing one, and is tested on a ledger that the version before it has
+left (`tests/upgrade`). So the statements are written out here, without text from other modules.
 """
 
 import contextlib
@@ -207,30 +205,30 @@ _STEPS = (
 _MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `State.mark`
 
 VERSION = len(_STEPS)
-APPLICATION_ID = 0x736E6232  # "snb2": what file(1) and SQLite call a file format's mark
+APPLICATION_ID = 0x736E6232  # "snb2": file(1) and SQLite call this a file format's mark
 _STATISTICS = {"sqlite_stat1", "sqlite_stat4"}
 _BEFORE_RELEASE = {0x73706E62, 0x736E6231}  # "spnb", "snb1": ledgers of the program before its first release
 
 
 @contextlib.contextmanager
 def moment(connection: sqlite3.Connection) -> Iterator[None]:
-    """All that is read inside is of one moment: another process may be making the ledger."""
+    """Read everything inside as of one moment: another process may be making the ledger."""
     connection.execute("BEGIN")
     yield
     connection.execute("COMMIT")
 
 
 def check(connection: sqlite3.Connection, path: str) -> None:
-    """Raise LedgerError for a database of another program, or of another version; writes nothing.
+    """Raise LedgerError for a database of another program, or of another version; write nothing.
 
-    To be called within `moment`.
+    Call it within `moment`.
     """
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     version = version_of(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if mark in _BEFORE_RELEASE:
         raise LedgerError(
-            f"{path} is a ledger of spamnb before its first release, which this one does not read: move the file and"
+            f"{path} is a ledger of spamnb before its first release, which this version cannot read: move the file and"
             f" {directory_of(path)} away, and learn again with `spamnb init --learn`. Nothing was changed"
         )
     if mark != APPLICATION_ID and (tables or mark):
@@ -245,9 +243,9 @@ def check(connection: sqlite3.Connection, path: str) -> None:
 
 
 def differences(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
-    """What a ledger lacks of the tables and indexes of its version, and what it has that is none of them.
+    """Return what a ledger lacks of the tables and indexes of its version, and its parts that are none of these.
 
-    Another program's trigger or view would change what our statements do. To be called within `moment`.
+    Another program's trigger or view would change what our statements do. Call it within `moment`.
     """
     with contextlib.closing(sqlite3.connect(":memory:")) as new:
         _run_steps(new, 0, version_of(connection))
@@ -260,14 +258,14 @@ def differences(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
 
 
 def _parts(connection: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
-    """Type, name, table and text of each part; not the statistics that SQLite keeps for itself where it is told to."""
+    """Return type, name, table and text of each part; without the statistics that SQLite may keep for itself."""
     rows = connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
     parts = {(str(kind), str(name), str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows}
     return {part for part in parts if part[0] != "table" or part[1] not in _STATISTICS}
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a ledger to this version in one transaction; make a new one where there is none."""
+    """Bring a ledger to this version in one transaction; make a new one if there is none."""
     if version_of(connection) >= VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
@@ -288,7 +286,7 @@ def _run_steps(connection: sqlite3.Connection, former: int, version: int) -> Non
 
 
 def _statements(script: str) -> Iterator[str]:
-    """The statements of a script; those inside a trigger are part of it."""
+    """Yield the statements of a script; a trigger is one statement, with those inside it."""
     statement = ""
     for part in script.split(";"):
         statement += f"{part};"
@@ -298,6 +296,6 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def version_of(connection: sqlite3.Connection) -> int:
-    """The version of a ledger; 0 for a new file."""
+    """Return the version of a ledger; 0 for a new file."""
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     return version

@@ -18,27 +18,27 @@ _DAMAGES = {
 
 
 def primary_code(fault: Fault) -> int:
-    """SQLite's result code without its extension; 0 for a fault that Python found."""
+    """Return SQLite's result code without its extension; 0 for a fault that Python found."""
     return getattr(fault, "sqlite_errorcode", 0) & 0xFF
 
 
 def _is_undecodable(fault: Fault) -> bool:
-    """QUIRK: where text is damaged, Python fails to decode it, or SQLite's message about it, and gives no code."""
+    """QUIRK: if text is damaged, Python fails to decode it, or SQLite's message about it, and gives no code."""
     return isinstance(fault, UnicodeDecodeError) or (primary_code(fault) == 0 and "decode to UTF-8" in str(fault))
 
 
 def is_damage(fault: Fault) -> bool:
     """Whether the file's content is at fault.
 
-    SQLITE_ERROR is a table that is not there; SQLITE_CONSTRAINT a row that no statement of ours would have refused,
-    had its index been whole.
+    SQLITE_ERROR means a missing table; SQLITE_CONSTRAINT a row that none of our statements would have refused with a
+    sound index.
     """
     is_cut = getattr(fault, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_SHORT_READ
     return _is_undecodable(fault) or is_cut or primary_code(fault) in _DAMAGES
 
 
 def damage(path: str, what: str = "") -> str:
-    """What is said of a damaged ledger; what: the damage itself, where it says more than that there is some."""
+    """Return the message for a damaged ledger; what: the damage itself, if it says more than that."""
     fault = f"cannot be used, it is damaged ({what})" if what else "is damaged"
     return (
         f"The ledger {path} {fault}: restore a copy (spamnb restore), or move it away and train again."
@@ -47,7 +47,7 @@ def damage(path: str, what: str = "") -> str:
 
 
 def plain(fault: Fault, path: str) -> LedgerError:
-    """The error that says what to do."""
+    """Return the error that says what to do."""
     code = primary_code(fault)
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return LedgerBusyError(f"Another process is writing to the ledger {path}: try again in a moment")

@@ -1,8 +1,8 @@
-"""What may stand in the columns of a ledger, beyond what SQLite itself refuses.
+"""The values that the columns of a ledger may hold, beyond what SQLite itself refuses.
 
-SQLite keeps a value of any type in a column of any type, and a copy that was changed may hold one that no statement of
-ours writes: a text for a number, an infinite time, a word that is no verdict. What a column may hold follows from the
-type that the schema declares for it, and from the few rules below. Text has to be UTF-8, which is found by reading it.
+SQLite keeps a value of any type in a column of any type. So a changed copy may hold a value that none of our statements
+writes: a text for a number, an infinite time, a word that is not a verdict. A column's allowed values follow from its
+type in the schema, and from the few rules below. Text must be UTF-8, which only reading it shows.
 """
 
 import contextlib
@@ -22,8 +22,8 @@ from spamnb.ledger.sqlite_errors import damage
 
 _OF_VALUES = (ArithmeticError, LookupError, TypeError, ValueError, struct.error)
 _TIMES = "BETWEEN -6e10 AND 2.5e11"  # seconds since the epoch: the years 68 to 9892, which every calendar can print
-_LARGEST = 2 * MOST_TOTAL  # a sum: what is learned may come on top of the most that can be imported
-_LONGEST = 1 << 16  # bytes of a text or a blob: a path has at most 4 KB, a reason some hundred letters
+_LARGEST = 2 * MOST_TOTAL  # a sum: lessons may come on top of the largest import
+_LONGEST = 1 << 16  # bytes of a text or a blob: a path has at most 4 KB, a reason a few hundred letters
 _LONGEST_LESSON = 1 << 20  # bytes: a message has at most 4,000 tokens, of 12 bytes each before they are packed
 _TYPES = {
     "INTEGER": f"typeof({{0}}) = 'integer' AND {{0}} BETWEEN 0 AND {_LARGEST}",
@@ -62,7 +62,7 @@ _RULES = {
     ("file", "origin"): _one_of(*get_args(Origin)),
     ("folder", "sent_read"): "{0} IN (0, 1)",
     ("lesson", "how"): _one_of(*LEARNED_BY),
-    ("import", "tokens"): "typeof({0}) = 'blob'",  # whose size is checked where it is unpacked
+    ("import", "tokens"): "typeof({0}) = 'blob'",  # unpacking checks its size
     ("lesson", "sender_over_path"): _ANY_INTEGER,
     ("lesson", "tokens"): f"typeof({{0}}) = 'blob' AND length({{0}}) <= {_LONGEST_LESSON}",
     ("message", "probability"): _PROBABILITY,
@@ -78,7 +78,7 @@ _RULES = {
 
 
 def damage_behind(db: Connection, fault: BaseException | None) -> LedgerDamagedError | None:
-    """What is to be raised in place of a fault that may come of a value, where the ledger holds an odd one."""
+    """Return the error to raise instead of a fault that an odd value may have caused, if the ledger holds one."""
     if not isinstance(fault, _OF_VALUES):
         return None
     with contextlib.suppress(LedgerError):
@@ -88,13 +88,13 @@ def damage_behind(db: Connection, fault: BaseException | None) -> LedgerDamagedE
 
 
 def damage_in(path: str, fault: Exception) -> LedgerDamagedError | None:
-    """As `damage_behind`, for the ledger at a path. Raises LedgerError where it cannot be read."""
+    """Like `damage_behind`, for the ledger at a path. Raises LedgerError if it cannot be read."""
     with contextlib.closing(Connection(path, only_read=True)) as db:
         return damage_behind(db, fault)
 
 
 def odd_values(db: Connection) -> Iterator[list[str]]:
-    """The columns that hold what spamnb never writes, table by table; nothing where all is well."""
+    """Yield the columns with values that spamnb never writes, table by table; nothing if all is well."""
     for (table,) in db.all("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"):
         yield list(_odd_in(db, table))
     yield list(state.odd_values(db))
@@ -103,13 +103,13 @@ def odd_values(db: Connection) -> Iterator[list[str]]:
 def _odd_in(db: Connection, table: str) -> Iterator[str]:
     columns = db.all("SELECT name, type FROM pragma_table_info(?)", (table,))
     rules = [(name, _rule(table, name, kind)) for name, kind in columns]
-    # All columns in one pass; which of them it is is asked only where there is one.
+    # All columns in one pass; only if a value is wrong, it asks in which column.
     if db.row(f'SELECT 1 FROM "{table}" WHERE NOT ({" AND ".join(rule for _, rule in rules)}) LIMIT 1'):  # noqa: S608
         for name, rule in rules:
             found = db.row(f'SELECT {_QUOTED.format(name)} FROM "{table}" WHERE NOT {rule} LIMIT 1')  # noqa: S608
             if found is not None:
                 yield f"{table}.{name} holds {_shown(found[0])}, which is none of its values"
-        return  # a text that is too long is not to be read
+        return  # a text that is too long must not be read
     texts = " || ".join(f'ifnull("{name}", 0)' for name, kind in columns if kind == "TEXT")
     try:
         for _ in db.rows(f'SELECT {texts or 1} FROM "{table}"'):  # noqa: S608
@@ -119,7 +119,7 @@ def _odd_in(db: Connection, table: str) -> Iterator[str]:
 
 
 def _rule(table: str, name: str, kind: str) -> str:
-    """The condition that a column holds what it may; of a type that none of ours has it may hold anything."""
+    """Return the condition that a column holds an allowed value; a column of an unknown type may hold any value."""
     rule = _RULES.get((table, name)) or _TYPES.get(kind, "1")
     quoted = f'"{name}"'
     return f"({quoted} IS NULL OR {rule.format(quoted)})"

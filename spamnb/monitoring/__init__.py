@@ -1,1 +1,1 @@
-"""How it is going: the status, and the metrics."""
+"""How the filter is doing: the status, and the metrics."""

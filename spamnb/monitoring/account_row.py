@@ -1,8 +1,8 @@
-"""What a ledger tells of its account, for the register of a mail host.
+"""The row that a ledger gives for its account, for the register of a mail host.
 
-It is asked whenever an account goes to sleep, so no message is judged for it: 10 SQL statements, and 0.4 ms of
-processor time with 1,500 messages judged in 30 days. That a filter which has learned enough would do no harm is found
-out at its next verdict (`acts.may_move.begin`); until then it counts as learning.
+It is made whenever an account goes to sleep, so it judges no message: 10 SQL statements, and 0.4 ms of CPU with 1,500
+messages judged in 30 days. Whether a filter that has learned enough would do no harm is found out at its next verdict
+(`acts.may_move.begin`); until then it counts as learning.
 """
 
 import math
@@ -17,7 +17,7 @@ _SPAN = 30 * 86_400.0  # seconds for which verdicts are counted
 
 
 def account_row(ledger: Ledger, config: Config, now: float) -> AccountRow:
-    """What is known of the user of a configuration, without stamp and fault. Raises LedgerError."""
+    """Return the row of the user of a configuration, without stamp and fault. Raises LedgerError."""
     with ledger.snapshot():
         ham, spam = ledger.lessons.totals().tolist()[:2]
         (judged,) = ledger.figures.judged([now - _SPAN, math.inf])

@@ -1,6 +1,6 @@
-"""The text format of Prometheus, version 0.0.4, as far as it is used here.
+"""The text format of Prometheus, version 0.0.4, as far as spamnb uses it.
 
-There is no time on a line: the textfile collector of node_exporter refuses files with times.
+Lines have no time: the textfile collector of node_exporter refuses files with times.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ class Metric:
     samples: Mapping[Labels, float]
 
     def lines(self, common: Labels = ()) -> Iterator[str]:
-        """Its samples as text, each with the labels of all."""
+        """Yield its samples as text, each with the common labels."""
         return (_line(self.name, (*common, *labels), value) for labels, value in self.samples.items())
 
 
@@ -29,8 +29,8 @@ class Metric:
 class Histogram:
     """How often a value was in which range.
 
-    bounds: the upper ends of the ranges, rising. counts: how many values were in each range, and at the end how many
-    were greater than all bounds. total: the sum of the values.
+    bounds: the upper ends of the ranges, rising. counts: the number of values in each range, and last the number above
+    all bounds. total: the sum of the values.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Histogram:
     kind = "histogram"
 
     def lines(self, common: Labels = ()) -> Iterator[str]:
-        """Its samples as text, with labels of all: how many values were at most each bound, their sum, their number."""
+        """Yield its samples as text, with the common labels: the counts up to each bound, the sum, the total count."""
         for bound, number in zip([*map(str, self.bounds), "+Inf"], accumulate(self.counts), strict=True):
             yield _line(f"{self.name}_bucket", (*common, ("le", bound)), number)
         yield _line(f"{self.name}_sum", common, self.total)
@@ -50,9 +50,9 @@ class Histogram:
 
 
 def exposition(metrics: Iterable[Metric | Histogram], common: Labels = ()) -> str:
-    r"""Metrics as text: each with its help and type once, then a line for each sample.
+    r"""Return metrics as text: each with its help and type once, then a line per sample.
 
-    common: labels that all samples have, before their own.
+    common: labels of all samples, before their own.
 
     >>> print(exposition([Metric("a_total", "counter", "All.", {(("of", 'a "b"\n'),): 2.0, (): 0.5})]), end="")
     # HELP a_total All.

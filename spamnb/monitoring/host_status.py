@@ -1,4 +1,4 @@
-"""What is known of all users of a mail host together, and which of its services run."""
+"""The status of all users of a mail host together, and which of its services run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,18 +10,21 @@ from spamnb.host.shares import Share, running
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """running: the shares whose services run, and since when, in seconds since the epoch. sums: over all users."""
+    """The status of a host.
+
+    running: the shares whose services run, and since when, in seconds since the epoch. sums: over all users.
+    """
 
     running: Mapping[Share, float]
     sums: Sums
 
     @property
     def in_need(self) -> int:
-        """How many users have somebody to look at their filter: it is broken, or has stopped moving by itself."""
+        """The number of users whose filter needs somebody's look: it is broken, or has stopped moving by itself."""
         return self.sums.states[State.BROKEN] + self.sums.states[State.STOPPED]
 
 
 def host_status(host: Host) -> HostStatus:
-    """What is known of a host; of no user where no service has begun yet. Raises RegisterError."""
+    """Return the status of a host; without users if no service has started yet. Raises RegisterError."""
     with reading(str(host.register)) as register:
         return HostStatus(running(host.register.parent), Sums() if register is None else register.sums())

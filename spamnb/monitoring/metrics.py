@@ -1,8 +1,9 @@
-"""What a monitor watches. Its names are those of Prometheus' conventions; no folder is in a label, and no user but by
-the instance of the unit, as `anna` of spamnb@anna.
+"""The metrics of one ledger, named by the conventions of Prometheus.
 
-Counters are those of the ledger: they only grow, whatever is started again or forgotten. What a service measures itself
-(`spamnb/service/measurements.py`) begins at 0 with it.
+No folder is in a label. A user is in one only as the instance of the unit, such as `anna` of spamnb@anna.
+
+Counters are the ledger's: they only grow, even over restarts and forgetting. A service's own measurements
+(`spamnb/service/measurements.py`) begin at 0 with the service.
 """
 
 import os
@@ -20,11 +21,11 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import Histogram, Labels, Metric, exposition
 from spamnb.monitoring.status import Status, status
 
-_TAUGHT_BY = [how for how in LEARNED_BY if how is not How.IMPORT]  # which brings counts, and no lesson
+_TAUGHT_BY = [how for how in LEARNED_BY if how is not How.IMPORT]  # an import brings counts, but no lesson
 
 
 def write(path: str, text: str) -> None:
-    """Put metrics into the place of a file, whole, for everybody to read. Raises OSError."""
+    """Replace a file of metrics as a whole, readable by everybody. Raises OSError."""
     with durable.draft(path) as part:
         with open(part, "w", encoding="utf-8") as file:
             file.write(text)
@@ -32,7 +33,7 @@ def write(path: str, text: str) -> None:
 
 
 def of_instance(path: Path, instance: str) -> Path:
-    """The file of one of several services: with its instance in the name, so that each has its own.
+    """Return the file of one of several services: its instance is in the name, so that each has its own.
 
     >>> str(of_instance(Path("/m/spamnb.prom"), "anna")), str(of_instance(Path("/m/spamnb.prom"), ""))
     ('/m/spamnb@anna.prom', '/m/spamnb.prom')
@@ -47,9 +48,9 @@ def metrics(
     of_service: Iterable[Metric | Histogram] = (),
     instance: str = "",
 ) -> str:
-    """What is known of the filter of a configuration, as text. Raises LedgerError.
+    """Return the metrics of a configuration's filter, as text. Raises LedgerError.
 
-    of_service: what the service alone knows. instance: the label `service` of all samples, or "" for none; without it
+    of_service: what only the service knows. instance: the label `service` of all samples, or "" for none; without it
     the series of two services of a host would be the same.
     """
     found = status(config, ledger, now)
@@ -62,31 +63,31 @@ def metrics(
 
 
 def labels_of(instance: str) -> Labels:
-    """The labels that all samples of one of several services have."""
+    """Return the labels of all samples of one of several services."""
     return (("service", instance),) if instance else ()
 
 
 def counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
-    """The counters of messages."""
+    """Yield the counters of messages."""
     labels = [label.word for label in Label]
     verdicts = list(Verdict)
 
     def counter(name: str, help_: str, kind: str, names: Sequence[str], values: Iterable[tuple[str, str]]) -> Metric:
         samples = {
             tuple(zip(names, pair, strict=False)): float(tallies[Tally(kind, *pair)]) for pair in values
-        }  # 0 for what never was: a series that begins at 1 shows no increase
+        }  # 0 for what never happened: a series that begins at 1 shows no increase
         return Metric(f"spamnb_{name}_messages_total", "counter", help_, samples)
 
     yield counter(
         "judged",
-        "Messages judged as they came into a mailbox, by verdict and where it was given.",
+        "Messages judged on arrival in a mailbox, by verdict and by where it was given.",
         "judged",
         ("verdict", "via"),
         [(verdict, via) for verdict in verdicts for via in JUDGED_BY],
     )
     yield counter(
         "moved",
-        "Messages moved by the filter; to the inbox: brought back, or filed from a training folder.",
+        "Messages that the filter moved. To the inbox: brought back, or filed from a training folder.",
         "moved",
         ("to",),
         [(to, "") for to in ("spam", "unsure", "inbox")],
@@ -100,7 +101,7 @@ def counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
     )
     yield counter(
         "corrected",
-        "Messages that a person called the other thing than the filter had, and for an hour at least.",
+        "Verdicts that a person has corrected, for at least an hour.",
         "corrected",
         ("verdict", "label"),
         [(labels[1 - label], labels[label]) for label in Label],
@@ -108,21 +109,21 @@ def counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
 
 
 def gauge(name: str, help_: str, value: float | None) -> Iterator[Metric]:
-    """A gauge without labels; nothing where there is no value."""
+    """Yield a gauge without labels; nothing if it has no value."""
     if value is not None:
         yield Metric(f"spamnb_{name}", "gauge", help_, {(): float(value)})
 
 
 def build_info(config: Config) -> Metric:
-    """What program it is."""
+    """Return the version of the program."""
     info: Labels = (("version", __version__), ("model", config.scoring.model))
     return Metric("spamnb_build_info", "gauge", "The version of spamnb and its event model.", {info: 1.0})
 
 
 def known_messages(ham: int, spam: int) -> Metric:
-    """How much was learned."""
+    """Return how much was learned."""
     known: dict[Labels, float] = {(("label", "ham"),): float(ham), (("label", "spam"),): float(spam)}
-    return Metric("spamnb_known_messages", "gauge", "Messages that the counts are made of.", known)
+    return Metric("spamnb_known_messages", "gauge", "Learned messages behind the counts.", known)
 
 
 def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metric]:
@@ -136,11 +137,11 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
     yield from gauge("armed", "Whether enough is learned to move mail.", not found.missing)
     yield from gauge("breaker_open", "Whether the filter has stopped moving mail by itself.", is_open)
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
-    yield from gauge("withheld_messages", "Messages that were not moved since moving is stopped.", found.withheld)
+    yield from gauge("withheld_messages", "Messages that were not moved because moving is stopped.", found.withheld)
     if found.shared is not None:
         yield from gauge("untold_lessons", "Lessons that wait to be told to other hosts.", found.shared.untold)
     yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
-    yield from gauge("missing_mailboxes", "Mailboxes that are not there, or have no inbox.", len(found.without_inbox))
+    yield from gauge("missing_mailboxes", "Mailboxes that are missing, or have no inbox.", len(found.without_inbox))
     yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)
     yield from gauge("copies_bytes", "Size of the rolling copies of the ledger.", found.disk.copies)
     yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", last)
@@ -148,7 +149,7 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
 
 
 def _last_copy(config: Config) -> float | None:
-    """When the newest rolling copy was made; None where none are to be made."""
+    """Return when the newest rolling copy was made; None if copies are turned off."""
     if not config.service.copies:
         return None
     for path in rolling(str(config.ledger)):

@@ -15,12 +15,12 @@ from spamnb.rules.moving import missing_lessons
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What is known of the filter. Times are seconds since the epoch.
+    """The state of the filter. Times are seconds since the epoch.
 
-    missing: what has still to be learned before mail is moved. withheld: messages that were not moved because moving is
-    stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths of mailboxes that are
-    not there. last: time and kind of the last action. shared: how far this ledger and the log of other hosts know each
-    other; None where nothing is shared.
+    missing: what it must still learn before it moves mail. withheld: messages that were not moved because moving is
+    stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths of missing mailboxes.
+    last: time and kind of the last action. shared: how far this ledger and the log of other hosts know each other; None
+    if nothing is shared.
     """
 
     disk: Sizes
@@ -44,9 +44,9 @@ def status(
     now: float,
     missing: Callable[[Ledger, Scoring, Learning], str] = may_move.missing,
 ) -> Status:
-    """What the filter of a configuration knows. Without a ledger it has learned nothing. Raises LedgerError.
+    """Return the state of a configuration's filter. Without a ledger it has learned nothing. Raises LedgerError.
 
-    `missing`: what says it without judging ham, where a page is asked again and again.
+    `missing`: finds that out; a page that is loaded often passes one that does not judge ham.
     """
     claim = str(config.claim)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
@@ -78,12 +78,12 @@ def status(
 
 
 def without_inbox(config: Config) -> tuple[str, ...]:
-    """The paths of the mailboxes that are not there."""
+    """Return the paths of the missing mailboxes."""
     return tuple(str(mailbox.path) for mailbox in config.mailboxes if not _has_inbox(mailbox))
 
 
 def _has_inbox(mailbox: Mailbox) -> bool:
-    """Whether the folder for new mail is there: a disk that is not mounted looks like an empty directory."""
+    """Whether the folder for new mail exists: an unmounted disk looks like an empty directory."""
     root, inbox = str(mailbox.path), mailbox.inbox_folder
     if inbox == INBOX and is_maildir(root):  # no need to look through all folders
         return True

@@ -1,1 +1,1 @@
-"""The service: watch, judge, move, learn; the only package that starts threads."""
+"""The service watches, judges, moves and learns; with `web` it is the only package that starts threads."""

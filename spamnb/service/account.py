@@ -1,8 +1,8 @@
 """One user's account: when it is awake, when it has work, and when a fault is tried again.
 
-Awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and its
-mailboxes are locked. Asleep it is a name, the roots of its mailboxes, and what is wrong with it: a mail host has
-thousands of them. One person's service has one account, which does not sleep.
+While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
+its mailboxes are locked. While it sleeps, it is only a name, the roots of its mailboxes, and its faults: a mail host
+has thousands of accounts. One person's service has one account, which does not sleep.
 """
 
 import logging
@@ -26,22 +26,23 @@ from spamnb.service.reading_now import Met, ReadingNow, remember
 from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
-_MOST_HINTS = 1000  # that wait for one account; beyond them its folders are compared instead
-_SOON_SECONDS = 0.5  # until folders that change are compared
-_QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # until the folders of a new Maildir are, as long as something comes
-_RETRY_SECONDS = 10.0  # after a fault that may pass by itself
-_BUSY_SECONDS = 1.0  # after another process held the ledger
-_ACCOUNT = "account"  # the subject of a fault, beside the ledger and the mailboxes
+_MOST_HINTS = 1000  # hints that may wait for one account; if more come, its folders are compared instead
+_SOON_SECONDS = 0.5  # until changed folders are compared
+_QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # of silence, or in all, until a new Maildir is compared
+_RETRY_SECONDS = 10.0  # until a fault that may pass is tried again
+_BUSY_SECONDS = 1.0  # the same, if another process held the ledger
+_ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all accounts of a service have in common. now: seconds since the epoch; running: of a clock never set.
+    """What all accounts of a service share.
 
-    alive: called in long work, with what it is, outside any transaction; it may raise to end it. open_ledger: opens the
-    ledger at a path. patience: seconds for which another service's claim on a ledger is waited for. longest_retry:
-    seconds after which a fault that lasts is tried again. is_examined: whether a ledger is examined whenever it is
-    opened, or only where an account is looked after. is_strict: faults that may pass are raised, not logged.
+    now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
+    its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path. patience:
+    seconds to wait for another service's claim on a ledger. longest_retry: a lasting fault is tried again after at most
+    this number of seconds. is_examined: each ledger is examined when it opens, not only when its account is looked
+    after. is_strict: faults that may pass are raised, not logged.
     """
 
     watcher: Watcher
@@ -64,10 +65,10 @@ JobsOf = Callable[[AwakeAccount, EndRecord], Sequence[ServiceJob]]
 class Account:
     """The account of one user.
 
-    roots: the directories of its mailboxes. config: as it was when it was last awake. faults: what is wrong and may
-    pass. is_failed: it could not be worked with, and sleeps until it is tried again. Times are of the running clock:
-    used_at: when it was last worked with. compare_at: when its folders are to be compared.
-    met: what the last process was reading of it when it ended, which is to be written into the ledger.
+    roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
+    may pass. is_failed: the account failed, and sleeps until it is tried again. Times are of the running clock: used_at
+    is when it last worked, compare_at is when its folders are compared next. met: what the last process was reading of
+    this account when it ended; it is still to be written into the ledger.
     """
 
     __slots__ = (
@@ -102,9 +103,10 @@ class Account:
         faults: LogOnce,
         check: Callable[[], object] = lambda: None,
     ) -> None:
-        """read: gives the configuration, again at each waking. jobs_of: makes its jobs, in the order of their steps.
+        """read: returns the configuration; called at each waking. jobs_of: makes its jobs, in the order of their steps.
 
-        check: raises SpamnbError where something else stands at one of its roots; called before these are looked at.
+        check: raises SpamnbError if something else has taken the place of a root; called before the roots are looked
+        at.
         """
         self.name = name
         self.roots = tuple(roots)
@@ -116,26 +118,26 @@ class Account:
         self.met: list[Met] = []
         self._read = read
         self._check = check
-        self._remembered = MissingCache()  # over each sleep: to find it out takes longer than to judge a message
+        self._remembered = MissingCache()  # kept while it sleeps: finding it out takes longer than judging a message
         self._jobs_of = jobs_of
-        self._retry = 0.0  # seconds after which a fault was tried again last
-        self._is_compared = True  # no comparison was asked for that has not been made
-        self._filled_by = math.inf  # until then hints of a new Maildir put its comparison off
-        self._is_doubted = False  # the ledger is to be examined before it is used again
+        self._retry = 0.0  # seconds that the last retry waited
+        self._is_compared = True  # no requested comparison is still to be made
+        self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
+        self._is_doubted = False  # examine the ledger before it is used again
         self._shared: Surroundings
         self._ledger: ClaimedLedger | None = None
         self._awake: AwakeAccount | None = None
-        self._hints: list[tuple[float, Hint]] = []  # each with when it came
+        self._hints: list[tuple[float, Hint]] = []  # each with the time when it came
 
     # --- awake and asleep
 
     @property
     def is_awake(self) -> bool:
-        """Whether its ledger and its mailboxes are at hand."""
+        """Whether its ledger and its mailboxes are open."""
         return self._awake is not None
 
     def wake(self, shared: Surroundings, *, is_examined: bool = False) -> None:
-        """Claim and open the ledger, and lock the mailboxes that are known. Raises SpamnbError."""
+        """Claim and open the ledger, and lock the known mailboxes. Raises SpamnbError."""
         if self._awake is not None:
             return
         self._shared = shared
@@ -176,13 +178,13 @@ class Account:
             self.met = []
 
     def rest(self) -> None:
-        """Let go of the mailboxes; the ledger stays open."""
+        """Release the mailboxes; the ledger stays open."""
         if self._awake is not None:
             self._awake.close()
             self._awake = None
 
     def sleep(self, fault: Exception | None = None) -> Exception | None:
-        """Let go of everything. Returns the fault over which that is done, as it is to be told."""
+        """Release everything. Returns the fault that is the reason, as it should be reported."""
         self.rest()
         if not self.is_failed and self._is_compared:
             self.compare_at = math.inf
@@ -192,18 +194,18 @@ class Account:
         return fault
 
     def may_sleep(self, *, is_compared: bool = False) -> bool:
-        """Whether nothing of it is under way, which would be forgotten.
+        """Whether it may sleep: no unfinished work would be forgotten.
 
-        is_compared: its folders are compared as soon as it wakes again, so that this need not be kept in mind.
+        is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
         if self._awake is None or self._hints or not (self._is_compared or is_compared):
             return False
         return self._awake.due(departures=False) is None and not self._awake.has_work
 
     def failed(self, fault: Exception | None, retry: float | None = None, *, is_busy: bool = False) -> None:
-        """It cannot be worked with: it is tried again after some seconds, each time after twice as many.
+        """Put the account to rest after a fault. It is tried again after some seconds, each time after twice as many.
 
-        fault: what is to be logged; None where that was done. retry: after how many seconds, where that is known.
+        fault: the fault to log; None if it has been logged. retry: seconds until the next try, if that is known.
         is_busy: another process holds the ledger, which seldom lasts.
         """
         self._hints.clear()
@@ -220,26 +222,26 @@ class Account:
             self.faults.log(_ACCOUNT, str(fault))
 
     def _put_off(self, first: float, longest: float) -> None:
-        """A fault is tried again after `first` seconds, then each time after twice as many, up to `longest`."""
+        """Wait `first` seconds before the next try, then each time twice as long, up to `longest`."""
         self._retry = min(max(2 * self._retry, first), longest)
 
     # --- work
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger; of an account that is awake."""
+        """The ledger. Call it only while the account is awake."""
         return self.awake.context.ledger
 
     @property
     def awake(self) -> AwakeAccount:
-        """Its mail, ledger and jobs; of an account that is awake."""
+        """Its mail, ledger and jobs. Call it only while the account is awake."""
         if self._awake is None:
             raise RuntimeError(f"the account {self.name} is asleep")
         return self._awake
 
     @property
     def is_compared(self) -> bool:
-        """Whether no comparison of its folders was asked for that has not been made."""
+        """Whether every requested comparison of its folders has been made."""
         return self._is_compared
 
     @property
@@ -251,7 +253,7 @@ class Account:
         """Keep a hint until the account has its turn."""
         if self.is_filled:
             self.compare_at = min(running + _QUIET_SECONDS, self._filled_by)
-        elif hint.entry is None:  # not at once: a program that is deleting a folder would find it made again
+        elif hint.entry is None:  # not at once: this would make a folder again while a program is deleting it
             self.compare_within(_SOON_SECONDS, running)
         elif len(self._hints) < _MOST_HINTS:
             self._hints.append((running, hint))
@@ -260,25 +262,25 @@ class Account:
 
     @property
     def is_filled(self) -> bool:
-        """Whether mail is copied into its new Maildir, which is none that has arrived."""
+        """Whether mail is being copied into its new Maildir; this mail does not count as arriving."""
         return self._filled_by < math.inf
 
     def let_fill(self, running: float) -> None:
-        """Its Maildir is new, and compared when nothing has come for a while; what comes by then was there before."""
+        """Mark its Maildir as new: compare it after a silence; mail that comes before then counts as already there."""
         self._is_compared = False
         self._filled_by = running + _LONGEST_FILLING
         self.compare_at = running + _QUIET_SECONDS
 
     def compare_within(self, seconds: float, running: float) -> None:
-        """The folders are to be compared with the ledger in so many seconds at the latest."""
+        """Compare the folders with the ledger within that number of seconds."""
         self._is_compared = False
         self.compare_at = min(self.compare_at, running + seconds)
 
     def work(self, end: float) -> bool:
-        """Look at files of which hints have come, until that moment of the running clock; act on what is due.
+        """Look at the files named by hints, until `end` on the running clock, and act on what is due.
 
-        Until a ledger that cannot be used is back, hints are dropped: the folders are compared then. Returns whether
-        all of it could be done.
+        Returns whether it could do everything. While the ledger cannot be used, it drops hints: the folders are
+        compared when the ledger is back.
         """
         awake, running = self.awake, self._shared.running
         while self._hints and running() < end:
@@ -293,9 +295,9 @@ class Account:
         return awake.is_well
 
     def compare(self) -> bool:
-        """Compare the folders with the ledger, and act on what has dwelt long enough; whether all of it could be done.
+        """Compare the folders with the ledger, and act on files that have dwelt. Returns whether all was done.
 
-        Where it could not, that is done again after some seconds, each time after twice as many.
+        If not, it is tried again after some seconds, each time after twice as many.
         """
         awake, shared = self.awake, self._shared
         self._check()
@@ -318,7 +320,7 @@ class Account:
 
     @property
     def is_busy(self) -> bool:
-        """Whether what was wrong last is that another process holds the ledger; of an account that is awake."""
+        """Whether the last fault was that another process holds the ledger. Call it only while the account is awake."""
         return isinstance(self.awake.ledger_fault, LedgerBusyError)
 
     @property
@@ -327,11 +329,11 @@ class Account:
         return self.awake.has_work
 
     def step_jobs(self) -> bool:
-        """Make a step of each job that is due, if the ledger can be used; whether one has more steps to make."""
+        """Step each due job, if the ledger can be used. Returns whether a job has more steps to make."""
         return self.awake.step_jobs()
 
     def once(self, shared: Surroundings, wait: Callable[[float], object]) -> None:
-        """Do all that is to be done now, and that comes of it in a moment. wait: for so many seconds, or less."""
+        """Do everything that is due now or in a moment. wait: waits for that number of seconds, or less."""
         self.wake(shared)
         awake = self.awake
         awake.compare()
@@ -343,13 +345,13 @@ class Account:
 
     @property
     def has_dues(self) -> bool:
-        """Whether a file dwells, or another thing beside comparing is to be done at its time."""
+        """Whether a file dwells, or anything else except comparing has its time to come."""
         return self.awake.due(departures=False) is not None
 
     def due(self) -> float:
-        """When it has something to do beside comparing, by the running clock; but for departures, which all share.
+        """Return when it next has work other than comparing and departures, by the running clock.
 
-        Infinity for never; of an account that is awake.
+        Departures are shared by all accounts. Returns infinity for never. Call it only while the account is awake.
         """
         due = self.awake.due(departures=False)
         return math.inf if due is None else self._shared.running() + due - self._shared.now()

@@ -1,20 +1,21 @@
 """Whose turn it is: the accounts of a service, in one loop over one queue of hints.
 
-*Turns.* Who has hints, or something that is due, stands in a row, and is at work for a twentieth of a second at most
-before the next one is. So a user who gets ten thousand messages at once delays the others by little.
+*Turns.* An account with hints, or with due work, waits in a row. Its turn lasts a twentieth of a second at most, then
+the next one has its turn. So a user who gets ten thousand messages at once delays the others only a little.
 
-*What can wait* (comparing folders, examining a ledger, the copies of the day) is done a step at a time, where nobody
-stands in the row, and once a second in any case.
+*Work that can wait* (comparing folders, examining a ledger, the daily copies) is done one step at a time: when the row
+is empty, and once per second in any case.
 
-*Long work* asks now and then whether it may go on (`give_turns`). For a host that is the moment at which others have
-their turns. Long work within such a turn is put off: at most one such work is under way, and one turn within it.
+*Long work* asks now and then whether it may go on (`give_turns`). On a host, the others have their turns at that
+moment. Long work within such a turn is put off: at most one long work is under way, with one turn inside it.
 
-*Asleep.* An account is woken by its first hint, which alone is looked at; the rest of its folders is not compared. It
-sleeps again when nothing of it is under way and it was not worked with for a minute, or when more than so many are
-awake: so a command such as `restore` gets at its ledger, and memory does not grow with the number of users.
+*Asleep.* Its first hint wakes an account. Only the file of that hint is looked at; the other folders are not compared.
+It sleeps again when nothing of it is under way and it has had no work for a minute, or when too many accounts are
+awake. So a command such as `restore` can get the ledger, and memory does not grow with the number of users.
 
-*Faults.* What is wrong with one account ends its turn, and harms no other: it is tried again after some time. One
-person's service has no others, so what does not pass by itself ends it, and the service manager tells of it.
+*Faults.* A fault of one account ends its turn and harms no other account: it is tried again after some time. One
+person's service has no other accounts, so a fault that does not pass by itself ends it, and the service manager reports
+it.
 """
 
 import heapq
@@ -40,34 +41,34 @@ from spamnb.service.log import about
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
-_SLICE, _SHORT_SLICE = 0.05, 0.02  # seconds of a turn; the short one is for who has just had one
-_STEP_SECONDS = 1.0  # what can wait is not kept waiting for longer by those who stand in the row
-_IDLE_SECONDS = 60.0  # after which an account sleeps
-_BETWEEN_STEPS = 0.1  # of jobs: as long as SQLite waits before it looks again whether another process may write
-_FORGETTING = "forgetting"  # as what a fault is about
-_FORGETTING_SECONDS = 0.2  # for which other processes are waited for, by all accounts
-_FOR_A_PERSON = 3600.0  # until what a person has to put right is tried again
-_LASTING = (ConfigError, LedgerLostError, LedgerNewerError)  # faults of that kind
+_SLICE, _SHORT_SLICE = 0.05, 0.02  # seconds of a turn; the short one is for an account that has just had one
+_STEP_SECONDS = 1.0  # the row delays work that can wait by at most this
+_IDLE_SECONDS = 60.0  # without work, after which an account sleeps
+_BETWEEN_STEPS = 0.1  # of jobs: SQLite waits as long before it checks again whether another process may write
+_FORGETTING = "forgetting"  # the subject of a fault
+_FORGETTING_SECONDS = 0.2  # to wait for other processes; all accounts wait
+_FOR_A_PERSON = 3600.0  # until a fault that a person has to repair is tried again
+_LASTING = (ConfigError, LedgerLostError, LedgerNewerError)  # such faults
 
 
 class StoppedError(Exception):
-    """Work was cut short: the service has been told to stop, or to reload while it waited."""
+    """Work was cut short: the service must stop, or reload while it waited."""
 
 
 class PostponedError(Exception):
-    """Long work within the turn that other long work gives: it is put off."""
+    """Long work inside a turn that other long work gave: it is put off."""
 
 
 class UnforeseenError(SpamnbError):
-    """A mistake of ours, met in the work with one account."""
+    """An error in spamnb itself, met while working with one account."""
 
 
 class Accounts:
     """The accounts of a service.
 
-    awake: how many may be so at once; None for one person, whose account does not sleep. strange takes hints that are
-    about no mailbox. leaving is called with an account that is about to sleep, while it is awake, and was called
-    with one that has failed. looked_after: with one of which all was done that is done once a day.
+    awake: how many accounts may be awake at once; None for one person, whose account does not sleep. strange: takes
+    hints that belong to no mailbox. changed: called with an account that has failed, or is about to sleep and still
+    awake. looked_after: called with an account whose daily work is done.
     """
 
     def __init__(
@@ -85,14 +86,14 @@ class Accounts:
         self._changed = changed
         self._tell_looked_after = looked_after
         self._of_root: dict[str, Account] = {}
-        self._row: dict[Account, None] = {}  # who waits for a turn, in the order of waiting
-        self._later: OrderedDict[Account, None] = OrderedDict()  # who waits for a step of what can wait
+        self._row: dict[Account, None] = {}  # accounts that wait for a turn, in the order of waiting
+        self._later: OrderedDict[Account, None] = OrderedDict()  # accounts that wait for a step of work that can wait
         self._looked_after: set[Account] = set()
         self._awake: dict[Account, None] = {}  # the longest unused first
-        self._agenda: list[tuple[float, int, Account]] = []  # a heap; of an account the earliest entry counts
+        self._agenda: list[tuple[float, int, Account]] = []  # a heap; only the earliest entry of an account counts
         self._planned: dict[Account, float] = {}
         self._numbers = itertools.count()
-        self._last: tuple[Account | None, ...] = None, None  # who had the last two turns
+        self._last: tuple[Account | None, ...] = None, None  # the accounts that had the last two turns
         self._stepped_at = self._turn_at = -math.inf
         self._at_work: Account | None = None
         self._given_at = -math.inf
@@ -104,15 +105,15 @@ class Accounts:
         return iter(dict.fromkeys(self._of_root.values()))
 
     def awake(self) -> list[Account]:
-        """Those that are awake, the longest unused first."""
+        """The accounts that are awake, the longest unused first."""
         return [*self._awake]
 
     def add(self, account: Account) -> None:
-        """One more account, asleep."""
+        """Add an account, which sleeps."""
         self._of_root |= dict.fromkeys(account.roots, account)
 
     def remove(self, account: Account) -> None:
-        """It is no account of this service any more."""
+        """Remove an account from this service."""
         self._sleep(account)
         for root in account.roots:
             del self._of_root[root]
@@ -121,9 +122,9 @@ class Accounts:
         self._looked_after.discard(account)
 
     def forget(self, account: Account, ledger: str) -> None:
-        """Remove its ledger, at that path, with all copies, and let its mail be recorded as at first sight.
+        """Remove its ledger at that path, with all copies; then record its mail as if seen for the first time.
 
-        Its user was forgotten on another host. While another process has the ledger open, it stays.
+        Its user was forgotten on another host. While another process has the ledger open, the ledger stays.
         """
         self._sleep(account)
         with about(account.name):
@@ -135,28 +136,28 @@ class Accounts:
                 )
             else:
                 account.faults.clear(_FORGETTING)
-                _log.warning("the user was forgotten on another host: the ledger is removed, and another one is begun")
+                _log.warning("the user was forgotten on another host: the ledger is removed, and a new one is begun")
         self.compare(account)
 
     def compare(self, account: Account) -> None:
-        """Let its folders be compared with the ledger when there is time."""
+        """Compare its folders with the ledger when there is time."""
         account.compare_within(0.0, self._running())
         self._later[account] = None
 
     def let_fill(self, account: Account) -> None:
-        """Let its folders be compared when nothing has come into them for a while: they are new."""
+        """Compare its folders after a silence: they are new, and are being filled."""
         account.let_fill(self._running())
         self._later.pop(account, None)
         self._plan(account)
 
     def look_after(self, account: Account) -> None:
-        """Let its ledger be examined, its folders be compared and its jobs be done when there is time."""
+        """Examine its ledger, compare its folders and do its jobs when there is time."""
         if account not in self._looked_after:
             self._looked_after.add(account)
             self.compare(account)
 
     def close(self) -> None:
-        """Let go of all of them; of who did not come to be awake too."""
+        """Release all accounts, and any that failed while waking."""
         for account in self:
             self._sleep(account)
 
@@ -174,14 +175,14 @@ class Accounts:
             self._plan(account)
 
     def work(self) -> None:
-        """Do what is due: one turn, and where nobody else waits for one, one step of what can wait."""
+        """Give one turn; if no other account waits for one, make one step of the work that can wait."""
         self._come_due()
         self._turn()
         if not self._row or self._running() - self._stepped_at >= _STEP_SECONDS:
             self._step()
 
     def due_in(self) -> float:
-        """Seconds until there is something to do without a hint; infinity for never."""
+        """Return the seconds until there is work without a hint; infinity for never."""
         if self._row or self._later:
             return 0.0
         waits = [math.inf]
@@ -194,9 +195,9 @@ class Accounts:
         return max(0.0, min(waits))
 
     def give_turns(self) -> None:
-        """Called in long work between its steps: let other accounts have their turns.
+        """Let other accounts have their turns; long work calls this between its steps.
 
-        Raises PostponedError within such a turn, once it has taken longer than a turn may.
+        Raises PostponedError inside such a turn, if it has taken longer than a turn may.
         """
         running = self._running()
         if self._given_until < math.inf:
@@ -214,7 +215,7 @@ class Accounts:
                 self._given_until, self._given_at = math.inf, self._running()
 
     def _come_due(self) -> None:
-        """Let those into the row for whom something is due."""
+        """Add the accounts with due work to the row."""
         self._shared.departures.touch()
         running = self._running()
         while self._agenda and self._agenda[0][0] <= running:
@@ -224,7 +225,7 @@ class Accounts:
             del self._planned[account]
             if account.compare_at <= running:
                 self._later[account] = None
-            if account.is_awake and account.has_dues:  # by the running clock: the other may have been set back since
+            if account.is_awake and account.has_dues:  # by the running clock: the other clock may have been set back
                 self._row[account] = None
             elif account.is_awake and running - account.used_at >= _IDLE_SECONDS and self._may_sleep(account):
                 self._sleep(account)
@@ -232,7 +233,7 @@ class Accounts:
                 self._plan(account)
 
     def _turn(self) -> bool:
-        """The turn of who has waited longest; whether there was one."""
+        """Give a turn to the account that has waited longest. Returns whether there was one."""
         account = next((one for one in self._row if one is not self._at_work), None)
         if account is None:
             return False
@@ -243,12 +244,12 @@ class Accounts:
             self._wake(account)
             if not account.work(self._running() + seconds) and self._most_awake is not None:
                 self._failed(account, None, is_busy=account.is_busy)
-        if account.is_hinted:  # put off, it goes on with the next one: its folders are compared
+        if account.is_hinted:  # put off: it goes on with the next hint, and its folders are compared
             self._row[account] = None
         return True
 
     def _step(self) -> None:
-        """A step of what can wait, of who has waited longest."""
+        """Make a step of the work that can wait, for the account that has waited longest."""
         account = next(iter(self._later), None)
         if account is None:
             return
@@ -266,7 +267,7 @@ class Accounts:
                 self._tell_looked_after(account)
             if account in self._looked_after and not account.is_failed:
                 self._later[account] = None
-                self._later.move_to_end(account, last=False)  # one after the other, else all would be awake meanwhile
+                self._later.move_to_end(account, last=False)  # one account after the other, else all would be awake
 
     def compare_now(self, account: Account) -> None:
         """Compare the folders of an account that is awake."""
@@ -279,13 +280,13 @@ class Accounts:
             self._failed(account, None, is_busy=account.is_busy)
 
     def step_jobs(self) -> None:
-        """Make a step of each job that is due, of all that are awake."""
+        """Make a step of each due job, for all accounts that are awake."""
         for account in [*self._awake]:
             with self._working(account):
                 account.step_jobs()
 
     def _plan(self, account: Account) -> None:
-        """Write down when it has something to do without a hint, beside what it waits for already."""
+        """Plan when it next has work without a hint, except work that it already waits for."""
         when = account.due() if account.is_awake else math.inf
         if account not in self._later:
             when = min(when, account.compare_at)
@@ -298,7 +299,7 @@ class Accounts:
     # --- awake and asleep
 
     def wake(self, account: Account) -> bool:
-        """Wake it, before there is work for it; whether it is awake."""
+        """Wake it before there is work for it. Returns whether it is awake."""
         with self._working(account):
             self._wake(account)
         return account.is_awake
@@ -326,13 +327,13 @@ class Accounts:
         if (fault := account.sleep()) is not None:
             self._failed(account, fault)
         if was_awake and not self._awake:
-            memory.give_back()  # 80 MB become 44, of a host with 1,000 users
+            memory.give_back()  # from 80 to 44 MB, for a host with 1,000 users
 
     # --- faults
 
     @contextmanager
     def _working(self, account: Account) -> Iterator[None]:
-        """Work with an account: a fault ends this, and no more than that."""
+        """Work with an account: a fault ends only this work."""
         outer, self._at_work = self._at_work, self._at_work or account
         try:
             with about(account.name):
@@ -346,17 +347,17 @@ class Accounts:
         except Exception as fault:
             if self._most_awake is None:
                 raise
-            _log.debug("what should not happen", exc_info=True)
-            what = f"this should not happen: {type(fault).__name__}: {fault}; please report it, with what -v logs"
+            _log.debug("an unexpected error", exc_info=True)
+            what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with what -v logs"
             self._failed(account, UnforeseenError(what))
         finally:
             self._at_work = outer
         self._plan(account)
 
     def _failed(self, account: Account, fault: Exception | None, *, is_busy: bool = False) -> None:
-        """Something is wrong with an account, and was logged where no fault is given: it is tried again later.
+        """Try the account again later, after a fault; None if it has been logged.
 
-        is_busy: that is a ledger which another process holds.
+        is_busy: the fault is that another process holds the ledger.
         """
         if self._most_awake is None:
             if fault is not None and not isinstance(fault, LedgerUnavailableError):

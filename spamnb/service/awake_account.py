@@ -1,4 +1,4 @@
-"""An account while it is awake: its configuration, its open ledger, its mailboxes, and what is done again and again.
+"""An account while it is awake: its configuration, open ledger, mailboxes and repeated jobs.
 
 A fault of one mailbox is logged once, and does not stop the others.
 """
@@ -27,11 +27,11 @@ LEDGER: Final = "ledger"  # the subject of a fault, like the root of a mailbox
 
 
 class AwakeAccount:
-    """The mail of one account, from waking until it sleeps or has another configuration.
+    """The mail of one account, from waking until it sleeps or gets a new configuration.
 
-    Its mailboxes are locked until `close`. Faults that may pass, of a mailbox or of the ledger, are logged in `faults`;
-    if `strict`, they are raised. `watch` is called with the root and the directories of a mailbox each time before it
-    is compared. ledger_fault: the last one of the ledger that may pass, or None.
+    Its mailboxes are locked until `close`. Faults of a mailbox or the ledger that may pass are logged in `faults`; if
+    `strict`, they are raised. `watch` is called with the root and the directories of a mailbox before each comparison.
+    ledger_fault: the last fault of the ledger that may pass, or None.
 
     While the ledger is away, `look`, `act_on_due` and `step_jobs` do nothing: the folders are compared when it is back.
     """
@@ -54,7 +54,7 @@ class AwakeAccount:
         self._ledger_failed = False
         self.ledger_fault: LedgerUnavailableError | None = None
 
-    # --- what it is
+    # --- its parts
 
     @property
     def roots(self) -> list[str]:
@@ -63,7 +63,7 @@ class AwakeAccount:
 
     @property
     def directories(self) -> list[str]:
-        """The `new` and `cur` of each folder, as they were when last looked at."""
+        """The `new` and `cur` of each folder, as of the last look."""
         folders = (folder for mailbox in self._watched.values() for folder in mailbox.folders)
         return [folder.subdir(subdir) for folder in folders for subdir in ("new", "cur")]
 
@@ -74,7 +74,7 @@ class AwakeAccount:
 
     @property
     def is_well(self) -> bool:
-        """Whether nothing that may pass is wrong with the ledger or a mailbox."""
+        """Whether the ledger and the mailboxes have no fault that may pass."""
         return not any(subject in self._faults for subject in (LEDGER, *self._watched))
 
     def mailbox(self, root: str) -> WatchedMailbox:
@@ -82,7 +82,7 @@ class AwakeAccount:
         return self._watched[root]
 
     def present(self) -> dict[int, set[str]]:
-        """Return the names of the folders of each mailbox that can be looked at, by its id in the ledger."""
+        """Return the names of the readable folders of each mailbox, by its id in the ledger."""
         names = {}
         for root, mailbox in self._watched.items():
             if mailbox.has_begun and root not in self._faults and not mailbox.folders.is_bare():
@@ -94,7 +94,7 @@ class AwakeAccount:
     def open_new(self) -> None:
         """Lock the mailboxes that were never seen before.
 
-        Raises SpamnbError for one that is not there: its path is rather mistyped.
+        Raises SpamnbError if one is not there: its path is probably mistyped.
         """
         for root, mailbox in self._watched.items():
             if mailbox.folders.started_at is None:
@@ -102,7 +102,7 @@ class AwakeAccount:
                     mailbox.open()
 
     def compare(self) -> None:
-        """Compare the folders with the ledger, act on what has dwelt long enough, and empty the ledger's log."""
+        """Compare the folders with the ledger, act on files that have dwelt long enough, and empty the ledger's log."""
         self._ledger_failed = False
         for root, mailbox in self._watched.items():
             with self._guarded(root):
@@ -123,7 +123,7 @@ class AwakeAccount:
         self._ledger.empty_log()  # commands may have learned a lot
 
     def look(self, root: str, path: str, entry: Entry) -> None:
-        """Look at a file that may have appeared in the folder of that path.
+        """Look at a file that may have appeared in the folder at that path.
 
         In a mailbox that was never seen before, mail is recorded when its folders are compared.
         """
@@ -149,9 +149,9 @@ class AwakeAccount:
                     mailbox.act_on_due()
 
     def due(self, *, departures: bool = True) -> float | None:
-        """When `act_on_due` has something to do, in seconds since the epoch; None for never, and without the ledger.
+        """Return when `act_on_due` has work, in seconds since the epoch; None for never, and without the ledger.
 
-        departures: what messages have left counts too, and is touched without the ledger.
+        departures: also count folders that messages have left; these are touched without the ledger.
         """
         usable = [mailbox for root, mailbox in self._watched.items() if root not in self._faults]
         dues = [mailbox.due(departures=False) for mailbox in usable] if self.has_ledger else []
@@ -160,13 +160,13 @@ class AwakeAccount:
         return min((due for due in dues if due is not None), default=None)
 
     def touch_departed(self, wait: Callable[[float], object]) -> None:
-        """Touch what messages have left, as `Departures.touch_all` does."""
+        """Touch the folders that messages have left, as `Departures.touch_all` does."""
         self.context.departures.touch_all(wait)
 
-    # --- what is done again and again
+    # --- its repeated jobs
 
     def take_jobs(self, jobs: Sequence[ServiceJob]) -> None:
-        """Do these from now on, in this order."""
+        """Do these jobs from now on, in this order."""
         self._jobs = jobs
 
     @property
@@ -175,8 +175,8 @@ class AwakeAccount:
         return any(job.under_way for job in self._jobs)
 
     def step_jobs(self) -> bool:
-        """Make a step of each job that is due; whether one has more steps to make."""
-        if not self.has_ledger:  # else they would be put off for longer than it may be away
+        """Make a step of each job that is due. Returns whether one has more steps to make."""
+        if not self.has_ledger:  # else they would be put off for longer than the ledger may be away
             return False
         steps = [job.step_if_due(self.context.now()) for job in self._jobs]
         return any(steps)
@@ -191,7 +191,7 @@ class AwakeAccount:
 
     @contextmanager
     def _guarded(self, root: str) -> Iterator[None]:
-        """Log a fault that may pass, as one of this mailbox or of the ledger. Raises what will not pass."""
+        """Log a fault that may pass, as one of this mailbox or of the ledger. Raise any other fault."""
         is_done = False
         try:
             with self._about(root):
@@ -213,19 +213,19 @@ class AwakeAccount:
                 self._faults.log(root, str(fault))
 
     def _about(self, root: str) -> AbstractContextManager[None]:
-        """What is logged within names the mailbox, where there are several."""
+        """Add the mailbox's name to each log line within, if there are several."""
         return about(root) if len(self._watched) > 1 else nullcontext()
 
     def close(self) -> None:
-        """Leave the mailboxes to other services."""
+        """Release the mailboxes for other services."""
         for mailbox in self._watched.values():
             mailbox.lock.release()
 
 
 def record_existing(config: Config, now: Callable[[], float] = time.time) -> None:
-    """Record the mail in mailboxes never seen before: it is never moved; what comes from now on is new.
+    """Record the mail in mailboxes never seen before: it is never moved. Mail that comes later is new.
 
-    Raises SpamnbError where a service runs, or a mailbox or the ledger cannot be used.
+    Raises SpamnbError if a service runs, or a mailbox or the ledger cannot be used.
     """
     with only_service(str(config.ledger)), Ledger(str(config.ledger)) as ledger:
         context = Context(config, ledger, now)

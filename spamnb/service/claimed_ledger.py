@@ -1,4 +1,4 @@
-"""The ledger of an account that is at work: claimed, so that no other service works with it, and open."""
+"""The ledger of an account that is at work: open, and claimed, so that no other service works with it."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -11,13 +11,13 @@ from spamnb.ledger.ledger import Ledger
 
 
 class ClaimedLedger:
-    """A ledger that this service alone works with, until `close`; not open before `open`.
+    """A ledger that only this service works with, until `close`. `open` opens it.
 
-    record: how the service before it ended; what is told there makes the next one examine the ledger, or not.
+    record: how the last service ended; it decides whether the next service examines the ledger.
     """
 
     def __init__(self, path: str, patience: float) -> None:
-        """Claim it; patience: seconds for which another claim is waited for. Raises SpamnbError."""
+        """Claim it; patience: seconds to wait for another claim. Raises SpamnbError."""
         self.path = path
         self.ledger: Ledger | None = None
         with ExitStack() as stack:
@@ -28,10 +28,10 @@ class ClaimedLedger:
     def open(
         self, open_ledger: Callable[[str], Ledger], now: float, alive: Callable[[], None], *, is_examined: bool
     ) -> Ledger:
-        """Open it, if it is not; raises SpamnbError.
+        """Open it, if it is closed; raises SpamnbError.
 
-        is_examined: it is looked through first, unless what the last service left vouches for it; else only where that
-        ended over damage.
+        is_examined: examine it first, unless the record of the last service proves it sound. Otherwise it is examined
+        only if the last service ended over damage.
         """
         if self.ledger is None:
             if is_examined or self.record.last.damage:
@@ -42,9 +42,9 @@ class ClaimedLedger:
         return self.ledger
 
     def close(self, fault: Exception | None = None) -> Exception | None:
-        """Close it, and let other services have it. Returns the fault over which it is closed, as it is to be told.
+        """Close it, and let other services have it. Returns the fault that is the reason, as it should be reported.
 
-        A fault that comes of a value which spamnb never writes is damage of the ledger.
+        A fault from a value that spamnb never writes counts as damage of the ledger.
         """
         try:
             self._stack.__exit__(None if fault is None else type(fault), fault, None)

@@ -1,4 +1,4 @@
-"""What the mailboxes of one service have in common."""
+"""What the mailboxes of one service share."""
 
 import logging
 import math
@@ -29,10 +29,10 @@ DAY = 86_400.0  # seconds
 class Context:
     """The configuration, the ledger, the clock, and how a message is judged, learned, and named in the log.
 
-    config: as its file has it; what a person has chosen beside it is in `in_force`, and may change at any moment.
-    `now` gives seconds since the epoch. `alive` is called in long work, with what it is, outside any transaction; it
-    may raise to end it. departures, reading: of all mailboxes of the service. remembered: what the filter was found to
-    lack before it may move mail.
+    config: as in its file; `in_force` adds a person's later choices, and may change at any moment. `now` gives seconds
+    since the epoch. `alive` is called during long work, with its name, outside any transaction; it may raise to end the
+    work. departures, reading: shared by all mailboxes of the service. remembered: what the filter still lacked before
+    it may move mail.
     """
 
     def __init__(
@@ -65,22 +65,22 @@ class Context:
 
     @property
     def in_force(self) -> Config:
-        """The configuration, with what a person has chosen beside it until now."""
+        """The configuration, with a person's later choices."""
         return self.ledger.choices.over(self.config)
 
     def filter(self) -> Filter:
-        """What judges a message, now."""
+        """The filter that judges a message now."""
         config = self.in_force
         return Filter(self.ledger.lessons, config.scoring, config.senders)
 
-    # --- what is not read, since the service has ended over it
+    # --- messages that are not read, because the service has ended over them
 
     def look_up_skipped(self) -> None:
-        """Find out what is skipped: a command may have let it be read again."""
+        """Load the skipped messages again: a command may have let some be read again."""
         self._skipped, self._suspected = set(self.ledger.state.skipped), set(self.ledger.state.suspected)
 
     def begin_to_read(self, base: str) -> bool:
-        """A file of that base name is about to be read; False where it is to be skipped."""
+        """Note that a file of that base name is about to be read. Returns False if it is to be skipped."""
         if base in self._skipped:
             return False
         self._reading.begin(self.config.user, base)
@@ -89,7 +89,7 @@ class Context:
         return True
 
     def end_reading(self, *, is_done: bool) -> None:
-        """The work with what was read has ended. is_done: as it should."""
+        """Note that the work with this message has ended. is_done: it has ended well."""
         self._reading.end()
         if self._cleared and is_done:
             self._suspected -= self._cleared
@@ -99,20 +99,20 @@ class Context:
     # --- folders and lessons
 
     def role_of(self, mailbox: int, folder: str) -> tuple[Role, bool]:
-        """A folder's role, and whether it is for unsure mail, by its mailbox's id in the ledger and its name."""
+        """Return a folder's role, and whether it is for unsure mail, by its mailbox's id in the ledger and its name."""
         configured = self._mailboxes.get(mailbox)
         if configured is None:
             return Role.NEUTRAL, False
         return configured.role_of(folder), folder == configured.unsure_folder
 
     def missed_spam(self) -> MissedSpam:
-        """What this person does about spam in the inbox, looked at once a day."""
+        """Return what this person does about spam in the inbox; found out once per day."""
         now = self.now()
         if not 0 <= now - self._asked_at < DAY:
             self._asked_at = now
             kept_after = self.config.learning.kept_days * DAY
             acted_on = self.ledger.messages.acted_on()
-            known = {message.digest for message in acted_on}  # what is doubted beside them is not asked for again
+            known = {message.digest for message in acted_on}  # doubted messages beside them are not looked up again
             self.doubted = {digest: probability for digest, probability in self.doubted.items() if digest in known}
             traces = [self._trace(message, kept_after) for message in acted_on if self._tells(message)]
             before = self.ledger.state.missed_spam
@@ -122,7 +122,7 @@ class Context:
         return self._missed_spam
 
     def _tells(self, message: ActedOn) -> bool:
-        """Whether what a person has done with a message says what they do about missed spam."""
+        """Whether a person's act on this message shows what they do about missed spam."""
         role_and_unsure = self.role_of(message.mailbox, message.folder)
         return message.is_spam or learns_kept(*role_and_unsure, self.config.learning)
 
@@ -132,7 +132,7 @@ class Context:
         return Trace(at, message.digest, message.is_spam, probability)
 
     def log_learned(self, change: Change | None, reading: Reading, label: Label, why: str, *, weak: bool) -> None:
-        """Log that a message was learned, if that has changed something. weak: no person may have decided it."""
+        """Log that a message was learned, if that changed something. weak: perhaps no person has decided it."""
         if change is None:
             return
         weakly, was, before = "weakly " if weak else "", "", change.before
@@ -141,5 +141,5 @@ class Context:
         _log.info("learned %sas %s%s, %s: %s", weakly, label.word, was, why, self.name_of(reading))
 
     def name_of(self, message: Reading | LazyReading) -> str:
-        """The message as the log names it: by subject and sender, unless these are to stay out of the log."""
+        """Name the message for the log: by subject and sender, or by its digest if these must stay out of the log."""
         return name_of(message, self.config.log)

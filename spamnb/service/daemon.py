@@ -1,7 +1,7 @@
 """The service as a whole: start, the loop, reload, stop.
 
-One loop works for one person or for the users of a mail host: over one account, or over thousands (`accounts`). What
-differs stands in `tenants`.
+One loop works for one person or for the users of a mail host: over one account, or over thousands (`accounts`). The
+difference is in `tenants`.
 """
 
 import logging
@@ -32,20 +32,20 @@ from spamnb.service.watcher import Watcher
 
 _log = logging.getLogger(__name__)
 _LONGEST_WAIT = 60.0
-_MOST_WATCHES = 400  # of one user of a host; who has more folders is polled
-_STEP_SECONDS = 120.0  # what a step of long work may take before the service manager loses patience
-_REPORT_SECONDS = 1.0  # long work is reported so often
+_MOST_WATCHES = 400  # per user of a host; a user with more folders is polled
+_STEP_SECONDS = 120.0  # a step of long work may take this before the service manager loses patience
+_REPORT_SECONDS = 1.0  # between reports of long work
 
 
 class Daemon:
-    """Watches the mailboxes of a configuration until it is told to stop.
+    """Watches the mailboxes of a configuration until `stop`.
 
     `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch, `running`
-    those of a clock that is never set. `handed`: sockets from the service manager, on which it answers the spamd
-    protocol too. tells_faults: a fault that ends the process is written down, for the next one (`reading_now`).
+    seconds of a clock that is never set. `handed`: sockets from the service manager, where it also answers the spamd
+    protocol. tells_faults: a fault that ends the process is written down for the next process (`reading_now`).
 
-    After a fault that may pass (a ledger that is locked or on a full disk, a mailbox that is not mounted) the folders
-    are compared again until all is well, so hints of what happened meanwhile need not be kept.
+    After a fault that may pass (a locked ledger, a full disk, an unmounted mailbox) the folders are compared again
+    until all is well. So hints that come in the meantime need not be kept.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class Daemon:
         self._departures = Departures(now)
         self._reading = ReadingNow(tells_faults=tells_faults)
         self._faults = LogOnce(_log, logging.ERROR, self._count)
-        self._former: Config | Host | None = None  # the one before a reload, until the new one has proven itself
+        self._former: Config | Host | None = None  # the old one, until the new one after a reload has worked
         self._reservation = ""
         self._next_report = 0.0
         self._stop = False
@@ -89,10 +89,10 @@ class Daemon:
         self._wake()
 
     def _wake(self) -> None:
-        self._watcher.wake()  # of this moment: each reload makes another
+        self._watcher.wake()  # the current watcher: each reload makes a new one
 
     def run(self) -> None:
-        """Watch until `stop`. Raises SpamnbError where it cannot begin, or cannot go on."""
+        """Watch until `stop`. Raises SpamnbError if it cannot begin, or cannot go on."""
         with self._tenants() as tenants, closing(self._reading), ExitStack() as stack:
             spamd = SpamdService(self._handed, self._now, self._measurements, self._reading, self._wake)
             self._spamd = stack.enter_context(closing(spamd))
@@ -112,13 +112,13 @@ class Daemon:
             _log.info("stopped")
 
     def run_once(self) -> None:
-        """Compare the folders with the ledger, judge and learn what is new, and return."""
+        """Compare the folders with the ledger, judge and learn new mail, and return."""
         with self._tenants() as tenants, closing(self._reading), suppress(StoppedError):
             tenants.once(self._config, replace(self._surroundings(), is_strict=True), self._wait)
 
     @property
     def _of_service(self) -> Config:
-        """The configuration that says how the service works: one person's, or the template of a host."""
+        """The configuration of the service itself: one person's, or the template of a host."""
         return self._config.template if isinstance(self._config, Host) else self._config
 
     def _new_watcher(self) -> Watcher:
@@ -144,7 +144,7 @@ class Daemon:
             with self._exchanging(tenants) as forgotten:
                 while not (self._stop or self._reload):
                     tenants.work()
-                    self._spamd.check()  # where nobody answers any more, the service manager starts all of it again
+                    self._spamd.check()  # if nobody answers, the service manager restarts everything
                     self._notify.alive()
                     for hint in self._watcher.read(self._patience(tenants)):
                         tenants.take(hint)
@@ -155,9 +155,9 @@ class Daemon:
 
     @contextmanager
     def _exchanging(self, tenants: Tenants[Any]) -> Iterator[deque[Sharing]]:
-        """Share what is learned with other hosts, if the configuration says so; else nothing of that is imported.
+        """Share lessons with other hosts, if the configuration says so; otherwise import nothing for it.
 
-        Gives those users who were forgotten on another host, as that is heard.
+        Yields a queue of the users who were forgotten on another host; the queue grows while the service runs.
         """
         forgotten: deque[Sharing] = deque()
         settings = self._of_service.exchange
@@ -182,7 +182,7 @@ class Daemon:
         self._notify.ready(status + self._reservation)
 
     def _wait(self, seconds: float) -> None:
-        """Wait for so long, or for a signal."""
+        """Wait for that number of seconds, or for a signal."""
         if self._stop or self._reload:
             raise StoppedError
         self._watcher.next(seconds)
@@ -195,12 +195,12 @@ class Daemon:
         self._measurements.fault("ledger" if subject == LEDGER else "disk")
 
     def _patience(self, tenants: Tenants[Any]) -> float:
-        """Seconds until something has to be done whether or not a hint comes."""
+        """Return the seconds until there is work even without a hint."""
         due = tenants.due_in(), self._spamd.due_in(), self._notify.watchdog_seconds or _LONGEST_WAIT
         return min(*due, _LONGEST_WAIT)
 
     def _long_work(self, status: str) -> None:
-        """One step of long work is done. Raises StoppedError where no further one is wanted."""
+        """Report one finished step of long work. Raises StoppedError if no further step is wanted."""
         if self._stop:
             raise StoppedError
         if (running := self._running()) >= self._next_report:
@@ -208,8 +208,8 @@ class Daemon:
             self._next_report = running + _REPORT_SECONDS
 
     def _read_again(self) -> None:
-        """Read the configuration again; a faulty one is reported, and the old one stays."""
-        self._reload = False  # before it is read: a further signal may come of a further change
+        """Read the configuration again; report a faulty one, and keep the old one."""
+        self._reload = False  # before it is read: another signal may mean another change
         self._notify.reloading()
         self._reservation = "; the new configuration is faulty, the old one stays in force"
         try:
@@ -236,10 +236,10 @@ class Daemon:
 
 
 def _moved(before: Config | Host, after: Config | Host) -> str | None:
-    """What was changed that a running service goes by."""
+    """Return the changed setting that a running service cannot change, or None."""
     if isinstance(before, Config) and isinstance(after, Config):
         return "the ledger" if before.ledger != after.ledger else None
     if isinstance(before, Host) and isinstance(after, Host):
         is_same = before.register == after.register
         return None if is_same else "the directory of the ledgers"
-    return "whether it is the configuration of one person or of a host"
+    return "the kind of configuration (one person's or a host's)"

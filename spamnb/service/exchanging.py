@@ -1,10 +1,10 @@
-"""The exchange of lessons as a part of the service: a thread of its own, that holds up no mail.
+"""The exchange of lessons as a part of the service: a thread of its own, which delays no mail.
 
-It has connections of its own, to the log and to the ledgers, and each transaction is short: a ledger that another
-thread writes to is left for the next time, and another thread waits for it a tenth of a second. All accounts are asked
-for news by one question; a ledger is opened only where there is some, or where it was written since it was told last,
-as its files say. That the database is away is the ordinary case: it is logged once, and tried again after 10 seconds to
-5 minutes; what is learned meanwhile waits in the ledgers.
+It has its own connections to the log and to the ledgers, and each transaction is short. If another thread writes to a
+ledger, this one leaves it for the next time; another thread waits a tenth of a second for it. One question asks for the
+news of all accounts. A ledger is opened only if there is news, or if its files show that it was written since it was
+last told. An unreachable database is the ordinary case: it is logged once, and tried again after 10 seconds to 5
+minutes. Until then new lessons wait in the ledgers.
 """
 
 import logging
@@ -33,16 +33,16 @@ _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 0.2
 _SLICE_SECONDS = 1.0  # after which the next account has its turn
 _FIRST_PATIENCE, _LONGEST_PATIENCE = 10.0, 300.0  # seconds until an unreachable database is tried again
-_LONGEST_REST = 1.0  # seconds; else as long as the work before took: half of a core is for others
-_LOOK_ANYWAY = 3600.0  # seconds, after which a ledger is looked into whatever its files say
-_END_SECONDS = 10.0  # to connect takes at most half of it
-_DATABASE = object()  # what a fault is about that is of no account
+_LONGEST_REST = 1.0  # seconds; the rest is as long as the work before, to leave half of a core to others
+_LOOK_ANYWAY = 3600.0  # seconds, after which a ledger is opened even if its files are unchanged
+_END_SECONDS = 10.0  # connecting takes at most half of it
+_DATABASE = object()  # the subject of a fault that belongs to no account
 _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 
 @dataclass(slots=True)
 class _Seen:
-    """How an account was when all of it was told and heard last: its files, the log, and when that was."""
+    """The state of an account when everything was last told and heard: its files, the log, and the time."""
 
     stamp: _Stamp
     news: News
@@ -50,11 +50,11 @@ class _Seen:
 
 
 class Exchanging:
-    """Keeps accounts up with the log, as a context: its thread runs until the end.
+    """Keeps accounts up with the log, as a context manager: its thread runs until the block ends.
 
-    accounts: those that there are now; called in the thread, as often as the log is asked. forgotten: called in the
-    thread, with an account whose user was forgotten on another host: its ledger is to be closed and removed
-    (`ledger.file.removal`); called again each time until it is.
+    accounts: returns the current accounts; called in the thread, before each look at the log. forgotten: called in the
+    thread, with an account whose user was forgotten on another host. Its ledger is then closed and removed
+    (`ledger.file.removal`); the call is repeated until this is done.
     """
 
     def __init__(
@@ -76,8 +76,9 @@ class Exchanging:
         self._faults = LogOnce(_log, count=lambda _: measurements.fault("exchange"))
         self._faulty: set[str] = set()  # names of accounts
         self._seen: dict[str, _Seen] = {}
-        self._untold: dict[str, tuple[_Stamp, int]] = {}  # as its files were, how many lessons of an account wait
-        # The service ends whatever a library does that looks up a name in the network.
+        self._untold: dict[str, tuple[_Stamp, int]] = {}  # the state of its files, and how many lessons wait
+        # A library may hang while it looks up a name in the network; as a daemon, the thread does not stop the
+        # service's end.
         self._thread = threading.Thread(target=self._run, name="exchange", daemon=True)
 
     def __enter__(self) -> Self:
@@ -90,7 +91,7 @@ class Exchanging:
         self._stop.set()
         self._thread.join(_END_SECONDS)
         if self._thread.is_alive():
-            _log.warning("the exchange of lessons does not end: left alone")
+            _log.warning("the exchange of lessons does not end; the service ends without it")
 
     def _run(self) -> None:
         patience = _FIRST_PATIENCE
@@ -108,14 +109,14 @@ class Exchanging:
                     self._faults.log(
                         _DATABASE, f"{fault}. Lessons wait to be told; mail is judged and learned as before"
                     )
-            except Exception:  # the thread would end without a word, and nothing would be told until a restart
+            except Exception:  # else the thread would end silently, and no lesson would be told until a restart
                 _log.exception("the exchange of lessons failed, and is tried again")
                 self._measurements.fault("exchange")
             self._stop.wait(patience)
             patience = min(2 * patience, _LONGEST_PATIENCE)
 
     def _pass(self, log: Log) -> bool:
-        """Look at each account once. Returns whether all is told and heard that can be."""
+        """Look at each account once. Returns whether everything possible is told and heard."""
         accounts = self._accounts()
         news = news_of(log, (account.name for account in accounts))
         if self._faults.clear(_DATABASE):
@@ -142,7 +143,7 @@ class Exchanging:
         return is_same and seen is not None and self._running() - seen.at < _LOOK_ANYWAY
 
     def _keep_up(self, account: Sharing, stamp: _Stamp, log: Log, news: News) -> bool:
-        """Make a round. Returns whether no other one is to follow at once. Raises ExchangeAwayError."""
+        """Make a round. Returns whether no other round should follow at once. Raises ExchangeAwayError."""
         until = self._running() + _SLICE_SECONDS
         last = self._running()
 
@@ -159,7 +160,7 @@ class Exchanging:
             except ExchangeAwayError:
                 raise
             except LedgerBusyError:
-                return True  # it is not up to date, so the next time it is tried again
+                return True  # not up to date, so it is tried again the next time
             except SpamnbError as fault:
                 self._faulty.add(account.name)
                 self._faults.log(account.name, f"lessons of this account are not told or heard: {fault}")
@@ -170,12 +171,12 @@ class Exchanging:
             if done.is_forgotten:
                 self._forgotten(account)
                 return True
-            if done.is_over and not (done.told or done.heard):  # else the files have changed by that
+            if done.is_over and not (done.told or done.heard):  # else this has changed the files
                 self._seen[account.name] = _Seen(stamp, news, self._running())
             return done.is_over
 
     def _count(self) -> None:
-        """Measure how many lessons wait; a ledger is opened only where it was written since the last time."""
+        """Count the lessons that wait; open a ledger only if it was written since the last time."""
         counted = {}
         for account in self._accounts():
             if self._stop.is_set():
@@ -200,7 +201,7 @@ class Exchanging:
 
 
 def _stamp_of(ledger: str) -> _Stamp:
-    """What changes when a ledger is written: which file it is, its size and its time, and those of its log."""
+    """Return what changes when a ledger is written: which file it is, its size and time, and those of its log."""
     return tuple(map(_stamp_of_file, (ledger, ledger + "-wal")))
 
 

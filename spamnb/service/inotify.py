@@ -1,4 +1,4 @@
-"""inotify(7), by the C library: one instance, and whether a file system tells of changes at all."""
+"""inotify(7) through the C library: one instance, and a test whether a file system reports changes at all."""
 
 import contextlib
 import ctypes
@@ -12,11 +12,11 @@ from spamnb.base.errors import SpamnbError
 # linux/inotify.h
 MOVED_FROM, MOVED_TO, CREATE, DELETE = 0x40, 0x80, 0x100, 0x200
 DELETE_SELF, MOVE_SELF = 0x400, 0x800
-UNMOUNT, Q_OVERFLOW, IGNORED, ISDIR = 0x2000, 0x4000, 0x8000, 0x4000_0000  # these come unasked
+UNMOUNT, Q_OVERFLOW, IGNORED, ISDIR = 0x2000, 0x4000, 0x8000, 0x4000_0000  # the kernel sends these unasked
 ONLYDIR, DONT_FOLLOW = 0x0100_0000, 0x0200_0000
 
 _HEAD = struct.Struct("iIII")  # struct inotify_event: watch descriptor, mask, cookie, length of the name
-_CHUNK = 64 << 10  # bytes; an event with a name takes some 60
+_CHUNK = 64 << 10  # bytes; an event with a name takes about 60
 _PROBE_SECONDS = 2.0
 _PROBE_MASK = CREATE
 
@@ -24,26 +24,26 @@ _LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 class CannotWatchError(SpamnbError):
-    """Watching by inotify is demanded, and is not to be had."""
+    """The configuration demands inotify, but it is not available."""
 
 
 class Inotify:
-    """An instance of inotify; each call raises OSError as the system says."""
+    """An instance of inotify; each call raises the system's OSError."""
 
     def __init__(self) -> None:
         self.descriptor = _checked(_LIBRARY.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK))
 
     def add(self, path: str, mask: int) -> int:
-        """Watch a directory; its watch descriptor: the same one as long as it is this very directory."""
+        """Watch a directory. Returns its watch descriptor: the same one as long as it is the same directory."""
         watched = _LIBRARY.inotify_add_watch(self.descriptor, os.fsencode(path), ctypes.c_uint32(mask))
         return _checked(watched, path)
 
     def remove(self, watch: int) -> None:
-        """Watch a directory no longer. Nothing happens where its watch has ended by itself."""
+        """Stop watching a directory. Nothing happens if its watch has ended by itself."""
         _LIBRARY.inotify_rm_watch(self.descriptor, watch)
 
     def read(self) -> Iterator[tuple[int, int, bytes]]:
-        """What is there, without waiting: watch descriptor, mask, and the name of what is in the directory, or b""."""
+        """Return the waiting events without waiting: watch descriptor, mask, and the entry's name or b""."""
         try:
             data = os.read(self.descriptor, _CHUNK)
         except BlockingIOError:
@@ -55,7 +55,7 @@ class Inotify:
             yield watch, mask, data[place - length : place].rstrip(b"\0")
 
     def close(self) -> None:
-        """Give the instance back, and all of its watches."""
+        """Close the instance, with all of its watches."""
         os.close(self.descriptor)
 
 
@@ -67,9 +67,9 @@ def _checked(result: int, path: str | None = None) -> int:
 
 
 def tells(directory: str) -> bool | None:
-    """Whether a file that is made in a directory is told of within two seconds; None where that cannot be tried.
+    """Whether the kernel reports a new file in a directory within two seconds; None if this cannot be tried.
 
-    The directory is opened once: its owner cannot put another one in its place meanwhile, and make us wrong.
+    The directory is opened once. So its owner cannot replace it during the test and spoil the result.
     """
     name = f"spamnb-probe.{os.getpid()}"
     with contextlib.suppress(OSError), contextlib.ExitStack() as stack:

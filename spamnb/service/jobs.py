@@ -1,7 +1,7 @@
-"""What the service does again and again beside the mail; `service.tenants` and `service.roster` list the jobs.
+"""The repeated jobs of the service beside the mail; `service.tenants` and `service.roster` list them.
 
-A job is asked after each look at the mail whether it is due, and does one step then, so that mail waits for no more
-than that. Where it cannot be done for now, the service goes on, and the job is tried again later.
+After each look at the mail, a job is asked whether it is due, and makes one step. So mail waits for one step at most.
+If a job cannot be done now, the service goes on and tries it again later.
 """
 
 import errno
@@ -29,19 +29,19 @@ from spamnb.service.mailbox.sent import forget_gone
 from spamnb.service.measurements import Measurements
 
 _log = logging.getLogger(__name__)
-_AGAIN_SECONDS = 3600.0  # after which a job that failed is tried again
+_AGAIN_SECONDS = 3600.0  # until a failed job is tried again
 _DAY = 86_400.0
-_METRICS_SECONDS = 30.0  # Prometheus asks as often, mostly
+_METRICS_SECONDS = 30.0  # Prometheus usually asks as often
 _STEPS = {
-    errno.ENOENT: "check its directory, and make it; then start the service again if it runs in a sandbox",
-    # What ProtectSystem= closes is opened at the start, as far as it is there then.
-    errno.EROFS: "the unit has not opened its directory, or it was made after the start: start the service again",
+    errno.ENOENT: "create its directory; then restart the service if it runs in a sandbox",
+    # Paths that ProtectSystem= closes are opened at the start, if they exist then.
+    errno.EROFS: "the unit does not allow its directory, or it was made after the start: restart the service",
     errno.EACCES: "check its directory, which this user may not write to; docs/monitoring.md has the commands",
 }
 
 
 class ServiceJob(ABC):
-    """A job of the service. longest: seconds, for which it waits at most. doing: what it does, where it has steps.
+    """A job of the service. longest: seconds that it waits at most. doing: its name, if it has several steps.
 
     under_way: whether there may be more steps to make.
     """
@@ -54,7 +54,7 @@ class ServiceJob(ABC):
         self._not_before = 0.0
 
     def step_if_due(self, now: float) -> bool:
-        """Make the next step, if it is due; whether there may be more. Raises LedgerError for what does not pass."""
+        """Make the next step, if it is due. Returns whether there may be more. Raises LedgerError if a fault lasts."""
         if 0 < self._not_before - now <= self._longest:  # more than that: the clock was set back
             return False
         self._step(now)
@@ -66,9 +66,9 @@ class ServiceJob(ABC):
 
 
 class DailyCopies(ServiceJob):
-    """The copies of the ledger, one a day. `alive` is called while one is made; end: it tells when that was.
+    """Copies the ledger once per day. alive: called during a copy; end: records when the ledger was examined.
 
-    only_changed: no copy of what nothing was done with since the last one.
+    only_changed: make no copy if nothing has happened since the last one.
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class DailyCopies(ServiceJob):
         self._end = end
 
     def _step(self, now: float) -> None:
-        """Make the copy of the day; mail waits for it, mostly until it is compressed.
+        """Make the copy of the day; mail waits for it, usually until it is compressed.
 
-        Raises LedgerDamagedError for a damaged ledger: what is learned with it would be learned twice, or lost.
+        Raises LedgerDamagedError for a damaged ledger: its lessons would be learned twice, or lost.
         """
         path, keep = self._context.ledger.path, self._context.config.service.copies
         if not keep or os.path.exists(of_day(path, now)) or (self._only_changed and self._is_copied(path)):
@@ -93,7 +93,7 @@ class DailyCopies(ServiceJob):
         except LedgerDamagedError:
             raise
         except LedgerError as fault:
-            _log.warning("there is no new copy of the ledger, the older ones stay: %s", fault)
+            _log.warning("no new copy of the ledger was made, the older ones stay: %s", fault)
             self._context.measurements.fault("disk")
             self._not_before = now + _AGAIN_SECONDS
         else:
@@ -107,7 +107,7 @@ class DailyCopies(ServiceJob):
 
 
 class _WrittenMetrics(ServiceJob):
-    """A file of metrics, written every half minute. Where that fails it is logged once.
+    """Writes a file of metrics every half minute, and logs a failure once.
 
     instance: which of several services this is, "" for the only one.
     """
@@ -120,14 +120,14 @@ class _WrittenMetrics(ServiceJob):
 
     @abstractmethod
     def _config(self) -> Config:
-        """Where the path of the file is."""
+        """The configuration with the path of the file."""
 
     @abstractmethod
     def _text(self, now: float) -> str:
-        """The metrics. Raises LedgerUnavailableError or RegisterError where they are not known for now."""
+        """Return the metrics. Raises LedgerUnavailableError or RegisterError if they are unknown for now."""
 
     def _step(self, now: float) -> None:
-        """Write the file, if there is to be one."""
+        """Write the file, if the configuration names one."""
         wanted = self._config().service.metrics
         if wanted is None:
             return
@@ -145,7 +145,7 @@ class _WrittenMetrics(ServiceJob):
 
 
 class MetricsFile(_WrittenMetrics):
-    """The metrics of one ledger. watched: gives how many directories are watched."""
+    """The metrics of one ledger. watched: returns how many directories are watched."""
 
     def __init__(self, context: Context, watched: Callable[[], int], instance: str = "") -> None:
         super().__init__(context.measurements, instance)
@@ -162,10 +162,10 @@ class MetricsFile(_WrittenMetrics):
 
 
 class HostMetricsFile(_WrittenMetrics):
-    """The metrics of one service of a mail host: of the users of its share.
+    """The metrics of one service of a mail host, for the users of its share.
 
-    config: gives the configuration of the host, as it is now. own: whether a user, by name, belongs to the share.
-    of_service: gives what the service has measured until now.
+    config: returns the current configuration of the host. own: whether a user, by name, belongs to the share.
+    of_service: returns what the service has measured until now.
     """
 
     def __init__(
@@ -192,9 +192,9 @@ class HostMetricsFile(_WrittenMetrics):
 
 
 class LedgerJob(ServiceJob):
-    """Work on the ledger every so many seconds. When it was done is in the ledger: a restart changes nothing.
+    """Work on the ledger every `every` seconds. The ledger remembers when it was done, so a restart changes nothing.
 
-    Between its steps other processes can write. unless_done: what is logged where the ledger cannot be used for now.
+    Between its steps other processes can write. unless_done: the words to log if the ledger cannot be used now.
     """
 
     def __init__(self, ledger: Ledger, job: Job, every: float, unless_done: str) -> None:
@@ -227,23 +227,23 @@ class LedgerJob(ServiceJob):
 
     @abstractmethod
     def _work(self, now: float) -> Iterator[None]:
-        """Do all of it, a step at a time."""
+        """Do all of it, one step at a time."""
 
 
 class Forgetting(LedgerJob):
-    """Forgets once a day what is long gone. `present` gives the folders that can be looked at, by the mailbox's id."""
+    """Forgets long-gone mail once per day. `present` returns the readable folders, by the mailbox's id."""
 
     doing = "forgetting what is long gone"
 
     def __init__(self, ledger: Ledger, days: float, present: Callable[[], Mapping[int, Collection[str]]]) -> None:
-        super().__init__(ledger, Job.FORGETTING, _DAY, "what is long gone stays in the ledger")
+        super().__init__(ledger, Job.FORGETTING, _DAY, "mail that is long gone stays in the ledger")
         self._days = days
         self._present = present
 
     def _work(self, now: float) -> Iterator[None]:
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
-        self._ledger.tallies.keep(now)  # of what is forgotten now the numbers stay
+        self._ledger.tallies.keep(now)  # keeps the numbers of what is forgotten now
         forgotten, before = 0, now - self._days * _DAY if self._days else -math.inf
         for rows in itertools.chain(self._ledger.retention.forget(before, before), forget_gone(self._ledger)):
             forgotten += rows

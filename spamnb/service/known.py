@@ -1,4 +1,4 @@
-"""What the service of a mail host keeps in mind of a user."""
+"""What the service of a mail host remembers of a user."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from spamnb.service.tenants import Sharing
 class Known:
     """A user of this service.
 
-    sharing: as other hosts know the user, where lessons are shared. row: as it is in the register, or will be. device:
-    of the Maildir. stamp: of the folders when all that was in them had been seen; None: not known. slept: such a stamp
-    that does not count yet, and when it was taken; asked: by which question to the watcher it will. looked: the stamp
-    for which the folders were to be compared last. counted: up to where the metrics of this service have what was done
-    for the user; None before the account was awake.
+    sharing: the user as other hosts know them, if lessons are shared. row: the row in the register, written or not yet.
+    device: the disk of the Maildir. stamp: the stamp of the folders when everything in them had been seen; None if
+    unknown. slept: a stamp that does not count yet, and when it was taken; asked: the question to the watcher that
+    makes it count. looked: the stamp for which a comparison was last requested. counted: the metrics of this service
+    include the user's history up to here; None before the account was awake.
     """
 
     account: Account

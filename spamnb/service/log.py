@@ -14,7 +14,7 @@ _mailbox: ContextVar[str] = ContextVar("mailbox", default="")
 
 @contextmanager
 def about(mailbox: str) -> Iterator[None]:
-    """What is logged within is about this mailbox; "" where that is obvious."""
+    """Mark every log line within as about this mailbox; "" if it is obvious."""
     before = _mailbox.set(mailbox)
     try:
         yield
@@ -23,7 +23,7 @@ def about(mailbox: str) -> Iterator[None]:
 
 
 def name_of(message: Reading | LazyReading, log: Log) -> str:
-    """A message as the log names it: by subject and sender, unless these are to stay out of the log."""
+    """Name a message for the log: by subject and sender, or by its digest if these must stay out of the log."""
     return message.summary if log.subjects else f"message {message.digest.hex()[:12]}"
 
 
@@ -37,10 +37,10 @@ class AboutMailbox(logging.Filter):
 
 
 class LogOnce:
-    """Faults that last, by what they are about. One is logged again when its text changes, or after it was cleared.
+    """Lasting faults, by their subject. A fault is logged again when its text changes, or after it was cleared.
 
-    `count` is called with what a fault is about when it is logged. While more than `most` of them last, no other is
-    logged: what a user can make thousands of is not to fill the log.
+    `count` is called with the subject when a fault is logged. While more than `most` faults last, no other is logged:
+    faults that a user can make by the thousand must not fill the log.
     """
 
     __slots__ = ("_count", "_faults", "_level", "_log", "_most")
@@ -59,7 +59,7 @@ class LogOnce:
         self._faults: dict[Hashable, str] = {}
 
     def log(self, subject: Hashable, text: str) -> None:
-        """Log a fault, unless it is the last one that was logged about that."""
+        """Log a fault, unless it equals the last one with this subject."""
         if self._faults.get(subject) != text:
             self._faults[subject] = text
             if len(self._faults) <= self._most:
@@ -70,11 +70,11 @@ class LogOnce:
 
     @property
     def text(self) -> str:
-        """The fault that was logged first of those that last; "" for none."""
+        """The oldest of the lasting faults; "" for none."""
         return next(iter(self._faults.values()), "")
 
     def clear(self, subject: Hashable) -> bool:
-        """Note that nothing is wrong with it now. Returns whether a fault had been logged."""
+        """Note that this subject has no fault now. Returns whether a fault had been logged."""
         return self._faults.pop(subject, None) is not None
 
     def __contains__(self, subject: object) -> bool:

@@ -1,8 +1,8 @@
-"""What the kernel tells of any number of Maildirs, as events of watchdog: one instance of inotify, and one thread.
+"""The kernel's reports on any number of Maildirs, as events of watchdog: one instance of inotify, and one thread.
 
-watchdog's own emitter takes an instance and a thread for each tree, watches all that lies in it, and is told of what
-nobody asks for: each file that is opened, written or closed, by us too. Here it is said which directories are watched,
-and what each of them means; the kernel is asked for no more than that.
+watchdog's own emitter takes an instance and a thread per tree, and watches everything in it. The kernel then reports
+events that nobody needs: each file that any program, also this one, opens, writes or closes. Here the caller names the
+directories to watch and what each one means, and the kernel reports nothing else.
 """
 
 import contextlib
@@ -35,15 +35,15 @@ class MessageCreatedEvent(FileCreatedEvent):
 
 
 class EventsLostEvent(FileSystemEvent):
-    """The kernel's queue was full: what happened then is told to nobody."""
+    """The kernel's queue was full: it has dropped the events of that time."""
 
 
 class AllToldEvent(FileSystemEvent):
-    """All that had happened when this was asked for was told before; the path is the number of the question."""
+    """Everything that had happened at the question has been reported; the path is the number of the question."""
 
 
 class _Watched(NamedTuple):
-    """What a watch descriptor stands for; NamedTuple, since there may be 100,000 of them."""
+    """What a watch descriptor means; a NamedTuple, since there may be 100,000 of them."""
 
     root: str
     folder: str
@@ -51,13 +51,13 @@ class _Watched(NamedTuple):
 
 
 class MaildirEmitter(EventEmitter):
-    """watchdog's emitter for any number of Maildirs; `OSError` where there is no instance of inotify for it.
+    """watchdog's emitter for any number of Maildirs; raises `OSError` if it gets no instance of inotify.
 
     It queues a `MessageCreatedEvent` for each file that appears in a `new` or `cur`; a `DirModifiedEvent` of the root
-    where folders, or the list of keywords, may have changed in one of its other directories; `EventsLostEvent`; and an
-    `AllToldEvent` where that is asked for.
+    if folders, or the list of keywords, may have changed in one of its other directories; `EventsLostEvent`; and an
+    `AllToldEvent` if that is asked for.
 
-    One directory that is in two places (mount --bind) is told of in the place that was added last.
+    A directory that is in two places (mount --bind) is reported in the place that was added last.
     """
 
     def __init__(self, event_queue: EventQueue, watch: ObservedWatch, **named: Any) -> None:
@@ -73,12 +73,12 @@ class MaildirEmitter(EventEmitter):
         self._poll.register(self._call, select.POLLIN)
         self._asked = self._answered = 0
         self._watched: dict[int, _Watched] = {}
-        self._lock = threading.Lock()  # an event may be read before `add` has written down what it means
+        self._lock = threading.Lock()  # an event may be read before `add` has recorded its meaning
 
     def add(self, root: str, directory: Directory) -> int:
-        """Watch a directory of that root; its watch descriptor. Raises OSError.
+        """Watch a directory of that root. Returns its watch descriptor. Raises OSError.
 
-        Below the root no link is followed. A directory that is watched already keeps its descriptor.
+        Below the root it follows no link. A directory that is already watched keeps its descriptor.
         """
         mask = _OF_MESSAGES if directory.subdir else _OF_FOLDERS
         if directory.path != root:
@@ -89,36 +89,36 @@ class MaildirEmitter(EventEmitter):
         return watch
 
     def directory(self, watch: int) -> Directory | None:
-        """The directory of a watch descriptor; None where its watch has ended."""
+        """Return the directory of a watch descriptor; None if its watch has ended."""
         watched = self._watched.get(watch)
         return None if watched is None else Directory(watched.folder, watched.subdir)
 
     def remove(self, watch: int) -> None:
-        """Watch no longer; of what was already read an event may still come."""
+        """Stop watching it. Events that were already read may still come."""
         with self._lock:
             self._watched.pop(watch, None)
             self._inotify.remove(watch)
 
     def close(self) -> None:
-        """Close what is open, once the thread has ended."""
+        """Close what is open, after the thread has ended."""
         self._inotify.close()
         os.close(self._call)
 
     def on_thread_stop(self) -> None:
-        """Called by `stop`, in the thread of who calls that."""
+        """Called by `stop`, in the caller's thread."""
         os.eventfd_write(self._call, 1)
 
     def ask(self, number: int) -> None:
-        """Ask for an `AllToldEvent` with this number, which is greater than any before, or a later one."""
+        """Ask for an `AllToldEvent` with this number or a later one. Each number is greater than the one before."""
         self._asked = number
         os.eventfd_write(self._call, 1)
 
     def queue_events(self, timeout: float) -> None:
-        """Wait for the kernel, for as long as it takes, and queue what it tells. Called in the emitter's thread."""
+        """Wait for the kernel as long as it takes, and queue its reports. Called in the emitter's thread."""
         self._poll.poll()
         with contextlib.suppress(BlockingIOError):
-            os.eventfd_read(self._call)  # before the number: who asks from here on wakes us again
-        asked, is_all = self._asked, True  # before reading: what had happened by then waits in the kernel's queue
+            os.eventfd_read(self._call)  # before the number: a later question wakes us again
+        asked, is_all = self._asked, True  # before reading: earlier events are in the kernel's queue by now
         for watch, mask, name in self._inotify.read():
             is_all = False
             with self._lock:
@@ -133,7 +133,7 @@ class MaildirEmitter(EventEmitter):
                 os.eventfd_write(self._call, 1)
 
     def _meaning(self, watch: int, mask: int, name: bytes) -> FileSystemEvent | None:
-        """What has happened, or None for what is of no interest."""
+        """Return what has happened, or None if it does not matter."""
         if mask & inotify.Q_OVERFLOW:
             return EventsLostEvent("")
         watched = self._watched.get(watch)

@@ -1,4 +1,4 @@
-"""What a service measures of its own work, since it began; for the file of metrics."""
+"""The service's measurements of its own work since its start, for the file of metrics."""
 
 import bisect
 import contextlib
@@ -13,7 +13,7 @@ from spamnb.monitoring.exposition import Histogram, Labels, Metric
 from spamnb.monitoring.metrics import counters, gauge
 
 Fault = Literal["mail", "ledger", "disk", "protocol", "exchange"]
-"""What is broken: a message that cannot be read, the ledger, another file or directory, a request, the exchange."""
+"""What has failed: reading a message, the ledger, another file or directory, a request, the exchange."""
 
 _FAULTS: tuple[Fault, ...] = "mail", "ledger", "disk", "protocol", "exchange"
 _BOUNDS = 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5  # seconds
@@ -21,7 +21,7 @@ _OF_TURNS = *_BOUNDS, 5.0, 10.0, 30.0, 60.0
 
 
 class _Times:
-    """How often something took how long, in seconds; bounds: the upper ends of the ranges, rising."""
+    """How often something took how many seconds; bounds: the upper ends of the ranges, rising."""
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self._bounds = bounds
@@ -37,9 +37,9 @@ class _Times:
 
 
 class Measurements:
-    """Counts of a service; may be called in several threads. `clock` gives seconds of a clock that is never set.
+    """Counts of a service; safe in several threads. `clock` gives seconds of a clock that is never set.
 
-    exchanged_at: when all lessons were told and heard last, in seconds since the epoch; None where none are shared.
+    exchanged_at: when all lessons were last told and heard, in seconds since the epoch; None if none are shared.
     untold: how many lessons of all accounts wait to be told.
     """
 
@@ -57,7 +57,7 @@ class Measurements:
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
-        """What is done within is the reading and judging of one message."""
+        """Time the block: it reads and judges one message."""
         began = self._clock()
         yield
         seconds = self._clock() - began
@@ -65,34 +65,34 @@ class Measurements:
             self._judgements.add(seconds)
 
     def request(self, command: str, code: int) -> None:
-        """A request by the spamd protocol was answered with this code; `command` is one of the protocol's, or ""."""
+        """Count a request of the spamd protocol, answered with this code; `command` is one of the protocol's, or ""."""
         with self._lock:
             self._requests[command, code] += 1
 
     def fault(self, kind: Fault) -> None:
-        """A fault has begun."""
+        """Count a fault that has begun."""
         with self._lock:
             self._faults[kind] += 1
 
     def exchanged(self, told: int, heard: int) -> None:
-        """So many lessons were told to other hosts, and heard of them."""
+        """Count lessons told to other hosts, and heard from them."""
         with self._lock:
             self._exchanged.update(told=told, heard=heard)
 
     def done(self, numbers: Mapping[Tally, int]) -> None:
-        """An account of a host has done so much since it was counted last, as `Tallies.since` has it."""
+        """Count the work of a host's account since the last count, as `Tallies.since` returns it."""
         with self._lock:
             self._done.update(numbers)
 
     def turn(self, seconds: float) -> None:
-        """A hint has waited for so long until its account of a host had its turn."""
+        """Record how long a hint waited until its account of a host had its turn."""
         with self._lock:
             self._turns.add(seconds)
 
     def of_host(self, awake: int) -> list[Metric | Histogram]:
-        """What the service of a host has beside `metrics`. awake: how many accounts have their ledgers open."""
+        """Return the metrics that only a host's service has. awake: how many accounts have their ledgers open."""
         with self._lock:
-            turns = self._turns.metric("spamnb_turn_seconds", "Seconds that a hint about mail has waited for its turn.")
+            turns = self._turns.metric("spamnb_turn_seconds", "Seconds that a hint about mail waited for its turn.")
             done = Counter(self._done)
         untold = gauge("untold_lessons", "Lessons that wait to be told to other hosts.", self.untold)
         return [
@@ -103,7 +103,7 @@ class Measurements:
         ]
 
     def metrics(self, watched: int) -> list[Metric | Histogram]:
-        """All of it. watched: how many directories the service watches."""
+        """Return all metrics. watched: how many directories the service watches."""
         with self._lock:
             of_judging = "Seconds for reading and judging a message."
             judgements = self._judgements.metric("spamnb_judge_seconds", of_judging)
@@ -120,17 +120,17 @@ class Measurements:
             ),
             judgements,
             Metric("spamnb_spamd_requests_total", "counter", of_requests, by_command),
-            Metric("spamnb_faults_total", "counter", "Faults that were logged, each as it began.", by_kind),
+            Metric("spamnb_faults_total", "counter", "Logged faults, each counted when it began.", by_kind),
         ]
 
     def _of_exchange(self) -> list[Metric]:
-        """Of lessons that are shared; none where there is no exchange."""
+        """Return the metrics of shared lessons; none without an exchange."""
         if self.exchanged_at is None:
             return []
         with self._lock:
             lessons: dict[Labels, float] = {(("way", way),): float(self._exchanged[way]) for way in ("told", "heard")}
         at: dict[Labels, float] = {(): self.exchanged_at}
-        when = "When all lessons were told and heard last; 0: not yet."
+        when = "When all lessons were last told and heard; 0: never."
         return [
             Metric("spamnb_exchanged_lessons_total", "counter", "Lessons told to other hosts, and heard.", lessons),
             Metric("spamnb_last_exchange_timestamp_seconds", "gauge", when, at),

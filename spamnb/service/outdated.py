@@ -1,4 +1,4 @@
-"""The job that takes back weak lessons which contradict what was learned since."""
+"""The job that takes back weak lessons which newer lessons contradict."""
 
 import logging
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _log = logging.getLogger(__name__)
 
 
 class OutdatedLessons(LedgerJob):
-    """Forgets weak lessons that what was learned since contradicts."""
+    """Forgets weak lessons that newer lessons contradict."""
 
     doing = "looking at weak lessons"
 

@@ -1,16 +1,16 @@
-"""Which message is being read at this moment, so that one that ends the process is met once.
+"""Which message is being read at this moment, so that a message ends the process at most once or twice.
 
-A fault in a library that is written in C ends the process. The service manager starts it again, and the first message
-that it reads would be the same one: for a mail host, nobody's mail would be filtered any more. So before a message is
-read its name is written into a small file, and taken out of it when the work with it is done. What stands there at a
-start was being read when the last process ended.
+A fault in a library written in C ends the process. The service manager restarts it, and it would read the same message
+first: on a mail host, this would stop the filter for everyone. So the service writes a message's name into a small file
+before reading it, and removes the name when its work is done. A name that is there at a start was being read when the
+last process ended.
 
-That need not be the message's doing: `kill -9`, the kernel that is out of memory, or a power cut leave the same. A
-process that ends by a fault of its own, or by the watchdog of the service manager since it was stuck, has time to say
-so (faulthandler): its message is not read any more. Of any other end the message is only suspected: it is read once
-more, and not again where the process ends over it again.
+The message may be innocent: `kill -9`, a lack of memory or a power cut leaves the same trace. But a process that ends
+by its own fault, or by the service manager's watchdog because it was stuck, has time to say so (faulthandler). Its
+message is not read again. After any other end the message is only suspected: it is read a second time, and no more if
+the process ends over it again.
 
-The files are written without waiting for the disk: a power cut may lose them, and has nothing to tell.
+The files are written without waiting for the disk: a power cut may lose them, but then they prove nothing.
 """
 
 import faulthandler
@@ -29,12 +29,12 @@ _log = logging.getLogger(__name__)
 _READING, _FAULT = ".reading", ".fault"
 _SLOT = 4096  # bytes: an account's name and a file's, each byte as six characters
 _MOST_SLOTS = 64
-_MOST_SAID = 1 << 20  # bytes of what faulthandler writes: a hundred frames of each thread
+_MOST_SAID = 1 << 20  # bytes of faulthandler's output: a hundred frames per thread
 _THREAD = re.compile(r"^Current thread (0x[0-9a-f]+)", re.MULTILINE)
 
 
 class Met(NamedTuple):
-    """What was being read when a process ended: a file's base name, or "digest:…" of a request, of an account.
+    """What an account was reading when a process ended: a file's base name, or "digest:…" of a request.
 
     is_cause: it is known to have ended the process.
     """
@@ -45,9 +45,9 @@ class Met(NamedTuple):
 
 
 class ReadingNow:
-    """The messages that are being read, one a thread; may be called in several threads. Does nothing before `open`.
+    """The messages that are being read, one per thread; safe in several threads. It does nothing before `open`.
 
-    tells_faults: faults that end this process are written down too; a process has one place for that.
+    tells_faults: also write down faults that end this process; a process has one place for them.
     """
 
     def __init__(self, *, tells_faults: bool = False) -> None:
@@ -55,12 +55,12 @@ class ReadingNow:
         self._file: int | None = None
         self._fault: int | None = None
         self._lock = threading.Lock()
-        self._slots: dict[int, int] = {}  # of each thread
+        self._slots: dict[int, int] = {}  # by thread
 
     def open(self, stem: str) -> list[Met]:
-        """Begin, in files whose paths begin so, which are this process's alone; what was being read by the one before.
+        """Begin, in this process's own files with that path prefix. Returns what the last process was reading.
 
-        Nothing is written where the files cannot be opened: that is no reason not to filter mail.
+        If the files cannot be opened, it writes nothing: this must not stop the filter.
         """
         if self._file is not None:
             return []
@@ -79,14 +79,14 @@ class ReadingNow:
         return met
 
     def begin(self, account: str, what: str) -> None:
-        """This thread begins to read something, and has ended to read what it read before."""
+        """Note that this thread begins to read something, and has finished its last reading."""
         if self._file is not None:
             thread = threading.get_ident()
             text = json.dumps([f"{thread:#018x}", account, what])
             self._write(thread, text.encode())
 
     def end(self) -> None:
-        """This thread has ended to read."""
+        """Note that this thread has finished reading."""
         if self._file is not None:
             self._write(threading.get_ident(), b"")
 
@@ -98,7 +98,7 @@ class ReadingNow:
                 os.pwrite(self._file, content[: _SLOT - 1] + b"\0", slot * _SLOT)
 
     def close(self) -> None:
-        """End, in order."""
+        """End in order."""
         if self._fault is not None and self._tells_faults:
             faulthandler.disable()
         for descriptor in (self._file, self._fault):
@@ -108,14 +108,14 @@ class ReadingNow:
 
 
 def _met(content: bytes, fault: bytes) -> list[Met]:
-    """What stood in the files of a process that has ended."""
+    """Return what the files of an ended process held."""
     found = []
     said = fault.decode(errors="replace")
     ended_in = int(thread[1], 16) if (thread := _THREAD.search(said)) else None
     if said:
-        _log.error("the process before this one has ended by a fault: %s", escaped(said.partition("\n")[0]))
+        _log.error("a fault ended the last process: %s", escaped(said.partition("\n")[0]))
     for start in range(0, len(content), _SLOT):
-        with suppress(ValueError, RecursionError):  # nothing of ours
+        with suppress(ValueError, RecursionError):  # not written by spamnb
             match json.loads(content[start : start + _SLOT].partition(b"\0")[0]):
                 case [str(reader), str(account), str(what)]:
                     is_cause = int(reader, 16) == ended_in
@@ -124,14 +124,14 @@ def _met(content: bytes, fault: bytes) -> list[Met]:
 
 
 def remember(ledger: Ledger, met: list[Met]) -> None:
-    """Write into the ledger of an account what was being read when a process ended: it is skipped, or suspected."""
+    """Record in the account's ledger what was being read when a process ended: it is skipped, or suspected."""
     state = ledger.state
     with ledger.transaction():
         for _, what, is_cause in met:
             if is_cause or what in state.suspected:
                 state.suspected = tuple(one for one in state.suspected if one != what)
                 state.skipped = tuple(dict.fromkeys((*state.skipped, what)))
-                _log.error("%s is not read any more: the service has ended over it", escaped(what))
+                _log.error("%s is no longer read: the service has ended over it", escaped(what))
             else:
                 state.suspected = (*state.suspected, what)
-                _log.warning("the service has ended while it read %s, which is read once more", escaped(what))
+                _log.warning("the service has ended while it read %s; it is read a second time", escaped(what))

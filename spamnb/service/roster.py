@@ -1,12 +1,12 @@
 """The users of a mail host: who comes and goes.
 
 *Who is there* is listed at the start, every few minutes, and half a second after something has come or gone in a
-directory where a user may be. A new Maildir is recorded, and its mail is never moved. Of one that is gone the ledger
-stays. Where a directory cannot be listed, nobody below it is gone. A Maildir that is being filled, as by
-`doveadm sync`, is recorded when nothing has come for ten seconds: what is copied into it is no new mail.
+directory where a user may be. A new Maildir is recorded, and its mail is never moved. If a Maildir goes, its ledger
+stays. If a directory cannot be listed, nobody below it counts as gone. A Maildir that is being filled, for example by
+`doveadm sync`, is recorded after ten seconds of silence: mail copied into it is not new mail.
 
-*Whose folders have changed unseen*, and who is to be looked after, is found out by `service.sweeps`. What is known of a
-user is written into the register by `service.rows`.
+`service.sweeps` finds out *whose folders have changed unseen*, and which users to look after. `service.rows` writes the
+state of each user into the register.
 """
 
 import logging
@@ -45,8 +45,8 @@ from spamnb.service.tenants import Sharing, Tenants, Wait
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
-_PLACES = ""  # as the root of hints that somebody may have come or gone
-_BUSY_SECONDS = 0.2  # for a ledger, or the register, that another process holds: all accounts wait as long
+_PLACES = ""  # the root of hints that somebody may have come or gone
+_BUSY_SECONDS = 0.2  # to wait if another process holds a ledger or the register: all accounts wait
 _CACHE = 1_000  # KB of a ledger's pages; a host has many open at once
 _SOON_SECONDS = 0.5
 _RETRY_SECONDS = 10.0
@@ -54,9 +54,9 @@ _LONGEST_RETRY = 600.0
 
 
 class Roster(Tenants[Host]):
-    """The users of a mail host that belong to the share of this service. Raises SpamnbError where another has it.
+    """The users of a mail host in the share of this service. Raises SpamnbError if another service has the share.
 
-    faults: makes what keeps the faults of one account.
+    faults: makes the LogOnce of one account.
     """
 
     def __init__(self, host: Host, faults: Callable[[], LogOnce]) -> None:
@@ -75,7 +75,7 @@ class Roster(Tenants[Host]):
         self._metrics: HostMetricsFile
         with ExitStack() as stack:
             stack.enter_context(claimed(host.register.parent, self._share))
-            Register(str(host.register)).close()  # made, or waited for, now: afterwards all would wait for it
+            Register(str(host.register)).close()  # made, or waited for, now: later all users would wait
             register = Register(str(host.register), busy_seconds=_BUSY_SECONDS)
             self._register = stack.enter_context(closing(register))
             self._stack = stack.pop_all()
@@ -83,7 +83,7 @@ class Roster(Tenants[Host]):
     # --- the configuration
 
     def open(self, read: Host, shared: Surroundings, wait: Wait) -> None:
-        """Work by another configuration."""
+        """Begin to work by a new configuration."""
         self._host = read
         self._shared = replace(
             shared,
@@ -115,7 +115,7 @@ class Roster(Tenants[Host]):
         self._accounts.give_turns()
 
     def _remember_for_another(self, met: Met) -> None:
-        """Write down what was read for a user of another share, whose mail server asked us."""
+        """Record a message that was read for a user of another share, whose mail server asked us."""
         if self._host.find(met.account) is None:
             return
         try:
@@ -123,16 +123,16 @@ class Roster(Tenants[Host]):
                 remember(ledger, [met])
         except LedgerError as fault:
             with about(met.account):
-                _log.warning("what ended the service is not written down: %s", fault)
+                _log.warning("the message that ended the service is not recorded: %s", fault)
 
     def _config_of(self, user: User) -> Config:
-        """The configuration of a user, as it is at this moment."""
+        """Return the current configuration of a user."""
         known = self._known[user.name]
         known.config, known.own_fault = self._host.config_of(user, known.config)
         return known.config
 
     def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
-        """Return what is done when an account is looked after; made whenever it wakes."""
+        """Return the jobs for looking after an account; made at each waking."""
         context = awake.context
         known = self._known[context.config.user]
         known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
@@ -145,7 +145,7 @@ class Roster(Tenants[Host]):
     # --- who is there
 
     def watch(self) -> str:
-        """Watch all users, and have those compared whose folders have changed, the latest first."""
+        """Watch all users, and compare those whose folders have changed, the latest first."""
         rows = {row.name: row for row in self._register.all() if self._share.owns(row.name)}
         self._sweeps.plan()
         if (found := self._users()) is not None:
@@ -156,7 +156,7 @@ class Roster(Tenants[Host]):
         return f"{plural(len(self._known), 'user')}{share}"
 
     def _users(self) -> FoundUsers | None:
-        """Who is there; None where that cannot be told for now. Plans when to ask again."""
+        """Return who is there; None if that is unknown for now. Plans when to ask again."""
         service = self._host.template.service
         try:
             found = self._host.users()
@@ -170,7 +170,7 @@ class Roster(Tenants[Host]):
         return found
 
     def _come(self, users: Iterable[User], rows: Mapping[str, AccountRow]) -> None:
-        """Add users, and have those compared whose folders have changed since they were last, the latest first."""
+        """Add users, and compare those whose folders have changed since the last time, the latest first."""
         changed = []
         for user in users:
             known = self._add(user, rows.get(user.name))
@@ -181,10 +181,10 @@ class Roster(Tenants[Host]):
             self._accounts.compare(account)
 
     def _miss(self, rows: Sequence[AccountRow], found: FoundUsers) -> None:
-        """Write down who of the register's is gone; of whom something is left, it is found out what is wrong."""
+        """Record which users of the register are gone; if something of a user is left, find out what is wrong."""
         if rows and not found.users:
             step = "mount its disk if it is not mounted"
-            self._faults.log("users", f"nobody is found in {found.directories[0]} any more: {step}")
+            self._faults.log("users", f"no users are left in {found.directories[0]}: {step}")
             return
         left = []
         for row in rows:
@@ -200,7 +200,7 @@ class Roster(Tenants[Host]):
         return (user for user in found.users if self._share.owns(user.name))
 
     def _add(self, user: User, row: AccountRow | None) -> Known:
-        """A user who is there: watched, and asleep."""
+        """Add a user who is there: watched, and asleep."""
         row = row or AccountRow(user.name, str(user.root), State.LEARNING, looked_after_at=self._shared.now())
         if row.state is State.GONE:
             row = replace(row, state=State.LEARNING, gone_at=None)
@@ -211,16 +211,16 @@ class Roster(Tenants[Host]):
         sharing = Sharing(user.name, str(self._host.ledger_of(user.name)), user.name)
         self._known[user.name] = known = Known(account, sharing, row, _device(user.root), row.stamp)
         self._accounts.add(account)
-        with suppress(SpamnbError):  # as too many open files: the comparison that follows meets the same, and tells it
+        with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
             self._shared.watcher.watch(str(user.root), self._sweeps.find_directories(account))
         return known
 
     def _watch_places(self, found: FoundUsers) -> None:
-        """Watch the directories in which somebody may come or go. Links above all users are the administrator's."""
+        """Watch the directories where users may come or go. Links above all users are the administrator's."""
         fixed, *others = found.directories
         watched = [os.path.realpath(fixed), *others]
-        if watched != self._places:  # who has come into a directory that was not watched yet was not told of
+        if watched != self._places:  # nobody has reported the users who came before a directory was watched
             self._places = watched
             self._list_soon()
         try:
@@ -255,16 +255,16 @@ class Roster(Tenants[Host]):
         self._watch_places(found)
 
     def _is_gone(self, row: AccountRow, found: FoundUsers, device: int | None = None) -> bool:
-        """Whether somebody who was not found is not there.
+        """Whether a user who was not found is really gone.
 
-        Nobody knows that below what cannot be listed, or of a Maildir on a disk that is not mounted. A Maildir that
-        lacks something, or behind a link, is there. device: of the Maildir; None: not known.
+        This is unknown below a directory that cannot be listed, or if the disk of the Maildir is not mounted. A Maildir
+        that is incomplete, or behind a link, is there. device: of the Maildir; None if unknown.
         """
         if not self._host.may_have(User(row.name, Path(row.root))):
             return True
         if os.path.lexists(row.root) or any(row.root.startswith(f"{each}/") for each in found.unreadable):
             return False
-        above = filter(None, map(_device, Path(row.root).parents))  # of the nearest directory that is there
+        above = filter(None, map(_device, Path(row.root).parents))  # of the nearest directory that exists
         return device in (None, next(above))
 
     def _remove(self, name: str) -> None:
@@ -273,7 +273,7 @@ class Roster(Tenants[Host]):
         self._shared.watcher.unwatch(known.account.roots[0])
         del self._known[name]
         with about(name):
-            _log.info("%s is not there any more; the ledger stays", known.account.roots[0])
+            _log.info("%s is gone; the ledger stays", known.account.roots[0])
         self._put_gone(known.row)
 
     def _compare_unless_failed(self, account: Account) -> None:
@@ -292,7 +292,7 @@ class Roster(Tenants[Host]):
         self._accounts.take(hint)
 
     def work(self) -> None:
-        """A turn, a step of what can wait, and what is due beside the accounts."""
+        """Give a turn, make a step of the work that can wait, and do the due work beside the accounts."""
         running = self._shared.running()
         if running >= self._list_at:
             self._list()
@@ -303,7 +303,7 @@ class Roster(Tenants[Host]):
         self._metrics.step_if_due(self._shared.now())
 
     def due_in(self) -> float:
-        """Seconds until there is something to do without a hint."""
+        """Return the seconds until there is work without a hint."""
         ours = min(self._list_at, self._rows.due_at) - self._shared.running()
         return max(0.0, min(ours, self._sweeps.due_in(), self._accounts.due_in()))
 
@@ -312,13 +312,13 @@ class Roster(Tenants[Host]):
         return [known.sharing for known in [*self._known.values()]]
 
     def forget(self, user: Sharing) -> None:
-        """Remove the ledger of a user, if it is one of ours still, and begin another one."""
+        """Remove the ledger of a user, if the user is still ours, and begin a new one."""
         if (known := self._known.get(user.name)) is not None:
             self._accounts.forget(known.account, user.ledger)
             known.counted = known.stamp = known.slept = known.looked = None
 
     def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
-        """Do all that is to be done now, for one user after the other."""
+        """Do everything that is due now, for one user after the other."""
         self.open(read, shared, wait)
         rows, failed = {row.name: row for row in self._register.all()}, 0
         for user in self._ours(read.users()):
@@ -335,21 +335,21 @@ class Roster(Tenants[Host]):
                     _log.error("%s", fault)
         self._rows.write()
         if failed:
-            raise SpamnbError(f"{plural(failed, 'user')} could not be worked for: the lines above say why")
+            raise SpamnbError(f"{plural(failed, 'user')} failed: the lines above say why")
 
     def rest(self) -> None:
-        """Let go of all accounts."""
+        """Release all accounts."""
         self._accounts.close()
         self._rows.write()
 
     def close(self, fault: Exception | None) -> None:
-        """Let go of the register, and of the share."""
+        """Release the register and the share."""
         self._stack.close()
 
-    # --- what is known of an account
+    # --- the state of an account
 
     def _changed(self, account: Account) -> None:
-        """An account is about to sleep, or something is wrong with it."""
+        """Note that an account is about to sleep, or has a fault."""
         known = self._known[account.name]
         if account.is_awake:
             self._count(known)
@@ -365,13 +365,13 @@ class Roster(Tenants[Host]):
         self._rows.change(known, row)
 
     def _count(self, known: Known) -> None:
-        """Count what was done for a user who is awake."""
+        """Count the work done for a user who is awake."""
         if known.counted is not None:
             done, known.counted = known.account.ledger.tallies.since(known.counted, self._shared.now())
             self._shared.measurements.done(done)
 
     def _measured(self, _: float) -> Iterable[Metric | Histogram]:
-        """What this service measures, up to now."""
+        """Return this service's measurements until now."""
         for account in self._accounts.awake():
             self._count(self._known[account.name])
         measured = self._shared.measurements
@@ -383,7 +383,7 @@ class Roster(Tenants[Host]):
 
 
 def _device(path: str | Path) -> int | None:
-    """The disk that a directory is on; None where it is not there."""
+    """Return the disk that a directory is on; None if it does not exist."""
     try:
         return os.lstat(path).st_dev
     except OSError:
@@ -393,4 +393,4 @@ def _device(path: str | Path) -> int | None:
 def _of_skipped(skipped: Sequence[str]) -> str:
     if not skipped:
         return ""
-    return f"{plural(len(skipped), 'message')} not read, since the service has ended over it: spamnb users retry"
+    return f"{plural(len(skipped), 'message')} not read, because the service has ended over it: spamnb users retry"

@@ -1,4 +1,4 @@
-"""What the service of a mail host writes into the register: late, so that many rows make one transaction."""
+"""The register's rows that a mail host's service writes: with a delay, so that one transaction holds many rows."""
 
 import logging
 import math
@@ -11,13 +11,13 @@ from spamnb.service.known import Known
 from spamnb.service.log import LogOnce
 
 _log = logging.getLogger(__name__)
-_GATHERED_SECONDS = 5.0  # rows are written so late, together
+_GATHERED_SECONDS = 5.0  # the delay after which rows are written together
 
 
 class Rows:
-    """The rows of the users of one service. A register that cannot be written is told of once, and tried again.
+    """The rows of the users of one service. An unwritable register is logged once, and tried again.
 
-    settle: whether the stamp of a user counts, or does not exist; else the row is written again later.
+    settle: whether a user's stamp counts, or does not exist; otherwise the row is written again later.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Rows:
         self.due_at = math.inf
 
     def find(self, name: str) -> AccountRow | None:
-        """The row of a user; None where there is none, or the register cannot be read."""
+        """Return the row of a user; None if there is none, or the register cannot be read."""
         try:
             return self._register.find(name)
         except RegisterError as fault:
@@ -41,12 +41,12 @@ class Rows:
             return None
 
     def change(self, known: Known, row: AccountRow) -> None:
-        """Have another row written."""
+        """Plan to write a changed row."""
         known.row = row
         self._let_write(row.name)
 
     def write(self) -> None:
-        """Write what has changed."""
+        """Write the changed rows."""
         rows = []
         self.due_at = math.inf
         unwritten, self._unwritten = self._unwritten, {}
@@ -63,7 +63,7 @@ class Rows:
         try:
             self._register.put(rows)
         except RegisterError as fault:
-            self._faults.log("register", f"{fault}. What `spamnb users` shows is older until then")
+            self._faults.log("register", f"{fault}. Until then `spamnb users` shows older values")
             for row in rows:
                 if row.name in self._known:
                     self._let_write(row.name)

@@ -1,17 +1,17 @@
-"""Whether the folders of a mail host's users have changed unseen, and who is to be looked after.
+"""Whether the folders of a mail host's users have changed unseen, and which users to look after.
 
-*Whose folders have changed* is asked of the folders' times, every few minutes: no ledger is opened for it. The
-times of all `new` and `cur` of a mailbox make one number, its stamp. Another stamp than that of the last sleep, and no
-hint since: an event was lost, or there are none from this disk. So the folders are compared. The same holds at a start:
-the register knows the stamps, so only those are compared for whom something has happened meanwhile.
+*Whose folders have changed* shows in the folders' times, every few minutes: no ledger is opened for it. The times of
+all `new` and `cur` of a mailbox make one number, its stamp. If the stamp has changed since the last sleep, and no hint
+came, an event was lost, or this disk sends none. So the folders are compared. At a start it is the same: the register
+has the stamps, so only changed folders are compared.
 
-A stamp that is taken when an account goes to sleep may be later than an event that we have not read yet; if we were
-killed then, that would be hidden for a day. So the watcher is asked a moment later, and the stamp counts when all that
-had happened by then was told, and no hint was about this account. Where nothing is told, as on a network file system,
-the stamp that counts was taken before the last comparison.
+A stamp that is taken when an account goes to sleep may be later than an event that we have not read yet. A kill at that
+moment would hide the event for a day. So the watcher is asked a moment later. The stamp counts when the watcher has
+reported everything until then, and no hint was about this account. Without events, as on a network file system,
+the stamp that counts is the one from before the last comparison.
 
-*Looked after* is each account once a day, at a time of the day that follows from its name: its ledger is examined, its
-folders are compared, what was kept is learned, what is long gone is forgotten, and a copy is made.
+Each account is *looked after* once per day, at a time of day that follows from its name: its ledger is examined, its
+folders are compared, kept mail is learned, long-gone mail is forgotten, and a copy is made.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ from spamnb.service.accounts import Accounts
 from spamnb.service.context import DAY
 from spamnb.service.known import Known
 
-_TICK_SECONDS = 2.0  # what happens within one tick of a file system's clock may leave the same times
-_SLICE = 50  # accounts whose stamps are looked at in one go: some milliseconds
+_TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
+_SLICE = 50  # accounts whose stamps are looked at in one go: a few milliseconds
 
 
 def stamp_of(directories: Sequence[Directory]) -> tuple[int, int]:
-    """One number for the times of the `new` and `cur` among these directories, and the latest time, in nanoseconds.
+    """Return one number for the times of all `new` and `cur` among these directories, and the latest time in ns.
 
-    It is a whole number of 64 bits with a sign, as SQLite has it.
+    The number is a signed 64-bit integer, as in SQLite.
     """
     digest, latest = hashlib.blake2b(digest_size=8), 0
     for path in sorted(directory.path for directory in directories if directory.subdir):
@@ -49,9 +49,9 @@ def stamp_of(directories: Sequence[Directory]) -> tuple[int, int]:
 
 
 class Sweeps:
-    """Looks at the stamps of users, of a slice of them at a time; has those compared or looked after who need it.
+    """Looks at the stamps of users, one slice at a time; requests comparisons, and looking after, for those in need.
 
-    lost: called where hints were lost, and users may have come or gone unseen.
+    lost: called when hints were lost, and users may have come or gone unseen.
     """
 
     def __init__(
@@ -68,19 +68,19 @@ class Sweeps:
         self._at = self._poll_at = math.inf
 
     def plan(self) -> None:
-        """Look at all when the configured time has passed, and at those that are polled when theirs has."""
+        """Look at all users when the configured time has passed, and at polled users when theirs has."""
         running, service = self._shared.running(), self._template.service
         self._at, self._poll_at = running + service.reconcile_seconds, running + service.poll_seconds
 
     def due_in(self) -> float:
-        """Seconds until there is something to look at."""
+        """Return the seconds until there is something to look at."""
         if self._sweep is not None:
             return 0.0
         polls = [self._poll_at] if self._shared.watcher.polling else []
         return max(0.0, min([self._at, *polls]) - self._shared.running())
 
     def go_on(self) -> None:
-        """Look at the stamps of some accounts, where that is due: of all, or of those that are polled."""
+        """Look at the stamps of some accounts, if that is due: of all accounts, or of the polled ones."""
         running, watcher = self._shared.running(), self._shared.watcher
         if watcher.overflowed:
             watcher.overflowed, self._is_lost = False, True
@@ -97,7 +97,7 @@ class Sweeps:
             self._sweep, self._is_lost = None, False
 
     def _looks(self, some: Sequence[Known], *, is_lost: bool = False) -> Iterator[None]:
-        """Look at accounts, with a pause after each slice. is_lost: hints were lost, of who is awake too."""
+        """Look at accounts, with a pause after each slice. is_lost: hints were lost, also of awake accounts."""
         for start in range(0, len(some), _SLICE):
             for known in some[start : start + _SLICE]:
                 if self._known.get(known.account.name) is known:
@@ -118,7 +118,7 @@ class Sweeps:
             self._accounts.look_after(account)
 
     def _is_to_be_looked_after(self, known: Known) -> bool:
-        """Whether its time of the day, which follows from its name, has passed since that was done last."""
+        """Whether the account's daily time, which follows from its name, has passed since it was last looked after."""
         now, of_day = self._shared.now(), zlib.crc32(known.account.name.encode()) % DAY
         last = now - (now - of_day) % DAY
         return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
@@ -126,33 +126,33 @@ class Sweeps:
     def has_changed(self, known: Known, *, is_lost: bool = False) -> tuple[bool, int]:
         """Whether the folders may have changed since the stamp that counts, and their latest time.
 
-        is_lost: that a directory was made may be among what was lost.
+        is_lost: the lost hints may have reported a new directory.
         """
         stamp, latest = self._stamp_of(known.account, is_lost=is_lost)
-        is_lasting = self._shared.now() - latest / 1e9 > _TICK_SECONDS  # what happens from now on makes another one
+        is_lasting = self._shared.now() - latest / 1e9 > _TICK_SECONDS  # any later change makes a new stamp
         known.looked = stamp if is_lasting else None
         return stamp is None or stamp != known.stamp, latest
 
     def _stamp_of(self, account: Account, *, is_lost: bool = False) -> tuple[int | None, int]:
-        """The stamp of the directories as they are watched, or else as they are, and the latest time.
+        """Return the stamp of the watched directories, or else of those on the disk, and the latest time.
 
-        The stamp is None where it cannot be told.
+        The stamp is None if it is unknown.
         """
         watched = [] if is_lost else self._shared.watcher.directories(account.roots[0])
         try:
             return stamp_of(watched or [*self.find_directories(account)])
-        except MaildirError:  # too many files are open
+        except MaildirError:  # too many open files
             return None, 0
 
     def find_directories(self, account: Account) -> Iterator[Directory]:
-        """The directories of an account as they are."""
+        """Return the directories of an account on the disk."""
         return find_directories(account.roots[0], self._template.mailboxes[0].layout)
 
     def take_stamp(self, known: Known) -> None:
         """Take the stamp of an account that is about to sleep."""
         known.slept = known.asked = None
         if not known.account.is_compared:
-            return  # then the former stamp stays
+            return  # the old stamp stays
         if self._shared.watcher.is_watched(known.account.roots[0]):
             stamp, _ = self._stamp_of(known.account)
             known.slept = None if stamp is None else (stamp, self._shared.running())
@@ -160,7 +160,7 @@ class Sweeps:
             known.stamp = known.looked
 
     def settle_stamp(self, known: Known) -> bool:
-        """Let the stamp of an account that sleeps count, if that is time; False: ask again later."""
+        """Make the stamp of a sleeping account count, if it is time. Returns False to be called again later."""
         account, watcher = known.account, self._shared.watcher
         if known.slept is None or account.is_awake or account.is_hinted or not account.is_compared:
             return True

@@ -18,13 +18,13 @@ from spamnb.service.watcher import Hint, Watcher
 
 Read = TypeVar("Read")  # what is read of a configuration
 Wait = Callable[[float], object]
-"""Waits for so many seconds, or less; raises StoppedError where there is nothing to be waited for."""
+"""Waits for that number of seconds, or less; raises StoppedError if waiting is pointless."""
 
 
 class Sharing(NamedTuple):
-    """A user whose lessons are shared with other hosts. name: in their log. ledger: its path. about: in ours.
+    """A user who shares lessons with other hosts. name: in the shared log. ledger: its path. about: in our log.
 
-    A ledger that is not there is not made: it is there once the service has looked at the mail.
+    A missing ledger is not created here: it exists once the service has looked at the mail.
     """
 
     name: str
@@ -33,15 +33,15 @@ class Sharing(NamedTuple):
 
 
 class Tenants(ABC, Generic[Read]):
-    """Those whose mail a service works for, until the block ends. What they claim they keep over a reload."""
+    """Those whose mail a service works for, until the block ends. They keep their claims over a reload."""
 
     @abstractmethod
     def open(self, read: Read, shared: Surroundings, wait: Wait) -> None:
-        """Begin to work by a configuration. Raises SpamnbError where that cannot be."""
+        """Begin to work by a configuration. Raises SpamnbError if that is impossible."""
 
     @abstractmethod
     def watch(self) -> str:
-        """Begin to watch; how many folders, and of whom, in words."""
+        """Begin to watch. Returns how many folders, and whose, in words."""
 
     @abstractmethod
     def take(self, hint: Hint) -> None:
@@ -49,31 +49,31 @@ class Tenants(ABC, Generic[Read]):
 
     @abstractmethod
     def work(self) -> None:
-        """Do what is due, or a part of it."""
+        """Do the due work, or a part of it."""
 
     @abstractmethod
     def due_in(self) -> float:
-        """Seconds until there is something to do without a hint; infinity for never."""
+        """Return the seconds until there is work without a hint; infinity for never."""
 
     @abstractmethod
     def sharing(self) -> Sequence[Sharing]:
-        """Those whose lessons are shared, where any are; may be called in another thread."""
+        """Return those who share lessons, if any do; safe in another thread."""
 
     @abstractmethod
     def forget(self, user: Sharing) -> None:
-        """Remove the ledger of a user who was forgotten on another host, and begin another one, if that can be done."""
+        """Remove the ledger of a user who was forgotten on another host, and begin a new one, if that is possible."""
 
     @abstractmethod
     def once(self, read: Read, shared: Surroundings, wait: Wait) -> None:
-        """Do all that is to be done now. Raises SpamnbError where a part of it cannot be done."""
+        """Do everything that is due now. Raises SpamnbError if a part of it fails."""
 
     @abstractmethod
     def rest(self) -> None:
-        """Let go of what belongs to this configuration: another one comes."""
+        """Release what belongs to this configuration: a new one comes."""
 
     @abstractmethod
     def close(self, fault: Exception | None) -> None:
-        """Let go of everything. fault: over what; raises another one where that is what has to be told."""
+        """Release everything. fault: the reason. Raises a different fault if that one should be reported."""
 
     def __enter__(self) -> Self:
         return self
@@ -81,14 +81,14 @@ class Tenants(ABC, Generic[Read]):
     def __exit__(
         self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of everything."""
+        """Release everything."""
         self.close(fault if isinstance(fault, Exception) else None)
 
 
 class OnePerson(Tenants[Config]):
     """One person, with one ledger, whose account does not sleep.
 
-    alive: called while a copy of the ledger is made. instance: which of several services of a host this is.
+    alive: called during a copy of the ledger. instance: which of several services of a host this is.
     """
 
     def __init__(self, config: Config, faults: LogOnce, alive: Callable[[], None], instance: str) -> None:
@@ -122,7 +122,7 @@ class OnePerson(Tenants[Config]):
         self._accounts.take(hint)
 
     def work(self) -> None:
-        """A turn, what can wait, and a step of each job."""
+        """Give a turn, do work that can wait, and make a step of each job."""
         if self._watcher.overflowed:
             self._watcher.overflowed = False
             self._accounts.compare(self._account)
@@ -130,34 +130,34 @@ class OnePerson(Tenants[Config]):
         self._accounts.step_jobs()
 
     def due_in(self) -> float:
-        """Seconds until a file has dwelt long enough, the folders are compared, or a job goes on."""
+        """Return the seconds until a file has dwelt long enough, the folders are compared, or a job goes on."""
         return self._accounts.due_in()
 
     def sharing(self) -> Sequence[Sharing]:
-        """This person."""
+        """Return this person."""
         name = self._config.account
         return [] if name is None else [Sharing(name, str(self._config.ledger))]
 
     def forget(self, user: Sharing) -> None:
-        """Remove the ledger, and begin another one."""
+        """Remove the ledger, and begin a new one."""
         self._accounts.forget(self._account, user.ledger)
 
     def once(self, read: Config, shared: Surroundings, wait: Wait) -> None:
-        """Compare the folders with the ledger, judge and learn what is new."""
+        """Compare the folders with the ledger, judge and learn new mail."""
         self._account.once(shared, wait)
 
     def rest(self) -> None:
-        """Let go of the mailboxes."""
+        """Release the mailboxes."""
         self._account.rest()
 
     def close(self, fault: Exception | None) -> None:
-        """Let go of the mailboxes and the ledger."""
+        """Release the mailboxes and the ledger."""
         told = self._account.sleep(fault)
         if told is not None and told is not fault:
             raise told from fault
 
     def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
-        """Return what is done again and again beside the mail, in the order in which it is done."""
+        """Return the repeated jobs beside the mail, in their order."""
         context = awake.context
         return (
             DailyCopies(context, self._alive, record),

@@ -1,50 +1,49 @@
 """Watching the folders, and why an event is only a hint.
 
-A mail folder is changed by many programs at once: a delivery agent, an IMAP server, a synchroniser, a person's mail
-reader, and this filter. The kernel tells us of names that come and go, not of what they mean, and there is no order
-between what it tells and what we read. The races that follow, and what is done about each:
+Many programs change a mail folder at once: a delivery agent, an IMAP server, a synchroniser, a person's mail reader,
+and this filter. The kernel reports names that come and go, not their meaning, and its reports and our reads have no
+common order. These are the races, and the answer to each:
 
-*A file is gone before we open it.* Delivery into `new/` and the client's rename into `cur/` may be microseconds
-apart. A name is never trusted: the message is looked up by its base name, in both directories, and one
-that cannot be found is left to its next hint.
+*A file is gone before we open it.* Delivery into `new/` and the client's rename into `cur/` may be microseconds apart.
+A name is never trusted: the message is looked up by its base name, in both directories. If it cannot be found, it is
+left to its next hint.
 
-*A move looks like a deletion and an arrival.* The kernel gives both halves of a rename one cookie, but an IMAP MOVE is
-a copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So departures are not even
-asked for. An arrival is acted on, after a short dwell; by then it is looked up where the same message was before, and
-where it is no longer. Pairing events by their cookies was rejected: it cannot see a copy, nor what happened before the
-start.
+*A move looks like a deletion and an arrival.* The kernel gives both halves of a rename one cookie. But an IMAP MOVE is
+a copy under a new name and an expunge, seconds apart, and mbsync may do the two in two runs. So we do not even ask for
+departures. We act on an arrival after a short dwell; then we look up where the same message was before, and where it is
+gone. We rejected pairing events by their cookies: it sees neither a copy nor anything from before the start.
 
-*A file has two names.* An IMAP server copies by a hard link, and so a person rescues; but procmail delivers into two
-folders in the same way, and programs that save space link what is the same. Which of these it was shows in when the
-name appeared: the time of the file's status says that it was there by then, and so does our first look. Once we have
+*A file has two names.* An IMAP server copies by a hard link, and so does a person's rescue. But procmail delivers into
+two folders in the same way, and programs that save space link equal files. The time when the name appeared tells them
+apart: the time of the file's status says that the name was there by then, and so does our first look. Once we have
 renamed the other name, the status is as new as that. So a linked file in the inbox is judged after its other names.
 
-*A person changes their mind.* Into Junk and back within the dwell is one file that never left, or a new name in
+*A person changes their mind.* A file that goes into Junk and back within the dwell has never left, or has a new name in
 the same folder: neither teaches anything.
 
 *Our own moves come back as events.* The ledger has the new place, written with the move; a file that the ledger knows
-in that folder is not an arrival. Suppressing our own events by a list of paths was rejected: a crash loses the list.
+in that folder is not an arrival. We rejected a list of our own paths to suppress: a crash loses the list.
 
-*The mailbox is being removed.* To `rm -r` a folder that we make again is one that it has not seen. So none is made for
-ten seconds after one has vanished, and none where there is no inbox.
+*The mailbox is being removed.* `rm -r` does not expect that we make a folder again. So we make no folder for ten
+seconds after one has vanished, and none without an inbox.
 
-*Events are lost.* The kernel's queue overflows, network file systems and some containers send nothing. So the folders
-are compared with the ledger at the start, after an overflow, and every few minutes; and before the first directory of a
-file system is watched, a file made in `tmp/` must be seen within two seconds, or the folders there are polled instead.
+*Events are lost.* The kernel's queue overflows; network file systems and some containers send nothing. So we compare
+the folders with the ledger at the start, after an overflow, and every few minutes. Before the first directory of a file
+system is watched, a file made in `tmp/` must be seen within two seconds; otherwise the folders there are polled.
 
 *A directory is filled before it is watched.* A folder may be there, with mail in it and folders below it, before we
 have read that it was made. So each directory is watched before it is listed, and its mail is compared after that.
 
-*A directory is another one than before.* It was deleted and made again, or its disk was unmounted; what is watched is
-what lay there before. So each time the folders are compared all of their directories are watched again: the kernel
-answers with the number of the watch, the same one for the same directory. Asking it for a list of what it watches
-(proc(5), fdinfo) was rejected: it names inodes, and on some file systems those are not the inodes of the files.
+*A directory has been replaced.* It was deleted and made again, or its disk was unmounted; the watch is still on the old
+one. So each comparison watches all directories of the folders again: the kernel answers with the number of the watch,
+the same number for the same directory. We rejected asking the kernel for its list of watches (proc(5), fdinfo): it
+names inodes, and on some file systems those are not the inodes of the files.
 
-*Not all can be watched.* The limit of watches was reached. A mailbox is watched as a whole or polled as a whole, and
-tried again each time, since other watches may have ended, or the limit may have been raised.
+*Not everything can be watched.* The limit of watches was reached. A mailbox is watched as a whole or polled as a whole.
+Watching is tried again each time, since other watches may have ended, or the limit may have been raised.
 
-*readdir misses a file that is renamed while we list.* A name missing from one listing is looked for in a second one
-before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never empty.
+*readdir misses a file that is renamed during the listing.* A name missing from one listing is looked for in a second
+one before it counts as gone. A directory that cannot be listed at all (an unmounted disk) is unknown, never empty.
 """
 
 import errno
@@ -68,7 +67,7 @@ from spamnb.service.log import LogOnce
 from spamnb.service.maildir_emitter import AllToldEvent, EventsLostEvent, MaildirEmitter, MessageCreatedEvent
 
 _log = logging.getLogger(__name__)
-# Any other fault is of the directory alone: it is gone, a link stands in its place, or it is not ours to read.
+# Any other fault belongs to the directory alone: it is gone, a link has taken its place, or we may not read it.
 _LIMITS = {errno.ENOSPC, errno.ENOMEM}
 _ADVICE = {
     errno.ENOSPC: "the limit of inotify watches is reached: raise the sysctl fs.inotify.max_user_watches",
@@ -78,7 +77,7 @@ _ADVICE = {
 
 def _advice(fault: OSError) -> str:
     usual = _ADVICE.get(fault.errno or 0, str(fault))
-    if fault.errno == errno.EMFILE and open_files.are_used_up():  # the same error of another limit
+    if fault.errno == errno.EMFILE and open_files.are_used_up():  # another limit with the same error
         return f"too many files are open: {next_step(fault, usual)}"
     return usual
 
@@ -93,7 +92,7 @@ class Hint:
 
 
 class _Refusal(NamedTuple):
-    """Why something is polled: what that is about; in words; and whether it is an error where inotify is demanded."""
+    """Why something is polled: the subject, the reason in words, and whether it is an error if inotify is demanded."""
 
     about: Hashable
     why: str
@@ -103,10 +102,9 @@ class _Refusal(NamedTuple):
 class Watcher:
     """Watches the directories of any number of roots by one instance of inotify; hints come out of `next` and `read`.
 
-    A root is a mailbox, or any other name for directories in which something comes and goes. `most`: so many
-    directories are watched for a root, and one with more is polled. overflowed: the kernel has lost events since this
-    was last set to False, which is done before the folders are compared. told: the number of the last `ask` that was
-    answered.
+    A root is a mailbox, or any other name for directories where something comes and goes. `most`: a root with more
+    directories than this is polled. overflowed: the kernel has lost events since this was last set to False, which is
+    done before the folders are compared. told: the number of the last `ask` that was answered.
     """
 
     def __init__(self, how: Watch, most: int | None = None) -> None:
@@ -114,22 +112,22 @@ class Watcher:
         self._most = most
         self.overflowed = False
         self.told = self._asked = 0
-        # A SimpleQueue, since a signal handler puts into it, perhaps while `get` holds the lock that Queue has.
+        # A SimpleQueue: a signal handler puts into it, perhaps while `get` holds the lock that a Queue has.
         self._hints: queue.SimpleQueue[Hint | int | None] = queue.SimpleQueue()
         self._observer: BaseObserver | None = None
         self._emitter: MaildirEmitter | None = None
-        self._watches: dict[str, tuple[int, ...]] = {}  # of each root
+        self._watches: dict[str, tuple[int, ...]] = {}  # by root
         self._polled: set[str] = set()  # roots that cannot be watched
-        self._silent: dict[int, str] = {}  # by device: a root on it of which no events come, or ""
+        self._silent: dict[int, str] = {}  # by device: a root on it that sends no events, or ""
         self._said = LogOnce(_log)
 
     @property
     def polling(self) -> bool:
-        """Whether of some root no events are to be had, so that its directories have to be looked at often."""
+        """Whether some root sends no events, so that its directories must be looked at often."""
         return self._emitter is None or bool(self._polled)
 
     def is_watched(self, root: str) -> bool:
-        """Whether all directories of a root are watched, or else have to be polled."""
+        """Whether all directories of a root are watched; otherwise they must be polled."""
         return root in self._watches
 
     @property
@@ -138,15 +136,15 @@ class Watcher:
         return sum(map(len, self._watches.values()))
 
     def directories(self, root: str) -> list[Directory]:
-        """The directories that are watched for a root; none where it is polled."""
+        """Return the watched directories of a root; none if it is polled."""
         if self._emitter is None:
             return []
         return [found for watch in self._watches.get(root, ()) if (found := self._emitter.directory(watch)) is not None]
 
     def start(self) -> None:
-        """Begin to watch; nothing is watched yet. Without an instance of inotify all is polled, and it is said why.
+        """Begin, with nothing watched yet. Without an instance of inotify it polls everything, and logs why.
 
-        Raises CannotWatchError where inotify is demanded.
+        Raises CannotWatchError if inotify is demanded.
         """
         self.stop()
         if self._how == "polling":
@@ -162,7 +160,7 @@ class Watcher:
         observer.start()
 
     def stop(self) -> None:
-        """Stop watching, and wait until the threads are gone."""
+        """Stop watching, and wait until the threads have ended."""
         if self._observer is not None and self._emitter is not None:
             self._observer.stop()
             self._observer.join()
@@ -172,10 +170,10 @@ class Watcher:
         self._polled.clear()
 
     def watch(self, root: str, directories: Iterable[Directory], *, is_limited: bool = True) -> bool:
-        """Watch these directories of a root, and no others; whether they are watched, or else have to be polled.
+        """Watch these directories of a root, and no others. Returns whether they are watched; otherwise poll them.
 
-        To be called before the folders are compared, with `find_directories`. A directory that is not there is passed
-        over. is_limited: not more than `most`. Raises CannotWatchError where inotify is demanded.
+        Call this before the folders are compared, with `find_directories`. It skips a directory that does not exist.
+        is_limited: not more than `most`. Raises CannotWatchError if inotify is demanded.
         """
         if self._emitter is None:
             return False
@@ -203,7 +201,7 @@ class Watcher:
         watched: set[int],
         most: int | None,
     ) -> _Refusal | None:
-        """Add the watches of these directories to `watched`; None, or why not all of them can be watched."""
+        """Add the watches of these directories to `watched`. Returns None, or why some cannot be watched."""
         if silent := self._silent_on_device_of(root):
             return _Refusal(silent, f"no events come from {silent} (a network file system?)")
         for directory in directories:
@@ -217,20 +215,20 @@ class Watcher:
         return None
 
     def _silent_on_device_of(self, root: str) -> str:
-        """The root by which its file system was found to tell of nothing, or ""; tried once, where it can be."""
+        """Return the root whose file system was found to send no events, or ""; tried once per disk, if possible."""
         try:
             device = os.stat(root).st_dev
         except OSError:
-            return ""  # it is not there
+            return ""  # it does not exist
         if device not in self._silent:
             tells = inotify.tells(os.path.join(root, "tmp"))
             if tells is None:
-                return ""  # the comparisons will have to do
+                return ""  # then only the comparisons find new mail
             self._silent[device] = "" if tells else root
         return self._silent[device]
 
     def unwatch(self, root: str) -> None:
-        """Watch a root no longer. A hint that was given before may still come."""
+        """Stop watching a root. A hint that was given before may still come."""
         for watch in self._watches.pop(root, ()):
             if self._emitter is not None:
                 self._emitter.remove(watch)
@@ -241,7 +239,7 @@ class Watcher:
         self._hints.put(None)
 
     def next(self, seconds: float) -> Hint | None:
-        """The next hint, or None after that many seconds, a call of `wake`, or an answer to `ask`."""
+        """Return the next hint, or None after that number of seconds, a call of `wake`, or an answer to `ask`."""
         try:
             told = self._hints.get(timeout=max(0.0, seconds))
         except queue.Empty:
@@ -251,17 +249,17 @@ class Watcher:
         return told
 
     def read(self, seconds: float) -> list[Hint]:
-        """All hints that are there; for the first one it is waited so many seconds, or until a call of `wake`."""
+        """Return all waiting hints; wait for the first one that number of seconds, or until a call of `wake`."""
         first = self.next(seconds)
         rest = [self.next(0.0) for _ in range(self._hints.qsize())]
         return [hint for hint in (first, *rest) if hint is not None]
 
     def tell(self, hint: Hint | int) -> None:
-        """Give a hint, or the number of an `ask` of which all hints were given; safe in any thread."""
+        """Give a hint, or the number of an answered `ask`, after all its hints; safe in any thread."""
         self._hints.put(hint)
 
     def ask(self) -> int:
-        """Ask for the hints of all that has happened by now: they were read when `told` is this number, or more."""
+        """Ask for the hints of everything until now: all are read when `told` reaches the returned number."""
         self._asked += 1
         if self._emitter is not None:
             self._emitter.ask(self._asked)
@@ -274,13 +272,13 @@ class Watcher:
 
 
 class _Handler(FileSystemEventHandler):
-    """watchdog's events to hints."""
+    """Turns watchdog's events into hints."""
 
     def __init__(self, watcher: Watcher) -> None:
         self._watcher = watcher
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Called in watchdog's thread, with what the emitter queues."""
+        """Turn one event into a hint; called in watchdog's thread."""
         if isinstance(event, MessageCreatedEvent):
             directory, name = os.path.split(os.fsdecode(event.src_path))
             folder, subdir = os.path.split(directory)

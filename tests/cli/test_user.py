@@ -120,7 +120,7 @@ def test_no_such_user(run: Run, home: Path, command: str) -> None:
     """An unknown user is 64 too, with the Maildir to look at, and nothing is made."""
     result = run("--user", "eve@example.org", command, *FOR_ONE.get(command, []))
     assert result.code == 64, result
-    assert f"has no user eve@example.org: look whether there is a Maildir at {home}/vmail/example.org/eve" in result.err
+    assert f"has no user eve@example.org: check that {home}/vmail/example.org/eve" in result.err
     assert not (home / "state").exists()
 
 

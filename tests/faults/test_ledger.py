@@ -100,7 +100,7 @@ def test_lost_while_running(site: Faulty, how: Callable[[Faulty], None], busy: b
     if busy:
         site.spam(861)
     assert site.ended() == 3
-    assert site.log().splitlines()[-1].endswith("start again to go on with what is there now")
+    assert site.log().splitlines()[-1].endswith("start again to use the new file")
     assert "was deleted or replaced while it was in use" in site.log()
     assert "Traceback" not in site.log()
     assert len(site.everything()) == 1 + busy

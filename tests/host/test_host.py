@@ -155,12 +155,12 @@ def test_load_user(host: Host, tmp_path: Path) -> None:
     [
         (
             "eve@example.org",
-            "has no user eve@example.org: look whether there is a Maildir at {mail}/example.org/eve/Maildir",
+            "has no user eve@example.org: check that {mail}/example.org/eve/Maildir",
         ),
-        ("Eve+x@example.org", r"has no user Eve\+x@example.org: look whether .* at {mail}/example.org/eve/Maildir"),
+        ("Eve+x@example.org", r"has no user Eve\+x@example.org: check that {mail}/example.org/eve/Maildir"),
         ("anna", "anna cannot be a user of .*: write a name such as anna@example.org"),
         ("../x@\x1b[31m", r"\.\./x@\\x1b\[31m cannot be a user of"),
-        (ANNA, r"anna@example.org is left out in .*config\.yaml: look at `without` below `users`"),
+        (ANNA, r"anna@example.org is left out in .*config\.yaml: see `without` below `users`"),
     ],
 )
 def test_no_such_user(site: Site, host: Host, asked: str, says: str) -> None:

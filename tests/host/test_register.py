@@ -161,7 +161,7 @@ def test_several_services(path: str) -> None:
 
 def test_only_read(path: str) -> None:
     """Who only reads makes nothing, changes nothing, and is told where there is no register, or one without tables."""
-    with pytest.raises(RegisterMissingError, match="no service of this host has begun"):
+    with pytest.raises(RegisterMissingError, match="no service of this host has started"):
         Register(path, only_read=True)
     assert not os.path.exists(os.path.dirname(path))
     with Register(path) as register:
@@ -231,7 +231,7 @@ def test_damaged(path: str, damage: Callable[[str], None]) -> None:
         register.put([replace(ANNA, name=f"{number}@a.example") for number in range(40)])
     damage(path)
     content = Path(path).read_bytes()
-    with pytest.raises(RegisterDamagedError, match="start the service, which makes it again"):
+    with pytest.raises(RegisterDamagedError, match="start the service; it makes a new one"):
         found(path)
     assert Path(path).read_bytes() == content
     with Register(path) as register:
@@ -336,7 +336,7 @@ def test_what_is_in_the_way(tmp_path: Path, only_read: bool) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "register.sqlite").mkdir()
     for place in ("file/register.sqlite", "register.sqlite"):
-        with pytest.raises(RegisterError, match=r"cannot be used \(.*\): check its directory|There is no register"):
+        with pytest.raises(RegisterError, match=r"cannot be used \(.*\): check its directory|does not exist"):
             Register(str(tmp_path / place), only_read=only_read)
     assert sorted(os.listdir(tmp_path)) == ["file", "register.sqlite"]
 

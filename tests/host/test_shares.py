@@ -41,7 +41,7 @@ def test_a_share_is_written(text: str) -> None:
 )
 def test_no_share(text: str) -> None:
     """Anything else is refused with what to write."""
-    with pytest.raises(UsageError, match="is no share: write 1-of-4 for the first of four"):
+    with pytest.raises(UsageError, match="is not a share: write 1-of-4 for the first of four"):
         Share.parse(text)
 
 
@@ -72,7 +72,9 @@ def test_two_numbers_at_once(tmp_path: Path, first: str, second: str) -> None:
     """A service with another number of shares is refused in words as long as one runs, and may run afterwards."""
     share = Share.parse(second)
     with claimed(tmp_path, Share.parse(first)):
-        refused = f"run with another number of shares than {share.of}: stop those first, or give this one their number"
+        refused = (
+            f"run with a different number of shares than {share.of}: stop those first, or give this one their number"
+        )
         with pytest.raises(SpamnbError, match=refused), claimed(tmp_path, share):
             pass
         assert not is_running(str(tmp_path / second))

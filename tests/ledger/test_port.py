@@ -313,12 +313,12 @@ def test_imports_are_added_up_and_taken_back(lessons: Lessons) -> None:
     assert lessons.imported() == (2, 2)
     lessons.learn([reading(2, z=1)], HAM, "a test", 4.0, how=How.HAND)
     lessons.take_import_back(elsewhere().digest, "an error", 5.0, takes_back=7)
-    with pytest.raises(LedgerError, match="does not count any more"):
+    with pytest.raises(LedgerError, match="no longer counts"):
         lessons.take_import_back(elsewhere().digest, "an error", 6.0, takes_back=7)
     assert lessons.imported() == (1, 1)
     assert lessons.verify() == []
     lessons.take_import_back(elsewhere().digest, "an error", 7.0, takes_back=8)
-    with pytest.raises(LedgerError, match="does not count any more"):
+    with pytest.raises(LedgerError, match="no longer counts"):
         lessons.take_import_back(elsewhere().digest, "an error", 8.0, takes_back=9)
     assert lessons.imported() == (0, 0)
     assert lessons.totals().tolist() == [1, 1, 1, 2, 1, 3, 3]
@@ -487,7 +487,7 @@ def test_nothing_is_taken_over_without_tokens(lessons: Lessons) -> None:
     (mine,) = kept(lessons)
     other = mine._replace(lesson=replace(mine.lesson, label=SPAM))
     for bad in (mine._replace(tokens=None), mine._replace(relations=b"1")):
-        with pytest.raises(ValueError, match=r"without its tokens|no relations"):
+        with pytest.raises(ValueError, match=r"lacks its tokens|not relations"):
             lessons.take_over([other, bad._replace(lesson=replace(mine.lesson, digest=digest(2), label=SPAM))])
     assert kept(lessons) == [mine]
     assert lessons.verify() == []

@@ -77,7 +77,7 @@ DAMAGE = {
     "tokens cut short": ("UPDATE lesson SET tokens = substr(tokens, 1, 5) WHERE digest = x'61'", "message 1"),
     "counts deleted": ("DELETE FROM counts", "token 1: learned, but not counted"),
     "counts cut short": ("UPDATE counts SET numbers = substr(numbers, 1, 50)", "the counts in the ledger are damaged"),
-    "an id that is given again": ("UPDATE total SET last_token = 2", "the last token is said to be 2, but there is 3"),
+    "an id that is given again": ("UPDATE total SET last_token = 2", "the last token should be 2, but it is 3"),
     "a token without counts": ("INSERT INTO token VALUES ('w', 77)", "token 77: it has no counts"),
     "a token's text deleted": ("DELETE FROM token WHERE text = 'x'", "it has no text"),
     "an id that is none": ("UPDATE token SET id = 'x' WHERE text = 'x'", "something other than numbers"),

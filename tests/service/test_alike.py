@@ -10,7 +10,7 @@ from spamnb.identity.digests import header_digest, identity
 from tests.service.desk import DAY, Desk
 
 HAM, SPAM = 0, 1
-ALIKE = "judged by itself, though a known message has its Message-ID, Date and From"
+ALIKE = "judged on its own, although a known message has its Message-ID, Date and From"
 
 
 def body_of(content: bytes) -> bytes:

@@ -28,7 +28,7 @@ def test_folder_by_name(site: Site, tmp_path: Path) -> None:
         shutil.rmtree(site.folders["Junk"].path)
         for seconds in (0.0, 9.9):
             clock[0] += seconds
-            with pytest.raises(NotYetError, match="no folder 'Junk' any more"):
+            with pytest.raises(NotYetError, match="no longer has a folder 'Junk'"):
                 folders.named("Junk")
             assert not Path(site.folders["Junk"].path).exists()
             assert folders.make_at == pytest.approx(clock[0] + 10 - seconds)

@@ -81,7 +81,7 @@ def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         for now in (1000.0, 2000.0):
             metrics.step_if_due(now)
         assert len(caplog.records) == 1
-        assert "check its directory" in caplog.text
+        assert "create its directory" in caplog.text
         assert values_of(measurements, 'spamnb_faults_total{kind="disk"}') == 1
         path.parent.mkdir()
         metrics.step_if_due(3000.0)

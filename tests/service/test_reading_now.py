@@ -78,7 +78,7 @@ def test_a_message_that_ends_the_process(taught: Site, end: str, lives: int) -> 
     spam = site.deliver(message("spam", 801))
     start(site, end)
     until(lambda: spam in site.contents("Junk"), "other mail moved")
-    assert "is not read any more: the service has ended over it" in site.log()
+    assert "is no longer read: the service has ended over it" in site.log()
     assert site.contents("INBOX") == [culprit]
     site.end()
     assert site.faults() == []

@@ -97,7 +97,7 @@ def test_what_a_power_cut_leaves_is_not_judged(site: Site, content: bytes) -> No
     site.teach()
     site.start()
     left = [site.deliver(content), site.deliver(content, "Junk"), site.deliver(content, "TrainSpam")]
-    until(lambda: site.log().count("is not judged: it is empty or holds zero bytes only") == 3, "all named")
+    until(lambda: site.log().count("is not judged: it is empty or holds only zero bytes") == 3, "all named")
     spam = site.deliver(message("spam", 953))
     until(lambda: spam in site.contents("Junk"), "spam moved all the same")
     assert site.end() == 0

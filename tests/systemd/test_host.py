@@ -144,7 +144,7 @@ def test_several_services(host: VirtualUsers) -> None:
     assert "PONG" in machine.run("python3", "/srv/ping.py").stdout
     machine.run("systemctl", "start", SERVICE, check=False)
     assert host.show(SERVICE, "ActiveState") != "active"
-    assert "another number of shares" in host.log(SERVICE)
+    assert "a different number of shares" in host.log(SERVICE)
     machine.run("systemctl", "stop", SERVICE)
     assert host.not_of_vmail() == ""
 

@@ -138,7 +138,7 @@ def test_a_damaged_register(desk: HostDesk) -> None:
     put(host, ROW)
     host.register.write_bytes(b"no register" * 1000)
     answer = Browser(pages_of(lambda: host.template, host=host)).get("/")
-    assert answer.status == 503 and "start the service, which makes it again" in answer.words
+    assert answer.status == 503 and "start the service; it makes a new one" in answer.words
 
 
 def test_the_login(desk: HostDesk) -> None:

@@ -1,1 +1,1 @@
-"""Copies of a ledger: made daily, and put in its place where it is damaged."""
+"""Copies of a ledger: made daily, and put in its place if it is damaged."""

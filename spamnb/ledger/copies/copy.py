@@ -1,8 +1,8 @@
-"""Copying a ledger: whole, of one moment, while others work with it, and compressed.
+"""Copy a ledger: whole, of one moment, while others work with it, and compressed.
 
-SQLite's backup API copies the pages as they are at one moment: the reading transaction that is held meanwhile
-sees none of what others write, so the copy never has to begin again. It is made under a name that no one takes for
-a copy, examined, compressed, made durable, and only then given its name: a copy with its name is whole.
+SQLite's backup API copies the pages of one moment. Its reading transaction sees nothing that others write at the same
+time, so the copy never has to begin again. The copy is made under a name that no one takes for a copy. It is examined,
+compressed and made durable, and only then gets its name: a copy with its name is whole.
 """
 
 import contextlib
@@ -26,18 +26,18 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.sqlite_errors import FAULTS, plain, primary_code
 
-_PAGES = 2048  # a step: 8 MB, some hundredths of a second
+_PAGES = 2048  # per step: 8 MB, a few hundredths of a second
 _OF_THE_TARGET = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-_TAKES = 2  # times the ledger's size: a copy must not be what fills the disk that mail is delivered to
-_STALE_SECONDS = 3600.0  # after that an unfinished copy is not being written any more
+_TAKES = 2  # times the ledger's size: a copy must not fill the disk that mail is delivered to
+_STALE_SECONDS = 3600.0  # after that an unfinished copy is no longer being written
 _CHUNK = 1 << 20  # bytes
-_LEVEL = 1  # most of a ledger is tokens that are compressed already: a higher level or xz gains little, and is slower
+_LEVEL = 1  # most of a ledger is compressed tokens: a higher level or xz gains little, and is slower
 _SPARE = 16_000_000  # bytes of the disk that unpacking leaves free
-# What a compressed copy may hold, in times its size, beside _SPARE bytes: a new ledger has 43 to one, one with 50
-# messages 9, with 1,000 messages 3; DEFLATE itself reaches a thousand.
+# The most that a compressed copy may hold, in times its size, beside _SPARE bytes. A new ledger has 43 to one, one with
+# 50 messages 9, with 1,000 messages 3; DEFLATE itself reaches a thousand.
 _LARGEST_RATIO = 100
 
-# What the ledger keeps as sums, and the messages that it has sums of.
+# The sums that the ledger keeps, and the messages behind them.
 _TOTALS = (
     "SELECT ham_messages, spam_messages, ham_token_messages, spam_token_messages, ham_occurrences, spam_occurrences,"
     " vocabulary FROM total"
@@ -50,7 +50,7 @@ _MESSAGES = (
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What a ledger holds: the learned messages of both kinds, and the tokens that were met in them."""
+    """What a ledger holds: the number of learned messages of both kinds, and of the tokens in them."""
 
     ham: int
     spam: int
@@ -58,11 +58,11 @@ class Held:
 
 
 def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
-    """Make the copy of the day, then remove all but the newest `keep`; its path. An older copy of the day is replaced.
+    """Make the copy of the day, replacing an older one, and keep only the newest `keep` copies. Returns its path.
 
-    Of its counts only the sums are compared: the service has not the memory for the proof of all of them. Raises
-    LedgerDamagedError where the pages or indexes of the ledger are damaged, LedgerError where the copy cannot be made
-    or the sums are not right; then no other copy is touched.
+    It only compares the sums of the counts: the service lacks the memory to prove all of them. Raises
+    LedgerDamagedError if the pages or indexes of the ledger are damaged, LedgerError if the copy cannot be made or the
+    sums are wrong; then no other copy is touched.
     """
     final = of_day(ledger, at)
     directory = os.path.dirname(final)
@@ -71,7 +71,7 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
         _sweep(directory, at)
         with _copied(ledger, directory, alive) as plain_copy:
             if faults := faults_of(plain_copy, alive):
-                if not faults_of(ledger, alive):  # nothing is the matter with that: the service can go on
+                if not faults_of(ledger, alive):  # the ledger has no fault: the service can go on
                     step = f"the ledger itself is sound: check the disk of {directory}"
                     raise LedgerError(f"the copy was damaged as it was written ({faults[0]}); {step}")
                 raise LedgerDamagedError(_not_copied(ledger, faults[0]))
@@ -87,10 +87,10 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
 
 
 def write(ledger: str, final: str, alive: Alive = lambda: None, *, replace: bool = True) -> Held:
-    """Copy a ledger to a path, which appears only when the copy is whole and proven; what it holds.
+    """Copy a ledger to a path, which appears only when the copy is whole and proven. Returns what the copy holds.
 
-    A ledger whose replacement was interrupted is copied as it will be. The copy is compressed if its name ends so.
-    Raises as `durable.draft` does, and LedgerError where the disk is too full or the ledger is not sound.
+    If a replacement was interrupted, it copies the new ledger. The copy is compressed if the ending of its name says
+    so. Raises as `durable.draft` does, and LedgerError if the disk is too full or the ledger is not sound.
     """
     durable.check(final, replace=replace)
     with _copied(present(ledger), os.path.dirname(os.path.realpath(final)), alive) as plain_copy:
@@ -100,7 +100,7 @@ def write(ledger: str, final: str, alive: Alive = lambda: None, *, replace: bool
 
 
 def send(ledger: str, descriptor: int) -> Held:
-    """Copy a ledger into what is open already, once the copy is whole and proven; what it holds. Raises OSError too."""
+    """Copy a ledger into an open file, once the copy is whole and proven. Returns what it holds. Raises OSError too."""
     directory = directory_of(ledger)
     with contextlib.suppress(OSError):
         os.makedirs(directory, mode=0o700, exist_ok=True)
@@ -114,7 +114,7 @@ def send(ledger: str, descriptor: int) -> Held:
 
 
 def copy(source: str, target: str, alive: Alive = lambda: None) -> None:
-    """Copy the pages of a ledger, as they are at this moment, to a new file that only its owner can read."""
+    """Copy the pages of a ledger, as of this moment, to a new file that only its owner can read."""
     _new_file(target).close()
     try:
         look_into(source, lambda old: _copy_pages(old, target, alive))
@@ -128,7 +128,7 @@ def copy_from(source: str, target: str) -> None:
 
 
 def all_faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
-    """What is wrong with a ledger: its pages, its parts, and then its values and counts. Raises as `faults_of`."""
+    """Return the faults of a ledger: of its pages, its parts, and then its values and counts. Raises as `faults_of`."""
     if faults := faults_of(path, alive):
         return faults
     try:
@@ -142,9 +142,9 @@ def all_faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
 
 
 def held_of(path: str, alive: Alive = lambda: None) -> Held:
-    """What a sound ledger holds, after the proof of its pages, its parts and its counts.
+    """Return what a sound ledger holds, after the proof of its pages, its parts and its counts.
 
-    Raises LedgerDamagedError where they are not right, LedgerError where it cannot be used.
+    Raises LedgerDamagedError if they are wrong, LedgerError if it cannot be used.
     """
     if faults := all_faults_of(path, alive):
         raise LedgerDamagedError(faults[0])
@@ -154,9 +154,9 @@ def held_of(path: str, alive: Alive = lambda: None) -> Held:
 
 
 def faults_of_copy(path: str) -> list[str]:
-    """What is wrong with a copy. Changes nothing, and unpacks nothing to the disk.
+    """Return the faults of a copy. Changes nothing, and unpacks nothing to the disk.
 
-    A copy was examined before it was compressed, and gzip's checksum says whether it is still the same.
+    A copy was examined before it was compressed, and gzip's checksum shows whether it is still the same.
     """
     if not path.endswith(PACKED):
         return faults_of(path)
@@ -173,9 +173,9 @@ def faults_of_copy(path: str) -> list[str]:
 
 
 def unpack(source: str, target: str) -> None:
-    """Write what a compressed copy holds to a new file that only its owner can read.
+    """Unpack a compressed copy to a new file that only its owner can read.
 
-    Raises LedgerDamagedError where it is not whole, LedgerSpaceError where the disk has too little space.
+    Raises LedgerDamagedError if it is incomplete, LedgerSpaceError if the disk has too little space.
     """
     space = shutil.disk_usage(os.path.dirname(os.path.abspath(target))).free - _SPARE
     try:
@@ -192,7 +192,7 @@ def unpack(source: str, target: str) -> None:
 
 
 def _unpacked(source: str) -> Iterator[bytes]:
-    """What a compressed copy holds, in pieces. Raises LedgerDamagedError where it is not whole."""
+    """Yield the content of a compressed copy, in pieces. Raises LedgerDamagedError if it is incomplete."""
     size, most = 0, _LARGEST_RATIO * os.stat(source).st_size + _SPARE
     try:
         with gzip.open(source) as packed:
@@ -208,7 +208,7 @@ def _unpacked(source: str) -> Iterator[bytes]:
 
 
 def _store(plain_copy: str, final: str, alive: Alive, *, replace: bool = True) -> None:
-    """Give a copy its final name, compressed where the name ends so."""
+    """Give a copy its final name, compressed if the name ends so."""
     with durable.draft(final, replace=replace) as draft:
         if not final.endswith(PACKED):
             os.rename(plain_copy, draft)
@@ -220,13 +220,13 @@ def _store(plain_copy: str, final: str, alive: Alive, *, replace: bool = True) -
 
 
 def _new_file(path: str) -> BinaryIO:
-    """An empty file to write to, which only its owner can read if it is new."""
+    """Open an empty file for writing, which only its owner can read if it is new."""
     return open(path, "wb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600))
 
 
 @contextlib.contextmanager
 def _copied(ledger: str, directory: str, alive: Alive = lambda: None) -> Iterator[str]:
-    """A copy in that directory, which is removed at the end if it is still there. Raises LedgerSpaceError."""
+    """Yield the path of a copy in that directory, removed at the end if still there. Raises LedgerSpaceError."""
     size = sum(os.stat(ledger + part).st_size for part in ("", "-wal") if os.path.exists(ledger + part))
     lacking = _TAKES * size - shutil.disk_usage(directory).free
     if lacking > 0:
@@ -251,10 +251,10 @@ def _not_copied(ledger: str, fault: str) -> str:
 
 def _copy_pages(old: sqlite3.Connection, target: str, alive: Alive) -> None:
     with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
-        new.execute("PRAGMA synchronous = OFF")  # it is made durable as a whole, before it gets its name
+        new.execute("PRAGMA synchronous = OFF")  # the whole file is made durable before it gets its name
         new.execute("PRAGMA journal_mode = OFF")
         old.execute("BEGIN")
-        old.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from here on all is of one moment
+        old.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from here on everything is of one moment
         old.backup(new, pages=_PAGES, progress=lambda *_: alive())
         old.execute("ROLLBACK")
     # The pages say that the file has a write-ahead log; a copy should be one file for every program.
@@ -273,7 +273,7 @@ def _unequal_sums(sqlite: sqlite3.Connection) -> list[str]:
 
 
 def _sweep(directory: str, at: float) -> None:
-    """Remove what killed copies left."""
+    """Remove the files that killed copies left."""
     for name in os.listdir(directory):
         if name.startswith(".") and name.endswith(".part"):
             with contextlib.suppress(FileNotFoundError):

@@ -1,10 +1,10 @@
-"""Going back to an earlier ledger: what it must forget, and how a service does it by itself.
+"""Go back to an earlier ledger: what it must forget, and how a service does it by itself.
 
-A copy knows the labels and counts of its day, but not where the mail is today. What the filter has moved since
-would look as if the user had put it into spam, and be learned; mail in the inbox would look new, and be moved. So
-with the labels and counts of the copy, nothing of what it knows of locations is kept: the next start records each
-mailbox as at first sight, and nothing in it is moved. Moves that were open in the copy were ended long before, in one
-way or the other, and are given up. All of this is done before the copy gets the ledger's name.
+A copy knows the labels and counts of its day, but not where the mail is today. Mail that the filter has moved since
+would look as if the user had put it into spam, and be learned; mail in the inbox would look new, and be moved. So a
+restore keeps the labels and counts of the copy, but nothing about locations: the next start records each mailbox as if
+seen for the first time, and moves nothing in it. Moves that were open in the copy ended long ago, in one way or the
+other, and are given up. All of this is done before the copy gets the ledger's name.
 """
 
 import contextlib
@@ -32,9 +32,9 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was done: from which copy of when, and the path of the former ledger (None: there was none).
+    """A finished restore: which copy of when, and the path of the old ledger (None: there was none).
 
-    why: what was wrong with the former ledger; None where it was replaced by hand. held: what the copy holds.
+    why: the fault of the old ledger; None if it was replaced by hand. held: what the copy holds.
     """
 
     source: str
@@ -45,17 +45,17 @@ class Restored:
 
 
 def restore(ledger: str, source: str, at: float) -> Restored:
-    """Put a copy in the ledger's place, as far as labels and counts go, once they are proven.
+    """Put the labels and counts of a copy in the ledger's place, once they are proven.
 
-    Raises LedgerError where the copy is not sound in every respect, LedgerBusyError while another process has the
-    ledger open, OSError or LedgerError where the copy cannot be made; then the ledger is as it was.
+    Raises LedgerError if the copy is not sound in every respect, LedgerBusyError while another process has the ledger
+    open, OSError or LedgerError if the copy cannot be made; then the ledger is unchanged.
     """
     with _draft(ledger) as draft:
         try:
             copy_from(source, draft)
             held = held_of(draft)
         except LedgerDamagedError as fault:
-            why = fault.__cause__ or fault  # without what to do about the ledger in use
+            why = fault.__cause__ or fault  # without the advice about the ledger in use
             raise LedgerError(f"{source} is not restored, it is damaged ({why}): try another copy") from fault
         except LedgerError as fault:
             raise type(fault)(str(fault).replace(draft, source)) from fault  # nobody knows the draft by its name
@@ -65,13 +65,13 @@ def restore(ledger: str, source: str, at: float) -> Restored:
 
 
 def begin_anew(ledger: str, at: float) -> str | None:
-    """Put an empty ledger in the ledger's place. Returns the path that the former one has now; None: there was none.
+    """Put an empty ledger in the ledger's place. Returns the new path of the old one; None: there was none.
 
-    The former one is kept whole, also if it is damaged, and can be restored. Raises LedgerBusyError while another
-    process has the ledger open, OSError or LedgerError where an empty one cannot be made; then it is as it was.
+    The old one is kept whole, even if it is damaged, and can be restored. Raises LedgerBusyError while another process
+    has the ledger open, OSError or LedgerError if an empty one cannot be made; then the ledger is unchanged.
     """
     with _draft(ledger) as draft:
-        # A directory of its own: what SQLite and locks leave beside a ledger goes with it.
+        # A directory of its own: files that SQLite and locks leave beside a ledger go with it.
         with tempfile.TemporaryDirectory(prefix=".", dir=os.path.dirname(draft)) as directory:
             new = os.path.join(directory, os.path.basename(draft))
             Ledger(new).close()
@@ -84,11 +84,11 @@ def begin_anew(ledger: str, at: float) -> str | None:
 def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lambda: None) -> Restored | None:
     """If the ledger is damaged or gone, put the newest sound copy in its place.
 
-    wholly: its values and counts are examined too, as those of a copy always are. None where nothing is wrong, or where
-    there neither is nor was a ledger. Others may have it open as long as there is nothing to put in its place. Raises
-    LedgerLostError where it is damaged and there is no sound copy: then nothing is touched.
+    wholly: also examine its values and counts, as is always done for a copy. Returns None if all is well, or if there
+    never was a ledger. Others may have it open until there is a copy to put in its place. Raises LedgerLostError if it
+    is damaged and there is no sound copy; then nothing is touched.
     """
-    with _draft(ledger) as draft:  # where a restore that was killed may have left something
+    with _draft(ledger) as draft:  # a killed restore may have left something there
         with holding(ledger, exclusive=False):
             if not os.path.lexists(ledger) and not rolling(ledger):
                 return None
@@ -101,7 +101,7 @@ def recover(ledger: str, at: float, *, wholly: bool = False, alive: Alive = lamb
             finish(ledger)
             if _inode(ledger) == former:
                 return _put(ledger, draft, copy, at, held, why=faults[0])
-    return recover(ledger, at, wholly=wholly, alive=alive)  # another process has put another file in its place
+    return recover(ledger, at, wholly=wholly, alive=alive)  # another process has replaced the file
 
 
 def open_sound(
@@ -111,9 +111,10 @@ def open_sound(
     alive: Alive = lambda: None,
     open_ledger: Callable[[str], Ledger] = Ledger,
 ) -> Ledger:
-    """The ledger, once it is known to be sound; where it is not, its newest sound copy is in its place.
+    """Return the ledger, known to be sound; if it is not, its newest sound copy replaces it first.
 
-    It is examined where what the last service left does not vouch for it; all of it where that ended over damage.
+    It is examined if the record of the last service does not prove it sound; all of it if that service ended over
+    damage.
     """
     last, examined_at = record.last, record.last.examined_at
     if not last.is_trusted_for(path, now):
@@ -123,7 +124,7 @@ def open_sound(
     try:
         ledger = open_ledger(path)
     except LedgerDamagedError as fault:
-        if last.damage:  # it is damage that no examination sees
+        if last.damage:  # damage that no examination sees
             raise
         record.damaged(str(fault))
         return open_sound(path, now, record, alive, open_ledger)
@@ -135,8 +136,8 @@ def _told(path: str, damage: str, restored: Restored | None) -> None:
     if restored is not None:
         aside = "" if restored.aside is None else f", and the damaged one is kept as {restored.aside}"
         _log.warning(
-            "the ledger %s could not be used (%s): its copy of %s is in its place%s. What was learned since then is"
-            " missing, and the mail that is in the folders now stays where it is. See `spamnb history`",
+            "the ledger %s could not be used (%s): its copy of %s is in its place%s. The copy lacks"
+            " everything learned since then; mail that is in the folders now is not moved. See `spamnb history`",
             path,
             restored.why,
             time.strftime("%Y-%m-%d %H:%M", time.localtime(restored.made_at)),
@@ -147,7 +148,7 @@ def _told(path: str, damage: str, restored: Restored | None) -> None:
 
 
 def _newest_sound(ledger: str, draft: str, at: float, fault: str, alive: Alive) -> tuple[str, Held]:
-    """The newest sound copy, which is at the draft's path then, and what it holds."""
+    """Return the newest sound copy, now at the draft's path, and what it holds."""
     for copy in rolling(ledger, at):
         with contextlib.suppress(OSError):
             os.unlink(draft)
@@ -160,7 +161,7 @@ def _newest_sound(ledger: str, draft: str, at: float, fault: str, alive: Alive) 
 
 
 def _held(copy: str, draft: str, alive: Alive) -> Held | None:
-    """What a copy holds, which is at the draft's path then; None where it cannot be used."""
+    """Return what a copy holds, now at the draft's path; None if it is unusable."""
     try:
         copy_from(copy, draft)
         return held_of(draft, alive)
@@ -170,7 +171,7 @@ def _held(copy: str, draft: str, alive: Alive) -> Held | None:
         if fault.errno not in {errno.ENOSPC, errno.EDQUOT}:
             return None
         raise LedgerSpaceError(f"there is too little space to put {copy} in the ledger's place: free some") from fault
-    except LedgerError:  # damaged, of a later version, or unreadable: the next one
+    except LedgerError:  # damaged, of a later version, or unreadable: try the next one
         return None
 
 
@@ -183,7 +184,7 @@ def _inode(path: str) -> int | None:
 
 @contextlib.contextmanager
 def _draft(ledger: str) -> Iterator[str]:
-    """The path at which a copy is prepared, always the same one; nothing is left there."""
+    """Yield the path at which a copy is prepared, always the same one; nothing is left there."""
     draft = f"{ledger}.restored.part"
     try:
         yield draft

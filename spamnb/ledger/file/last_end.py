@@ -1,12 +1,12 @@
-"""How the last service that worked with a ledger ended, and when the ledger was examined last.
+"""How the last service that worked with a ledger ended, and when the ledger was last examined.
 
-To read a large ledger from end to end takes long, so a start does it only where something may have happened to it: the
-last service did not end in order, or over damage; the file is not as that service left it; or nobody has examined it
-for two days.
+Reading a large ledger from end to end takes long. So a start does it only if something may have happened to the ledger:
+the last service did not end in order, or ended over damage; the file is not as that service left it; or nobody has
+examined it for two days.
 
-This stands in the service's lock file. A damaged ledger could not tell it; the lock file has to be there, and to be
-writable, for a service to begin at all; and nobody writes it but the service that holds it. It is emptied before the
-ledger is written, and filled at the end: what a killed process or a power cut leaves is an empty file.
+This record is in the service's lock file. A damaged ledger could not hold it. A service needs a writable lock file to
+begin at all, and only the service that holds it writes it. The service empties it before it writes the ledger, and
+fills it at the end: a kill or a power cut leaves an empty file.
 """
 
 import contextlib
@@ -27,10 +27,10 @@ _TRUSTED_SECONDS = 2 * 86_400.0  # the examination of the day, and one that was 
 
 @dataclass(frozen=True, slots=True)
 class LastEnd:
-    """What the last service left; nothing of it is known where that did not end in order.
+    """The record of the last service; empty if it did not end in order.
 
-    examined_at: when the ledger was examined last, seconds since the epoch. state: its file, as it was left. damage:
-    what the service met in the ledger, and ended over.
+    examined_at: when the ledger was last examined, in seconds since the epoch. state: the state of its file at the end.
+    damage: the damage in the ledger over which the service ended.
     """
 
     examined_at: float | None = None
@@ -45,7 +45,7 @@ class LastEnd:
 
     @classmethod
     def of(cls, content: bytes) -> Self:
-        """What stands in the lock file; nothing is known where that cannot be understood."""
+        """Read the content of the lock file; the record is empty if the content makes no sense."""
         try:
             match json.loads(content):
                 case {"damage": str(damage)}:
@@ -58,7 +58,7 @@ class LastEnd:
 
 
 def last_end_of(ledger: str) -> LastEnd:
-    """How the last service ended; nothing is known while one runs."""
+    """Return how the last service ended; the record is empty while a service runs."""
     try:
         with open(ledger + SERVICE_LOCK, "rb") as file:
             return LastEnd.of(file.read(_MOST))
@@ -69,7 +69,7 @@ def last_end_of(ledger: str) -> LastEnd:
 class EndRecord:
     """The record of a service that holds the lock file, by its descriptor.
 
-    last: how the one before it ended. examined_at: when the ledger was examined last; None while it was not opened.
+    last: how the last service ended. examined_at: when the ledger was last examined; None before it was opened.
     """
 
     def __init__(self, ledger: str, lock: int) -> None:
@@ -81,7 +81,7 @@ class EndRecord:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[Self]:
-        """Record how the block ends, which opens and closes the ledger; nothing where it ends as no service should."""
+        """Record how the block ends, which opens and closes the ledger; nothing if it ends as no service should."""
         try:
             yield self
         except LedgerDamagedError as fault:
@@ -99,7 +99,7 @@ class EndRecord:
             os.fsync(self._lock)
 
     def opened(self, examined_at: float | None) -> None:
-        """The ledger is open, and was examined at that time."""
+        """Record that the ledger is open, and was examined at that time."""
         self.examined_at, self._file = examined_at, _file_of(state_of(self._ledger))
 
     def damaged(self, what: str) -> None:
@@ -108,18 +108,18 @@ class EndRecord:
         self._write({"damage": self.last.damage})
 
     def _left_in_order(self) -> None:
-        with contextlib.suppress(OSError):  # where its directory is out of reach, nothing is known of it
+        with contextlib.suppress(OSError):  # if its directory is out of reach, its state is unknown
             state = state_of(self._ledger)
-            if self.examined_at is not None and self._file == _file_of(state):  # else another file has the name by now
+            if self.examined_at is not None and self._file == _file_of(state):  # else a different file has the name now
                 self._write({"examined": self.examined_at, "state": state})
 
     def _write(self, content: object) -> None:
-        with contextlib.suppress(OSError):  # as on a full disk: an empty file says enough
+        with contextlib.suppress(OSError):  # such as a full disk: an empty file says enough
             os.ftruncate(self._lock, 0)
             os.pwrite(self._lock, json.dumps(content).encode(), 0)
             os.fsync(self._lock)
 
 
 def _file_of(state: FileStamp) -> int:
-    """Which file it is."""
+    """Return which file it is."""
     return state[0]

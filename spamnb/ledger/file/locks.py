@@ -1,12 +1,11 @@
 """Locks on a ledger and on directories; the kernel drops each when its process ends, in whatever way.
 
-flock(2) asks for no more than an open descriptor, so every user who may list a directory may also lock it. Where only
-those can open a directory who may write in it, the directory itself is locked: nothing has to be made, also where
-nothing may be. Where others can open it too, a file in it is locked that they cannot open.
+flock(2) only needs an open descriptor, so every user who may list a directory may also lock it. If only users who may
+write in a directory can open it, the directory itself is locked. Then no file need be made, even on a read-only disk.
+If others can open it too, the lock is on a file in it that they cannot open.
 
-Which of the two it is follows from the directory's own mode and its parent's: processes that know it by different
-paths, or as different users, agree. They disagree for as long as one of them has held it since before the mode was
-changed.
+The choice follows from the modes of the directory and its parent. So processes agree, even if they know it by different
+paths or run as different users. They only disagree as long as one of them holds a lock from before a change of mode.
 """
 
 import contextlib
@@ -32,9 +31,9 @@ _OFFSETS = 2**62
 
 
 def take(descriptor: int, operation: int, deadline: float) -> bool:
-    """Lock an open file as flock(2) does; False where another process still holds it at that `time.monotonic()`.
+    """Lock an open file as flock(2) does. Returns False if another process still holds it at that `time.monotonic()`.
 
-    Raises OSError where the file system has no such locks.
+    Raises OSError if the file system has no such locks.
     """
     while True:
         try:
@@ -49,14 +48,14 @@ def take(descriptor: int, operation: int, deadline: float) -> bool:
             return True
 
 
-# --- a directory, which nobody can hold locked who may not change what is there -----------------------------------
+# --- a directory, which only users who may change its content can keep locked --------------------------------------
 
 
 def open_lock(directory: str, name: str, *, make: bool = True) -> tuple[int, bool]:
-    """A descriptor to lock for a directory, to be closed by the caller, and whether it is one to lock.
+    """Return a descriptor to lock for a directory, which the caller closes, and whether it can serve as a lock.
 
-    `make`: the file of that name is made if one is needed; if not, and it is not there or not to be opened, the
-    descriptor is of no use as a lock. Raises OSError with the path that is at fault.
+    `make`: create the file of that name if one is needed. Without it, if the file is missing or cannot be opened, the
+    descriptor is useless as a lock. Raises OSError with the path of the fault.
     """
     with contextlib.ExitStack() as opened:
         found = os.open(directory, _OPEN_DIRECTORY)
@@ -74,13 +73,13 @@ def open_lock(directory: str, name: str, *, make: bool = True) -> tuple[int, boo
 
 
 def _is_open_to_strangers(directory: str, mode: int) -> bool:
-    """Whether it can be opened by somebody who may not write in it."""
+    """Whether somebody who may not write in it can open it."""
     is_only_read = mode & _READ & ~((mode & _WRITE) << 1)
     return bool(is_only_read and os.stat(os.path.join(directory, os.pardir)).st_mode & _SEARCH)
 
 
 def _open_made(path: str, directory: os.stat_result) -> int:
-    """The file, made if need be: for those who may write in the directory, and the directory's owner's."""
+    """Open the file; create it if needed, for those who may write in the directory, with the directory's owner."""
     while True:
         with contextlib.suppress(FileNotFoundError):
             return os.open(path, os.O_RDWR | _FLAGS)
@@ -97,20 +96,20 @@ def _open_made(path: str, directory: os.stat_result) -> int:
 
 @contextlib.contextmanager
 def only_service(ledger: str, patience: float = _PATIENCE) -> Iterator[int]:
-    """Be the one service that works with this ledger; the descriptor of its lock file, which it alone may write.
+    """Be the only service that works with this ledger. Yields the descriptor of its lock file, which only it may write.
 
-    patience: seconds for which another holder is waited for. Raises SpamnbError where another service works with it.
+    patience: seconds to wait for another holder. Raises SpamnbError if another service works with the ledger.
     """
     with open_claim(ledger + SERVICE_LOCK) as lock:
         if not take(lock, fcntl.LOCK_EX, time.monotonic() + patience):
             raise SpamnbError(f"another spamnb service already works with {ledger}: stop that one first")
-        os.utime(lock)  # since when it runs
+        os.utime(lock)  # the start of the service
         yield lock
 
 
 @contextlib.contextmanager
 def open_claim(path: str) -> Iterator[int]:
-    """A descriptor of a file that services lock, made if need be. Raises SpamnbError where it cannot be made."""
+    """Yield a descriptor of a file that services lock; create it if needed. Raises SpamnbError if that fails."""
     try:
         os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
         lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -123,7 +122,7 @@ def open_claim(path: str) -> Iterator[int]:
 
 
 def running_since(ledger: str) -> float | None:
-    """Since when a service works with this ledger, in seconds since the epoch; None where none does. Makes no file."""
+    """Return since when a service works with this ledger, in seconds since the epoch, or None. Makes no file."""
     try:
         lock = os.open(ledger + SERVICE_LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -148,11 +147,11 @@ def is_running(ledger: str) -> bool:
 class IntentOwner:
     """This process as the owner of intents.
 
-    Each process locks one byte of the ledger's directory, at an offset drawn at random, and its intents carry that
-    offset; an intent whose byte is not locked was left open by a crash. A process number with its start time was
-    rejected: in another container, or under `hidepid`, the number has no meaning. The lock belongs to an open file
-    description (fcntl(2), F_OFD_SETLK), so that closing another descriptor of the directory does not drop it, and it
-    does not collide with flock(2). Nothing is written to the disk.
+    Each process locks one byte of the ledger's directory, at a random offset, and its intents carry that offset. If the
+    byte of an intent is not locked, a crash has left the intent open. We rejected a process number with its start time:
+    in another container, or under `hidepid`, the number has no meaning. The lock belongs to an open file description
+    (fcntl(2), F_OFD_SETLK): closing another descriptor of the directory does not drop it, and it does not collide with
+    flock(2). Nothing is written to the disk.
     """
 
     def __init__(self, ledger: str) -> None:
@@ -161,7 +160,7 @@ class IntentOwner:
         self._name: str | None = None
 
     def name(self) -> str | None:
-        """What the intents of this process carry; None where the file system has no such locks."""
+        """The name that this process's intents carry; None if the file system has no such locks."""
         if self._name is None:
             offset = str(secrets.randbelow(_OFFSETS))
             # Shared, since a directory cannot be opened for writing.
@@ -170,19 +169,19 @@ class IntentOwner:
         return self._name
 
     def is_another(self, name: str | None) -> bool:
-        """Whether the owner of that name is another process, and lives."""
+        """Whether the owner of that name is another process that is still alive."""
         if name is None or name == self._name:
             return False
         return self._lock(fcntl.F_OFD_GETLK, fcntl.F_WRLCK, name) not in {None, fcntl.F_UNLCK}
 
     def close(self) -> None:
-        """Own nothing any more: intents that are open by now count as left open."""
+        """Give up ownership: intents that are still open count as left open."""
         if self._descriptor is not None:
             os.close(self._descriptor)
         self._descriptor = self._name = None
 
     def _lock(self, command: int, kind: int, offset: str) -> int | None:
-        """The kind of lock that fcntl(2) answers; None where there is no such byte, or no such lock."""
+        """Return the kind of lock that fcntl(2) reports; None if there is no such byte or no such lock."""
         try:
             if self._descriptor is None:
                 self._descriptor = os.open(self._directory, _OPEN_DIRECTORY)

@@ -1,4 +1,4 @@
-"""The files that belong to a ledger: SQLite's and the locks beside it, and its rolling copies; what they are called."""
+"""The files that belong to a ledger, and their names: SQLite's files and locks beside it, and its rolling copies."""
 
 import gzip
 import os
@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from spamnb.base.errors import LedgerError
 
-SQLITE_PARTS = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a database, by the ends of their names
+SQLITE_PARTS = ("-wal", "-shm", "-journal")  # the endings of SQLite's files beside a database
 SERVICE_LOCK, USE_LOCK = ".lock", ".use.lock"
-PACKED = ".gz"  # the end of a copy's name; one without it is plain SQLite
+PACKED = ".gz"  # the end of a copy's name; a copy without it is plain SQLite
 _DAY = 86_400.0
-_USER_VERSION = slice(60, 64)  # of a database's first bytes, big-endian (SQLite's file format, section 1.3)
+_USER_VERSION = slice(60, 64)  # in a database's first bytes, big-endian (SQLite's file format, section 1.3)
 
 
 class Sizes(NamedTuple):
-    """What a ledger takes on its disk, in bytes: its file, its write-ahead log, and its rolling copies together."""
+    """The size of a ledger on its disk, in bytes: its file, its write-ahead log, and its rolling copies together."""
 
     ledger: int
     wal: int
@@ -25,35 +25,35 @@ class Sizes(NamedTuple):
 
 
 def sizes(ledger: str) -> Sizes:
-    """What a ledger takes on its disk; 0 for what is not there. Raises LedgerError where that cannot be asked."""
+    """Return the sizes of a ledger on its disk; 0 for a missing part. Raises LedgerError if they are unknown."""
     return Sizes(_size(ledger), _size(ledger + "-wal"), sum(map(_size, rolling(ledger))))
 
 
 def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
-    except FileNotFoundError:  # it may vanish while it is counted
+    except FileNotFoundError:  # it may vanish during the count
         return 0
     except OSError as fault:
         raise LedgerError(f"{path} cannot be read ({fault.strerror}): check who owns it") from fault
 
 
 def directory_of(ledger: str) -> str:
-    """The directory of the rolling copies of a ledger."""
+    """Return the directory of the rolling copies of a ledger."""
     return os.path.join(os.path.dirname(os.path.abspath(ledger)), "copies")
 
 
 def of_day(ledger: str, at: float) -> str:
-    """The path of the rolling copy of that day, in local time."""
+    """Return the path of the rolling copy of that day, in local time."""
     day = time.strftime("%Y-%m-%d", time.localtime(at))
     return os.path.join(directory_of(ledger), f"{_stem(ledger)}-{day}.sqlite{PACKED}")
 
 
 def rolling(ledger: str, at: float | None = None) -> list[str]:
-    """The paths of the rolling copies, the newest first.
+    """Return the paths of the rolling copies, the newest first.
 
-    at: now, in seconds since the epoch. Copies of days after tomorrow, which a wrong clock has made, come last then;
-    tomorrow may have begun in another time zone.
+    at: now, in seconds since the epoch. Then copies dated after tomorrow come last: a wrong clock has made them.
+    Tomorrow may have begun in another time zone.
     """
     directory = directory_of(ledger)
     try:
@@ -71,12 +71,12 @@ def rolling(ledger: str, at: float | None = None) -> list[str]:
 
 
 def newest_of(ledger: str, version: int) -> str | None:
-    """The path of the newest rolling copy that was made by a version up to that one, None where there is none."""
+    """Return the path of the newest rolling copy that this version can read; None if there is none."""
     return next((copy for copy in rolling(ledger) if 0 < _version_in(copy) <= version), None)
 
 
 def _version_in(copy: str) -> int:
-    """The version of a ledger's tables that a copy has; 0 where it cannot be told."""
+    """Return the version of a copy's tables; 0 if it is unknown."""
     try:
         with (gzip.open if copy.endswith(PACKED) else open)(copy, "rb") as file:
             return int.from_bytes(file.read(_USER_VERSION.stop)[_USER_VERSION], "big")
@@ -85,11 +85,11 @@ def _version_in(copy: str) -> int:
 
 
 def refuse_new(ledger: str) -> None:
-    """Raise LedgerError for a ledger that is not there and has copies: a new one would hide that it was lost."""
+    """Raise LedgerError for a missing ledger that has copies: a new one would hide that it was lost."""
     if rolling(ledger):
         raise LedgerError(
-            f"The ledger {ledger} is gone, but there are copies of it in {directory_of(ledger)}: start the service,"
-            " which restores the newest, or `spamnb restore` one; move them away to begin again"
+            f"The ledger {ledger} is gone, but there are copies of it in {directory_of(ledger)}: start the service;"
+            " it restores the newest. Or `spamnb restore` one, or move them away to begin again"
         )
 
 

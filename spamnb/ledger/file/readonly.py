@@ -1,4 +1,4 @@
-"""Looking into a ledger's file without changing it: no file is left beside it, and no log is emptied into it."""
+"""Read a ledger's file without changing it: no file is left beside it, and no log is emptied into it."""
 
 import contextlib
 import os
@@ -13,32 +13,32 @@ from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain
 
 _LOOKS = 5
 _NO_FAULTS = {"ok", "*** in database main ***"}  # lines of an integrity_check
-_STEPS = 100_000  # of SQLite's machine; some hundredths of a second
+_STEPS = 100_000  # of SQLite's machine; a few hundredths of a second
 _Found = TypeVar("_Found")
 FileStamp = tuple[int, int, int, int]
 Alive = Callable[[], None]
-"""Called between the steps of long work; what it raises ends the work."""
+"""Called between the steps of long work; an exception from it ends the work."""
 
 
 def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Connection, FileStamp | None]:
-    """A connection that only reads.
+    """Open a connection that only reads.
 
-    Its second part is None where SQLite's own locks keep what is read apart from what others write. Else it is the
-    file's state before it was opened: what was read counts only if it is still `state_of` the file afterwards.
+    The second value is None if SQLite's own locks keep readers apart from writers. Otherwise it is the file's state
+    before it was opened: what was read counts only if `state_of` the file is still the same afterwards.
 
-    A log with commits in it belongs to a process that is at work, or that died: a connection that cannot write
-    reads it, and does not empty it into the file when it is closed. Without one a connection that could write makes
-    an empty log for the time being, and SQLite removes it; one that cannot would leave it there. Where none can be
-    made nor is there, SQLite reads such a file only as one that nobody ever writes (`immutable`).
+    A log with commits belongs to a process that is at work, or that died. A read-only connection reads such a log, and
+    does not empty it into the file at the end. Without a log, a writable connection makes an empty one for the time
+    being, and SQLite removes it; a read-only connection would leave it there. If no log exists and none can be made,
+    SQLite only reads the file as one that nobody ever writes (`immutable`).
 
-    Raises LedgerUnavailableError where a log has commits, and SQLite's index of it (`-shm`) neither is there nor can be
-    made: `immutable` would leave them out without a word.
+    Raises LedgerUnavailableError if a log has commits, and SQLite's index of it (`-shm`) is missing and cannot be made:
+    `immutable` would silently leave the commits out.
     """
     log = size_of(path + "-wal")
     before = None
     if log and not (os.path.exists(path + "-shm") or _is_writable(path)):
         raise LedgerUnavailableError(
-            f"The ledger {path} has a log of a process that died ({path}-wal), which can be read only where its"
+            f"The ledger {path} has a log of a process that died ({path}-wal), which can be read only if its"
             " directory may be written: make it writable, or copy both files to another directory"
         )
     if log:
@@ -57,7 +57,7 @@ def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Con
 
 
 def state_of(path: str) -> FileStamp:
-    """What changes when the file is written: which file it is, its size and time, and the bytes in its log."""
+    """Return what changes when the file is written: which file it is, its size and time, and the bytes in its log."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -67,7 +67,7 @@ def state_of(path: str) -> FileStamp:
 
 @contextlib.contextmanager
 def unwritten(path: str, before: FileStamp | None) -> Iterator[None]:
-    """Raise LedgerBusyError where the file was written while it was read, and SQLite could not keep the two apart."""
+    """Raise LedgerBusyError if the file was written while it was read, and SQLite could not keep the two apart."""
     try:
         yield
     except FAULTS:
@@ -79,7 +79,7 @@ def unwritten(path: str, before: FileStamp | None) -> Iterator[None]:
 def _check_unwritten(path: str, before: FileStamp | None) -> None:
     if before is not None and before != state_of(path):
         raise LedgerBusyError(
-            f"The ledger {path} is being written, which cannot be waited for where its directory may not be written:"
+            f"The ledger {path} is being written, and without the right to write its directory one cannot wait:"
             " try again, or as its owner"
         )
 
@@ -90,16 +90,16 @@ def look_into(
     alive: Alive = lambda: None,
     looks: int = _LOOKS,
 ) -> _Found:
-    """What `look` finds in a file, of which nothing was written while it looked. `alive` is called in long statements.
+    """Return what `look` finds in a file that nobody wrote in the meantime. `alive` is called in long statements.
 
-    Raises LedgerBusyError where it was written at each of so many looks, and what `alive` raises.
+    Raises LedgerBusyError if it was written during each of `looks` looks, and anything that `alive` raises.
     """
     raised: list[Exception] = []
 
     def step() -> bool:
         try:
             alive()
-        except Exception as fault:  # of which SQLite would make an interrupted statement
+        except Exception as fault:  # SQLite would turn it into an interrupted statement
             raised.append(fault)
         return bool(raised)
 
@@ -120,7 +120,7 @@ def look_into(
 
 
 def size_of(path: str) -> int | None:
-    """The bytes of a file; None where it is not there or cannot be looked at."""
+    """Return the bytes of a file; None if it is missing or cannot be looked at."""
     try:
         return os.stat(path).st_size
     except OSError:
@@ -134,14 +134,13 @@ def _is_writable(path: str) -> bool:
 
 
 def faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
-    """What is wrong with a ledger's file; nothing if it can be worked with. Changes nothing.
+    """Return the faults of a ledger's file; none if it is usable. Changes nothing.
 
-    Asked is whether SQLite can read all its pages and each index has what its table has, and whether its tables and
-    indexes are those of a ledger; not whether its counts are right, which is `verify`'s question. `alive` is called
-    meanwhile. SQLite's `quick_check` does not look at indexes: by a damaged one a message is learned twice. For a
-    million messages it takes 1.4 s of processor time, and `integrity_check` 5.0 s; for 25,000 both take 0.2 s. Raises
-    LedgerError for what is not damage: another program's database, a later version, parts that no ledger has, a file
-    that cannot be read.
+    It checks that SQLite can read all pages, that each index has what its table has, and that the tables and indexes
+    are those of a ledger. Whether the counts are right is the question of `verify`. `alive` is called during the check.
+    SQLite's `quick_check` does not look at indexes, and with a damaged one a message is learned twice. For a million
+    messages it takes 1.4 s of CPU, and `integrity_check` 5.0 s; for 25,000 both take 0.2 s. Raises LedgerError for
+    anything but damage: another program's database, a later version, parts that no ledger has, an unreadable file.
     """
     try:
         if os.stat(path).st_size == 0:
@@ -164,9 +163,9 @@ def _faults(sqlite: sqlite3.Connection, path: str) -> list[str]:
         if sqlite.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             return ["it holds nothing"]
         changed, foreign = differences(sqlite)
-        if foreign and not changed:  # else a name of ours may have been hit
+        if foreign and not changed:  # else damage may have changed a name of ours
             raise LedgerError(
-                f"{path} has parts that spamnb did not make ({foreign[0]}): it is not used. Remove them with the"
+                f"{path} has parts that spamnb did not make ({foreign[0]}), so it is not used. Remove them with the"
                 " program that made them, or restore a copy (spamnb restore)"
             )
         lines = [line for row in sqlite.execute("PRAGMA integrity_check(5)") for line in row[0].splitlines()]

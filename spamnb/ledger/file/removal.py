@@ -1,8 +1,8 @@
-"""Removing a ledger with all that belongs to it: its user is to be forgotten.
+"""Remove a ledger and everything that belongs to it, when its user is to be forgotten.
 
-Copies and former ledgers go first, of which one would take the ledger's place where that is gone; then the ledger, and
-its log last: SQLite drops a log whose file is gone or empty, and a file without its log might be damaged. A process
-that is killed in the midst of it leaves a ledger as it was, or none.
+Copies and old ledgers go first, because one of them would replace a missing ledger. Then the ledger goes, and its log
+last: SQLite drops a log if its file is gone or empty, but a file without its log might be damaged. A kill during the
+removal leaves the whole ledger, or none.
 """
 
 import contextlib
@@ -19,11 +19,11 @@ _FORMER = re.compile(r"\.(?:restored\.part|incoming-|damaged-|replaced-).*")
 
 
 def remove(ledger: str, *, seconds: float = 10.0, with_locks: bool = False) -> None:
-    """Remove a ledger, its copies, and former ledgers beside it.
+    """Remove a ledger, its copies, and old ledgers beside it.
 
-    with_locks: the files that are locks too, where no ledger is to be there again; the caller has claimed it.
-    Raises LedgerBusyError where another process has it open for longer than `seconds`, and LedgerUnavailableError where
-    a file cannot be removed.
+    with_locks: also remove the lock files, if there will be no ledger there again; the caller has claimed it. Raises
+    LedgerBusyError if another process has it open for longer than `seconds`, and LedgerUnavailableError if a file
+    cannot be removed.
     """
     directory, name = os.path.split(os.path.abspath(ledger))
     try:
@@ -48,7 +48,7 @@ def remove(ledger: str, *, seconds: float = 10.0, with_locks: bool = False) -> N
 
 
 def _remove(*files: str) -> None:
-    """Remove files, so that they do not come back where power fails."""
+    """Remove files so that a power cut does not bring them back."""
     for file in files:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(file)

@@ -1,19 +1,19 @@
-"""Putting another file in the ledger's place on disk, and keeping it there while it is in use.
+"""Replace the ledger's file on disk, and prevent that while it is in use.
 
-SQLite finds a file's write-ahead log by its name. If a ledger were renamed under an open connection, that
-connection would write to the log of whatever file has the name by then, and delete it in the end. So each
-connection holds a shared lock on the ledger's directory (`locks.open_lock`), and a process that replaces the file
-holds an exclusive one. A lock file would have to be made also where nothing may be written, and closing a second
-descriptor of the ledger itself would drop SQLite's own locks. Where it has to be a file and none is there or can be
-opened, a connection that only reads goes without: it looks whether the file is still the one that has the name.
+SQLite finds a file's write-ahead log by its name. If a ledger were renamed under an open connection, the connection
+would write to the log of the file that has the name now, and delete it in the end. So each connection holds a shared
+lock on the ledger's directory (`locks.open_lock`), and a process that replaces the file holds an exclusive one. A lock
+file would also be needed on a read-only disk; and closing a second descriptor of the ledger itself would drop SQLite's
+own locks. If the lock must be a file, and it is missing or cannot be opened, a connection that only reads does without
+it: it checks that its file still has the name.
 
-A replacement has several steps, and power may fail between any two of them:
+A replacement has several steps, and a power cut may come between any two of them:
 
 1. The new file is made complete and durable under a name of its own.
-2. It gets the name `LEDGER.incoming-damaged` or `LEDGER.incoming-replaced`: from here on the replacement will be
-   made, by the next process that opens the ledger if not by us.
-3. The old file, with its log, is set aside as `LEDGER.damaged-TIME` or `LEDGER.replaced-TIME`; TIME is the new
-   file's, so that the process that goes on uses the same name.
+2. It gets the name `LEDGER.incoming-damaged` or `LEDGER.incoming-replaced`. From here on the replacement is certain: if
+   not this process, the next one that opens the ledger makes it.
+3. The old file, with its log, is set aside as `LEDGER.damaged-TIME` or `LEDGER.replaced-TIME`. TIME is the new file's,
+   so that a process that goes on uses the same name.
 4. The new file gets the ledger's name.
 """
 
@@ -32,15 +32,15 @@ from spamnb.ledger.file.parts import SQLITE_PARTS, USE_LOCK
 
 Why = Literal["damaged", "replaced"]
 
-_PARTS = (*SQLITE_PARTS, "")  # the file itself last: as long as it has its name, not all is done
+_PARTS = (*SQLITE_PARTS, "")  # the file itself last: while it has its name, some work is left
 
 
 @contextlib.contextmanager
 def holding(path: str, *, exclusive: bool = True, seconds: float = 10.0, only_read: bool = False) -> Iterator[None]:
-    """Hold the ledger exclusively; or, where that is not wanted, keep others from replacing it.
+    """Hold the ledger exclusively; or, if not `exclusive`, keep others from replacing it.
 
-    A replacement that was interrupted is finished before others may have the ledger open, unless nothing may be
-    written. Raises LedgerBusyError when the time is over.
+    It finishes an interrupted replacement before others may have the ledger open, unless nothing may be written. Raises
+    LedgerBusyError when the time is over.
     """
     deadline = time.monotonic() + seconds
     descriptor = _locked(path, exclusive, deadline, make=not only_read)
@@ -56,7 +56,7 @@ def holding(path: str, *, exclusive: bool = True, seconds: float = 10.0, only_re
 
 
 def present(path: str) -> str:
-    """The path of the ledger's file: its own, or one beside it where its replacement was interrupted."""
+    """Return the path of the ledger's file: its own, or one beside it if its replacement was interrupted."""
     why = _incoming(path)
     return path if why is None else f"{path}.incoming-{why}"
 
@@ -88,17 +88,16 @@ def _locked(path: str, exclusive: bool, deadline: float, make: bool) -> int:
 
 
 def put(path: str, new: str, at: float, why: Why) -> str | None:
-    """Put a new file from the same directory in the ledger's place, which the caller holds exclusively.
+    """Put a new file from the same directory in the ledger's place. The caller holds the ledger exclusively.
 
-    Returns the path that the old file has now, or None where there was none. Nothing is changed where the new file is
-    not there.
+    Returns the new path of the old file, or None if there was none. Changes nothing if the new file is missing.
     """
     begin(path, new, at, why)
     return finish(path)
 
 
 def begin(path: str, new: str, at: float, why: Why) -> None:
-    """The same, but that the replacement is made by the next process that can `finish` it: nothing need be held."""
+    """Begin the same; the next process that can `finish` it makes the replacement. The caller needs no lock."""
     while any(os.path.lexists(_aside(path, why, at) + part) for part in _PARTS):
         at += 1
     os.utime(new, (int(at), int(at)))
@@ -106,7 +105,7 @@ def begin(path: str, new: str, at: float, why: Why) -> None:
 
 
 def finish(path: str) -> str | None:
-    """Make the replacement that was begun, if one was; the caller holds the ledger exclusively. Returns as `put`."""
+    """Finish a replacement that was begun, if any; the caller holds the ledger exclusively. Returns as `put` does."""
     why = _incoming(path)
     if why is None:
         return None

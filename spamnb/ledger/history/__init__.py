@@ -1,1 +1,1 @@
-"""This host's own: which messages are where, what was judged, moved and learned."""
+"""This host's own history: which messages are where, and what was judged, moved and learned."""

@@ -1,10 +1,10 @@
-"""What a person has chosen beside the configuration, on a page or at the prompt: senders, lists and cutoffs.
+"""A person's choices beside the configuration, from a page or the prompt: senders, lists and cutoffs.
 
-Each choice is an action of the history, and counts as long as that stands: of one pattern, and of one cutoff, the
-newest. To withdraw one is to undo its action.
+Each choice is an action of the history, and counts until that is undone. For one pattern, and for one cutoff, the
+newest choice counts. To withdraw a choice, undo its action.
 
-Whoever judges asks `over` for each message, so that a choice holds at once in each process that judges. It asks one
-question of an index that has a row for each choice and each undo of one: 6 µs, of a thousand choices 19 µs.
+Every process that judges asks `over` for each message, so a choice takes effect at once. This is one query on an index
+with a row for each choice and each undo: 6 µs, with a thousand choices 19 µs.
 """
 
 from contextlib import closing
@@ -29,9 +29,10 @@ _STANDING = (
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A choice that stands. action: by which it was made, and is undone. at: seconds since the epoch. by: where.
+    """A choice in force.
 
-    value: a pattern of senders or lists, or a cutoff.
+    action: the action that made it, and whose undo ends it. at: seconds since the epoch. by: where it was made. value:
+    a pattern of senders or lists, or a cutoff.
     """
 
     action: int
@@ -42,7 +43,7 @@ class Choice:
 
     @property
     def subject(self) -> str:
-        """What it is about: the pattern, or the key of the cutoff. Of one subject the newest choice is in force."""
+        """Its subject: the pattern, or the key of the cutoff. The newest choice about a subject is in force."""
         return self.value if isinstance(self.value, str) else self.kind
 
 
@@ -51,15 +52,15 @@ class Choices:
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
-        self._known: tuple[int, Chosen] = 0, Chosen()  # by how many actions
-        self._last: tuple[Chosen, Config, Config] | None = None  # of which choices, the configuration, and with them
+        self._known: tuple[int, Chosen] = 0, Chosen()  # by the number of actions
+        self._last: tuple[Chosen, Config, Config] | None = None  # the choices, the configuration, and both together
 
     def standing(self) -> list[Choice]:
-        """The choices that were not taken back, the oldest first; also those that a newer one has replaced."""
+        """Return the choices that were not taken back, the oldest first; even if a newer one has replaced them."""
         return [Choice(*row) for row in self._db.rows(_STANDING)]
 
     def newest(self) -> list[Choice]:
-        """Of each pattern and of each cutoff the newest one that stands, the oldest first."""
+        """Return the newest choice in force for each pattern and each cutoff, the oldest first."""
         newest: dict[str, Choice] = {}
         for choice in self.standing():
             newest.pop(choice.subject, None)
@@ -67,9 +68,9 @@ class Choices:
         return list(newest.values())
 
     def over(self, config: Config) -> Config:
-        """A configuration, as its file has it, with the choices beside it; the same object as long as nothing changes.
+        """Return a configuration, as in its file, with the choices beside it; the same object until something changes.
 
-        Not to be asked in a transaction that has written a choice and may still fail.
+        Do not call it in a transaction that has written a choice and may still fail.
         """
         (number,) = self._db.row("SELECT count(*) FROM action WHERE choice IS NOT NULL")  # none is ever deleted
         if self._known[0] != number:
@@ -90,7 +91,7 @@ class Choices:
         return Chosen(Senders(*map(tuple, patterns.values())), cutoffs)
 
     def record(self, kind: ChoiceKind, value: str | float, by: ChosenBy, why: str, at: float) -> int:
-        """Record a choice, and the action that names it. Returns that one's id."""
+        """Record a choice, and the action that names it. Returns the action's id."""
         pattern, number = (value, None) if isinstance(value, str) else (None, value)
         with self._db.transaction():
             choice = self._db.execute(
@@ -103,9 +104,9 @@ class Choices:
 
 
 def in_force(config: Config, path: str | None) -> Config:
-    """A configuration, as its file has it, with the choices of the ledger at a path; without numpy.
+    """Return a configuration, as in its file, with the choices of the ledger at a path; without numpy.
 
-    path: None where there is no ledger. Raises LedgerError where it cannot be read.
+    path: None without a ledger. Raises LedgerError if the ledger cannot be read.
     """
     if path is None:
         return config

@@ -1,18 +1,18 @@
-"""What a correction is: a person's decision against a verdict, that stands.
+"""What a correction is: a person's decision that contradicts a verdict, until it is taken back.
 
-What agrees with the verdict is none, nor what is said of unsure mail, which was called nothing. What was taken back is
-none any more, and taking back is none either. The triggers of `ledger.schema` that count a sender's corrections spell
-the same; `verify` compares the two.
+A decision that agrees with the verdict does not count, and neither does one about unsure mail, which had no label. A
+decision that was taken back no longer counts, and taking back does not count either. The triggers of `ledger.schema`
+that count a sender's corrections spell the same; `verify` compares the two.
 """
 
 UNDO_SECONDS = 3600.0
-"""How long a decision has to stand until it is counted for good; most of what is undone is undone at once."""
+"""How long a decision must last until it counts for good; most undoing happens at once."""
 
 
 def sql_contradicts(verdict: str, label: str, weak: str) -> str:
     """Return the condition that a label is a person's decision against a verdict, each an expression of SQL.
 
-    It is false if there is no verdict or no label.
+    It is false without a verdict or without a label.
     """
     return f"({label} IS NOT NULL AND NOT {weak} AND {verdict} IS iif({label} = 1, 'ham', 'spam'))"
 

@@ -1,4 +1,4 @@
-"""An action of the journal, and what became of it: in words, and as values for JSON."""
+"""An action of the journal, and what happened to it later: in words, and as values for JSON."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ KINDS: Mapping[str, Kind] = {
     "answered": "settled",
     "chosen": "chosen",
 }
-"""The kinds of action by the words that people and programs use for them; the ledger has one of its own."""
+"""The kinds of action by the words that people and programs use; the ledger has its own words."""
 
 _WORDS = {kind: word for word, kind in KINDS.items()}
 
@@ -32,7 +32,7 @@ _AS_THEY_ARE = [
 
 
 def in_words(line: Line) -> str:
-    """What was done, as a sentence without its time and its message."""
+    """Return what was done, as a sentence without its time and its message."""
     action = line.action
     state = "" if action.state == "done" else f" [{action.state}]"
     if action.kind == "moved":
@@ -61,7 +61,7 @@ def _learned(label: Label, weak: bool) -> str:
 
 
 def as_object(line: Line) -> dict[str, object]:
-    """The same with all its fields."""
+    """Return the same with all its fields."""
     action = line.action
     labels = {"before": action.before, "after": action.after, "learned_later": line.label}
     return {

@@ -1,4 +1,4 @@
-"""Verdicts that were told at delivery, before the message came to a folder.
+"""Verdicts that were given at delivery, before the message came to a folder.
 
 A mail server asks for a verdict (by the spamd protocol), and a rule then files the message by it. When the message
 appears in a folder, its verdict is found here by its identity: a header field proves nothing, since anyone can write
@@ -16,7 +16,7 @@ _MOST_EXPIRED = 1000  # rows removed at once
 
 @dataclass(frozen=True, slots=True)
 class EarlyVerdict:
-    """A verdict as it was told. asker: who asked, as text for the history; how: the same, for the program.
+    """A verdict given at delivery. asker: who asked, as text for the history; how: the same, for the program.
 
     at: seconds since the epoch.
     """
@@ -36,7 +36,7 @@ class EarlyVerdicts:
         self._db = connection
 
     def remember(self, digest: bytes, told: EarlyVerdict) -> None:
-        """Keep a verdict, and remove what has expired by then."""
+        """Keep a verdict, and remove expired ones."""
         row = digest, told.verdict, told.probability, told.log_odds, told.asker, told.how, told.at
         expired = "SELECT digest FROM early_verdict WHERE at < ? ORDER BY at LIMIT ?"
         with self._db.transaction():
@@ -47,7 +47,7 @@ class EarlyVerdicts:
             )
 
     def find(self, digest: bytes, now: float) -> EarlyVerdict | None:
-        """The verdict that was told on the message of that identity within the last day, or None."""
+        """Return the verdict given on the message of that identity within the last day, or None."""
         row = self._db.row(
             "SELECT verdict, probability, log_odds, asker, how, at FROM early_verdict WHERE digest = ? AND at >= ?",
             (digest, now - LASTING),

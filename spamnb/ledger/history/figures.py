@@ -1,8 +1,8 @@
 """How much was judged in a span of time, how surely, and how often a person has decided otherwise.
 
-Each is computed of the index `message_judged`, which holds all that is asked for. Nothing is grouped by SQLite, which
-would sort all of it first: 58,000 messages took 6 MB so, which the pages did not give back. Of 200,000 messages judged
-in a year the figures of all days take 31 ms, and their probabilities 82 ms (of 30 days: 3 and 7).
+Each figure comes from the index `message_judged`, which has all columns it needs. SQLite groups nothing, since it would
+first sort everything: for 58,000 messages that took 6 MB, which the pages did not give back. For 200,000 messages
+judged in a year the figures of all days take 31 ms, and their probabilities 82 ms (for 30 days: 3 and 7).
 """
 
 import math
@@ -22,8 +22,8 @@ _DAY = 86_400
 class Judged:
     """Messages that were judged in a span of time, [since, until), in seconds since the epoch.
 
-    ham, unsure, spam: by the verdict. What a person has decided since: lost, ham that was called spam; missed, spam
-    that was called ham; settled, unsure mail that is one or the other.
+    ham, unsure, spam: by the verdict. By a person's later decision: lost, ham that was called spam; missed, spam that
+    was called ham; settled, unsure mail that got a label.
     """
 
     since: float
@@ -37,12 +37,12 @@ class Judged:
 
     @property
     def messages(self) -> int:
-        """All that were judged."""
+        """The number of judged messages."""
         return self.ham + self.unsure + self.spam
 
     @property
     def corrected(self) -> int:
-        """Verdicts against which a person has decided."""
+        """The number of verdicts that a person has corrected."""
         return self.lost + self.missed
 
 
@@ -50,7 +50,7 @@ class Judged:
 class Bin:
     """Judged messages whose probability of spam was in [low, high), or [low, high] for the last bin.
 
-    ham, spam: by what a person has decided. undecided: the others. verdicts: how many were judged ham, unsure, spam.
+    ham, spam: by a person's decision. undecided: the others. verdicts: how many were judged ham, unsure, spam.
     """
 
     low: float
@@ -62,7 +62,7 @@ class Bin:
 
     @property
     def messages(self) -> int:
-        """All of them."""
+        """The number of messages."""
         return self.ham + self.spam + self.undecided
 
 
@@ -95,11 +95,11 @@ class Figures:
         self._db = connection
 
     def judged(self, bounds: Sequence[float]) -> list[Judged]:
-        """What was judged between each of these times and the next: n bounds, ascending, give n - 1 spans."""
+        """Return what was judged between each of these times and the next: n bounds, ascending, give n - 1 spans."""
         return [Judged(*span, *self._db.row(_JUDGED, span)) for span in pairwise(bounds)]
 
     def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
-        """The messages judged in a span by the probability of their verdict, in so many bins of equal width."""
+        """Return the messages judged in a span by the probability of their verdict, in `bins` bins of equal width."""
         decided, judged = Counter[tuple[int, int | None]](), Counter[tuple[int, str]]()
         met = Counter(self._db.rows(_BINS, (bins, bins - 1, since, until)))
         for (place, label, verdict), number in met.items():
@@ -118,9 +118,9 @@ class Figures:
         ]
 
     def corrections(self, least: int) -> list[Corrected]:
-        """How much of what was judged was corrected since, in spans of whole days (UTC) of at least so many messages.
+        """Return how many verdicts were corrected, in spans of whole days (UTC) of at least `least` judged messages.
 
-        What was judged last may be fewer.
+        The last span may have fewer.
         """
         numbers, spans = Counter(self._db.rows(_DAYS)), list[Corrected]()
         for day in sorted({day for day, _ in numbers}):

@@ -13,8 +13,8 @@ from spamnb.ledger.lessons.port import Lesson
 from spamnb.ledger.queries import contains, look_up
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
-# An intent is written before a move and ends as done, or as failed where nothing was moved. A judgement is done, or
-# withheld where the breaker or a pause stopped the move.
+# An intent is written before a move and ends as done, or as failed if nothing was moved. A judgement is done, or
+# withheld if the breaker or a pause stopped the move.
 ActionState = Literal["intent", "done", "failed", "undone", "withheld"]
 
 
@@ -23,9 +23,9 @@ class Action:
     """One thing that was done.
 
     `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
-    `probability` are those of a judgement, also of the one that a move followed from. `takes_back`: the action that
-    this one undoes. Of kind "chosen" it is about no message: `message` is 0, `digest` empty, `summary` the choice.
-    `how`: by what its message was judged or learned; None where the action is neither.
+    `probability` belong to a judgement, or to the judgement that a move followed from. `takes_back`: the action that
+    this one undoes. An action of kind "chosen" has no message: `message` is 0, `digest` empty, `summary` the choice.
+    `how`: the way by which its message was judged or learned; None for other actions.
     """
 
     id: int
@@ -52,11 +52,12 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An action with the names of its folders ("" for none), and what became of it and of its message later.
+    """An action with the names of its folders ("" for none), and what later happened to it and to its message.
 
-    undone_by: the action that took it back. moved_by: the later move of a message that was withheld. label, weak: what
-    the message of a judgement or a move was learned as after it, or None. answer: the person's answer of which it is a
-    part, or of which it undoes a part; None for no answer. undos: how many undos its chain has up to it.
+    undone_by: the action that took it back. moved_by: the later move of a withheld message. label, weak: for a
+    judgement or a move, what its message was learned as afterwards, or None. answer: the person's answer that this
+    action belongs to, or that it partly undoes; None without an answer. undos: the number of undos in its chain,
+    including itself.
     """
 
     action: Action
@@ -71,17 +72,17 @@ class Line:
 
     @property
     def is_contrary(self) -> bool:
-        """Whether it takes back what its chain of undos began with; the undo of an undo does that again."""
+        """Whether it takes back the first action of its chain of undos; the undo of an undo does that action again."""
         return self.undos % 2 == 1
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which actions a page holds; a field that is None or "" leaves none out.
+    """The filter for a page of actions; a field that is None or "" filters nothing.
 
-    since, until: seconds since the epoch. folder: the name of one that a message came from or went to. text: a part of
-    the summary, or of what was chosen. state: how the action stands. corrected: a decision against the verdict, that
-    stands. mailbox: the path of one that the message is or was in.
+    since, until: seconds since the epoch. folder: the name of a folder that a message came from or went to. text: a
+    part of the summary, or of a choice. state: of the action. corrected: only corrections that still count. mailbox:
+    the path of a mailbox that the message is or was in.
     """
 
     since: float | None = None
@@ -95,15 +96,15 @@ class Wanted:
     mailbox: str | None = None
 
 
-_CHOICE = "c.kind || ' ' || coalesce(c.pattern, c.number)"  # what was chosen, in the place of a summary
+_CHOICE = "c.kind || ' ' || coalesce(c.pattern, c.number)"  # the choice, in place of a summary
 _COLUMNS = (
     "a.id, a.at, coalesce(a.message, 0), coalesce(m.digest, x''),"
     f" coalesce(m.summary, {_CHOICE}), a.kind, a.state, a.why, a.how, a.takes_back,"
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
     " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
 )
-# LEFT JOIN: a choice is about no message. So the actions are walked by id, and a page ends as soon as it is full, as
-# long as no condition on `m` refuses NULL by itself, as = does: SQLite may then begin with the messages.
+# LEFT JOIN: a choice has no message. This walks the actions by id, so a page ends as soon as it is full. But a
+# condition on `m` that refuses NULL by itself, as = does, may make SQLite begin with the messages.
 _OF_ACTION = "action AS a LEFT JOIN message AS m ON m.id = a.message LEFT JOIN choice AS c ON c.id = a.choice"
 _SELECT = f"SELECT {_COLUMNS} FROM {_OF_ACTION}"  # noqa: S608 - no text from outside
 _TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
@@ -152,7 +153,7 @@ class Journal:
     ) -> int:
         """Record a move before it is made; source and destination are a folder's id and a base name.
 
-        answer: the action of the answer that it follows from. owner: the process that makes it (`IntentOwner.name`).
+        answer: the action of the answer that causes it. owner: the process that makes the move (`IntentOwner.name`).
         """
         ends = *_encoded(source), *_encoded(destination)
         values = at, message, why, how, *ends, takes_back, answer, verdict, probability, owner
@@ -176,7 +177,7 @@ class Journal:
         how: How,
         withheld: bool = False,
     ) -> int:
-        """Record a judgement that no move follows from; `location` is a folder's id and a base name."""
+        """Record a judgement that no move follows; `location` is a folder's id and a base name."""
         state: ActionState = "withheld" if withheld else "done"
         with self._db.transaction():
             return self._db.execute(
@@ -186,9 +187,9 @@ class Journal:
             )
 
     def settled(self, message: int, why: str, at: float, since: int) -> int:
-        """Record that a person has answered what a message is, so that nobody asks again.
+        """Record that a person has said what a message is, so that nobody asks again.
 
-        since: an action before the answer. What was done to the message after it, in this transaction, is part of it.
+        since: an action before the answer. Later actions on the message, in this transaction, are part of the answer.
         """
         with self._db.transaction():
             answer = self._db.execute(
@@ -199,7 +200,7 @@ class Journal:
             return answer
 
     def withdrawn(self, action: int, why: str, at: float) -> None:
-        """Record that an answer, or a choice, is taken back: for a choice that is all there is to do."""
+        """Record that an answer, or a choice, is taken back; a choice needs nothing more."""
         with self._db.transaction():
             self._db.execute(
                 "INSERT INTO action (at, message, choice, kind, state, why, takes_back)"
@@ -209,26 +210,26 @@ class Journal:
             self.taken_back(action)
 
     def all_settled(self) -> set[bytes]:
-        """The identities of the messages about which nobody is to be asked again."""
+        """Return the identities of the messages about which nobody should be asked again."""
         where = f"{_NO_JUDGEMENT} AND a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
         return {action.digest for action in self._actions(where)}
 
     def of_answer(self, settled: int) -> list[Action]:
-        """All that a person's answer has done, the oldest first: what it learned or forgot, itself, and its moves.
+        """Return everything that a person's answer did, the oldest first: its lessons or forgetting, itself, its moves.
 
-        settled: the action that is the answer itself. Empty where that action is none, or takes another one back.
+        settled: the action that is the answer itself. Empty if that action is not an answer, or takes another one back.
         """
         return self._actions("a.answer = ? ORDER BY a.id", settled)
 
     def import_of(self, digest: bytes) -> Action | None:
-        """The newest action that imported these very counts, if it stands."""
+        """Return the newest action that imported exactly these counts, unless it was undone."""
         where = "m.digest = ? AND a.kind = 'imported' AND a.state = 'done' AND a.takes_back IS NULL"
         return next(iter(self._actions(f"{where} ORDER BY a.id DESC LIMIT 1", digest)), None)
 
     def learned(self, lessons: Sequence[Lesson]) -> None:
-        """Record lessons as actions, each if its label is not the recorded one; what one takes back is undone then.
+        """Record lessons as actions, each if its label differs from the recorded one; mark actions that they take back.
 
-        Imports are recorded each: the same counts may be there several times.
+        Every import is recorded: the same counts may be imported several times.
         """
         are_undos = any(lesson.takes_back is not None for lesson in lessons)
         imports = [lesson for lesson in lessons if lesson.how is How.IMPORT]
@@ -260,7 +261,7 @@ class Journal:
                 self.taken_back(action)
 
     def _imported(self, imports: Sequence[Lesson]) -> None:
-        """Record imports, and that imports were taken back."""
+        """Record imports, and imports that were taken back."""
         self._db.executemany(
             "INSERT INTO message (digest, summary) VALUES (?, ?)"
             " ON CONFLICT (digest) DO UPDATE SET summary = excluded.summary",
@@ -282,12 +283,12 @@ class Journal:
         return How(row[0])
 
     def redirect(self, action: int, base: str) -> None:
-        """Give an open intent another base name at its destination."""
+        """Give an open intent a different base name at its destination."""
         with self._db.transaction():
             self._db.execute("UPDATE action SET destination_base = ? WHERE id = ?", (os.fsencode(base), action))
 
     def settle(self, action: int, state: ActionState) -> None:
-        """Record how an action stands now. Only an open intent can fail: another process may have ended it well."""
+        """Record the new state of an action. Only an open intent can fail: another process may have finished it."""
         with self._db.transaction():
             self._db.execute(
                 "UPDATE action SET state = ? WHERE id = ? AND (state = 'intent' OR ? <> 'failed')",
@@ -295,19 +296,19 @@ class Journal:
             )
 
     def get(self, action: int) -> Action | None:
-        """The action of that id, or None."""
+        """Return the action of that id, or None."""
         return self.those([action]).get(action)
 
     def those(self, ids: Collection[int]) -> dict[int, Action]:
-        """The actions of these ids, as far as there are such, by their ids."""
+        """Return the actions of these ids, by id; missing ones are left out."""
         return {row[0]: _action(row) for row in look_up(self._db, f"{_SELECT} WHERE a.id {_AMONG}", list(ids))}
 
     def intents(self) -> list[Action]:
-        """Moves that were begun and not ended: another process is making them, or the last one died."""
+        """Return the moves that were begun and not ended: another process is making them, or the last one died."""
         return self._actions("a.state = 'intent' ORDER BY a.id")
 
     def is_leaving(self, folder: int, base: str, owner: str | None) -> bool:
-        """Whether a move of that file is open that is not this owner's."""
+        """Whether another owner has an open move of that file."""
         row = self._db.row(
             "SELECT 1 FROM action WHERE state = 'intent' AND source = ? AND source_base = ? AND owner IS NOT ?",
             (folder, os.fsencode(base), owner),
@@ -315,7 +316,7 @@ class Journal:
         return row is not None
 
     def take_over(self, action: int, former: str | None, owner: str | None) -> bool:
-        """Make an open intent another owner's; False where it is not open, or the former owner's, any more."""
+        """Give an open intent a new owner. Returns False if it is no longer open, or no longer the old owner's."""
         with self._db.transaction():
             row = self._db.row("SELECT owner FROM action WHERE id = ? AND state = 'intent'", (action,))
             if row is None or row[0] != former:
@@ -325,33 +326,33 @@ class Journal:
             return True
 
     def owner(self, action: int) -> str | None:
-        """Which process carries out an open intent (`IntentOwner.name`); None where that is not known."""
+        """Return which process carries out an open intent (`IntentOwner.name`); None if unknown."""
         row = self._db.row("SELECT owner FROM action WHERE id = ?", (action,))
         return None if row is None else row[0]
 
     def newest(self, most: int) -> Iterator[Action]:
-        """The newest actions, the newest first."""
+        """Return the newest actions, the newest first."""
         return iter(self._actions("1 ORDER BY a.id DESC LIMIT ?", most))
 
     def page(
         self, most: int, wanted: Wanted = Wanted(), before: int | None = None, after: int | None = None
     ) -> list[Line]:
-        """The newest actions that are wanted, the newest first; those before the action of an id, for the next page.
+        """Return the newest wanted actions, the newest first; for the next page, those before the action `before`.
 
-        after: the id of an action behind which no more are looked through.
+        after: the id of an action; it and older ones are not searched.
         """
         where, parameters = _conditions(wanted, before, after)
         rows = self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))
         return self._with_chains(list(map(_line, rows)))
 
     def lines(self, actions: Sequence[Action]) -> list[Line]:
-        """The same of certain actions, in their order."""
+        """Return the lines of these actions, in their order."""
         ids = [action.id for action in actions]
         rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id {_AMONG}", ids)}
         return self._with_chains([_line(rows[action.id]) for action in actions])
 
     def _with_chains(self, lines: Sequence[Line]) -> list[Line]:
-        """Lines with `answer` and `undos`: each round goes up every chain of undos by one action."""
+        """Return lines with `answer` and `undos`: each round goes up every chain of undos by one action."""
         undos: Counter[int] = Counter()
         answers = {line.action.id: line.answer for line in lines}
         taken = {line.action.id: line.action.takes_back for line in lines}
@@ -365,7 +366,7 @@ class Journal:
         return [replace(line, answer=answers[line.action.id], undos=undos[line.action.id]) for line in lines]
 
     def parts(self, lines: Sequence[Line]) -> list[Line]:
-        """All actions of the answers, or of the undos of answers, that these lines belong to, the oldest first."""
+        """Return all actions of the answers, or undos of answers, that these lines belong to, the oldest first."""
         answers = sorted({line.answer for line in lines if line.answer is not None})
         of_round = list(look_up(self._db, f"{_SELECT} WHERE a.answer {_AMONG}", answers))
         found: list[Action] = []
@@ -376,33 +377,33 @@ class Journal:
         return self.lines(sorted(found, key=lambda action: action.id))
 
     def folders(self) -> list[str]:
-        """The names of all folders that were ever met."""
+        """Return the names of all folders that the ledger has ever seen."""
         return [row[0] for row in self._db.rows("SELECT DISTINCT name FROM folder ORDER BY name")]
 
     def since(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
-        """Actions done since a time that stand, the newest first: the order in which they are undone.
+        """Return the actions since a time that were not undone, the newest first: the order in which to undo them.
 
-        Judgements did nothing, and undos are of another kind (`undos`): both are left out.
+        Judgements did nothing, and undos are separate (`undos`): both are left out.
         """
         return self._standing("a.takes_back IS NULL", at, kinds)
 
     def undos(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
-        """Undos made since a time of what is undone still, the newest first."""
+        """Return the undos since a time that were not undone themselves, the newest first."""
         last = f"a.takes_back IS NOT NULL AND NOT EXISTS (SELECT 1 FROM action WHERE {_TAKEN})"  # noqa: S608
         return [action for action in self._standing(last, at, kinds) if self.first(action).state == "undone"]
 
     def _standing(self, which: str, at: float, kinds: Sequence[Kind]) -> list[Action]:
         wanted = f"{_NO_JUDGEMENT} AND a.kind IN ({','.join('?' * len(kinds))}) AND a.at >= ? AND a.state = 'done'"
-        return self._actions(f"{wanted} AND {which} ORDER BY +a.id DESC", *kinds, at)  # +: not by walking all by id
+        return self._actions(f"{wanted} AND {which} ORDER BY +a.id DESC", *kinds, at)  # +: do not walk all by id
 
     def first(self, action: Action) -> Action:
-        """What a chain of undos began with: the action itself where it takes back none."""
+        """Return the beginning of a chain of undos: the action itself if it takes back none."""
         while action.takes_back is not None and (earlier := self.get(action.takes_back)) is not None:
             action = earlier
         return action
 
     def ends(self, actions: Iterable[Action]) -> list[Action]:
-        """Where the chains of undos end that begin with the actions: only an end can be undone, exactly.
+        """Return the ends of the chains of undos that begin with the actions: exactly these can be undone.
 
         The newest first, each once.
         """
@@ -417,9 +418,9 @@ class Journal:
         return [ends[id_] for id_ in sorted(ends, reverse=True)]
 
     def taken_back(self, id_: int) -> Action:
-        """Record that an action was taken back; what it had taken back itself stands again, and so on down the chain.
+        """Record that an action was taken back; the action that it took back counts again, and so on down the chain.
 
-        Returns the first action of the chain as it stands now.
+        Returns the first action of the chain in its new state.
         """
         with self._db.transaction():
             state: ActionState = "undone"
@@ -434,29 +435,29 @@ class Journal:
                 state, action = "done" if state == "undone" else "undone", earlier
 
     def withheld(self) -> list[Action]:
-        """The newest judgement whose move was withheld, of each message that is in a folder still, the oldest first.
+        """Return the newest withheld judgement of each message that is still in a folder, the oldest first.
 
-        Left out is what a person has decided on meanwhile: learned messages, and rescued ones.
+        Messages that a person has decided on since then are left out: learned ones, and rescued ones.
         """
         return list({action.message: action for action in self._actions(_WITHHELD)}.values())
 
     def newest_id(self) -> int:
-        """The id of the newest action, 0 where there is none."""
+        """Return the id of the newest action, 0 if there is none."""
         return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
 
     def oldest_at(self) -> float | None:
-        """When the oldest action was done, in seconds since the epoch; None where there is none."""
+        """Return when the oldest action was done, in seconds since the epoch; None if there is none."""
         (at,) = self._db.row("SELECT min(at) FROM action")
         return None if at is None else float(at)
 
     def undoing(self, actions: Sequence[int], since: int) -> list[int]:
-        """The ids of the actions after an id that take back these actions, the oldest first."""
+        """Return the ids of the actions after `since` that take back these actions, the oldest first."""
         wanted = set(actions)
         later = self._actions("a.id > ? AND a.takes_back IS NOT NULL ORDER BY a.id", since)
         return [action.id for action in later if action.takes_back in wanted]
 
     def of_message(self, message: int) -> list[Action]:
-        """What was done to a message, the oldest first."""
+        """Return what was done to a message, the oldest first."""
         return self._actions("a.message = ? ORDER BY a.id", message)
 
     def _actions(self, where: str, *parameters: object) -> list[Action]:
@@ -481,7 +482,7 @@ def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
 
 
 def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
-    """What is behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
+    """Return the condition behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
     named = "IN (SELECT id FROM folder WHERE name = ?)"
     holds, texts = contains("m.summary", wanted.text)
     names, _ = contains(_CHOICE, wanted.text)

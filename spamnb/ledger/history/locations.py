@@ -26,7 +26,7 @@ class Location:
     gone_at: float | None
 
 
-_NEWEST = "ORDER BY f.since DESC LIMIT 20"  # of a message's locations, those that are looked at
+_NEWEST = "ORDER BY f.since DESC LIMIT 20"  # looks at this many of a message's locations
 _ALIKE = "SELECT id FROM message WHERE header_digest = ? AND digest <> ? ORDER BY id DESC LIMIT 20"
 _UNANSWERED = f"""
     SELECT id FROM (
@@ -43,13 +43,13 @@ _SELECT = (
 
 
 class Locations:
-    """The files of all mailboxes. Base names are given and taken as `os.fsdecode` makes them."""
+    """The files of all mailboxes. Base names are in the form of `os.fsdecode`."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
     def mailbox(self, path: str) -> tuple[int, float | None]:
-        """The mailbox's id, made where it is new, and since when it has been watched (None: not yet)."""
+        """Return the mailbox's id, new if needed, and since when it has been watched (None: not yet)."""
         row = self._db.row("SELECT id, started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))
         if row is None:
             self._write("INSERT OR IGNORE INTO mailbox (path) VALUES (?)", [(os.fsencode(path),)])
@@ -57,35 +57,35 @@ class Locations:
         return row[0], row[1]
 
     def started_at(self, path: str) -> float | None:
-        """Since when the mailbox has been watched, or None; writes nothing."""
+        """Return since when the mailbox has been watched, or None; writes nothing."""
         row = self._db.row("SELECT started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))
         return None if row is None else row[0]
 
     def start(self, mailbox: int, at: float) -> None:
-        """From now on what appears in the mailbox is new mail."""
+        """Begin to watch the mailbox: mail that appears from now on is new."""
         self._write("UPDATE mailbox SET started_at = ? WHERE id = ?", [(at, mailbox)])
 
     def spam_seen_at(self, mailbox: int) -> float:
-        """When a person has last looked at the mail in spam, seconds since the epoch; 0.0 before the first time."""
+        """Return when a person last looked at the mail in spam, in seconds since the epoch; 0.0 if never."""
         (at,) = self._db.row("SELECT spam_seen_at FROM mailbox WHERE id = ?", (mailbox,))
         return at or 0.0
 
     def set_spam_seen_at(self, mailbox: int, at: float) -> None:
-        """A person has looked there."""
+        """Record that a person has looked there."""
         self._write("UPDATE mailbox SET spam_seen_at = ? WHERE id = ?", [(at, mailbox)])
 
     def sent_read(self, mailbox: int) -> set[int]:
-        """The folders of the mailbox whose mail was read as sent by the person."""
+        """Return the folders of the mailbox whose mail was read as the person's sent mail."""
         return {row[0] for row in self._db.rows("SELECT id FROM folder WHERE mailbox = ? AND sent_read", (mailbox,))}
 
     def set_sent_read(self, mailbox: int, folders: Iterable[int]) -> None:
-        """From now on it is these."""
+        """Replace this set of folders."""
         with self._db.transaction():
             self._write("UPDATE folder SET sent_read = 0 WHERE mailbox = ? AND sent_read", [(mailbox,)])
             self._write("UPDATE folder SET sent_read = 1 WHERE id = ?", [(folder,) for folder in folders])
 
     def folder(self, mailbox: int, name: str) -> int:
-        """The folder's id, made where it is new."""
+        """Return the folder's id, new if needed."""
         row = self._db.row("SELECT id FROM folder WHERE mailbox = ? AND name = ?", (mailbox, name))
         if row is None:
             self._write("INSERT OR IGNORE INTO folder (mailbox, name) VALUES (?, ?)", [(mailbox, name)])
@@ -93,19 +93,19 @@ class Locations:
         return int(row[0])
 
     def where(self, folder: int) -> tuple[str, str]:
-        """The path of the folder's mailbox, and the folder's name."""
+        """Return the path of the folder's mailbox, and the folder's name."""
         row = self._db.row(
             "SELECT m.path, o.name FROM folder AS o JOIN mailbox AS m ON m.id = o.mailbox WHERE o.id = ?", (folder,)
         )
         return os.fsdecode(row[0]), row[1]
 
     def files_in(self, folder: int) -> dict[str, str]:
-        """Base name to flags of each file that was in the folder when it was last looked at."""
+        """Return base name to flags for each file in the folder, as of the last look."""
         rows = self._db.rows("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
         return {os.fsdecode(base): flags for base, flags in rows}
 
     def digests_in(self, folder: int) -> dict[bytes, tuple[str, str]]:
-        """The identities of the messages in a folder, each with the base name and the flags of a file of it."""
+        """Return the identities of the messages in a folder, each with the base name and flags of one of its files."""
         rows = self._db.rows(
             "SELECT m.digest, f.base, f.flags FROM file AS f JOIN message AS m ON m.id = f.message"
             " WHERE f.folder = ? AND f.gone_at IS NULL",
@@ -114,9 +114,9 @@ class Locations:
         return {digest: (os.fsdecode(base), flags) for digest, base, flags in rows}
 
     def recorded_in(self, path: str, folder: str) -> dict[str, tuple[bytes, bool]]:
-        """Base name to the message of each file in a folder: its identity, and whether the filter has judged it.
+        """Return base name to message for each file in a folder: its identity, and whether the filter has judged it.
 
-        path: that of the mailbox. Empty for a folder that was never looked at; writes nothing.
+        path: of the mailbox. Empty for a folder that was never looked at; writes nothing.
         """
         rows = self._db.rows(
             "SELECT f.base, m.digest, m.judged_at IS NOT NULL FROM mailbox AS b JOIN folder AS o ON o.mailbox = b.id"
@@ -127,26 +127,26 @@ class Locations:
         return {os.fsdecode(base): (digest, bool(is_judged)) for base, digest, is_judged in rows}
 
     def get(self, folder: int, base: str) -> Location | None:
-        """The file of that name which is in the folder, or None."""
+        """Return the file of that name that is in the folder, or None."""
         last = self.last(folder, base)
         return None if last is None or last.gone_at is not None else last
 
     def last(self, folder: int, base: str) -> Location | None:
-        """The file of that name which is in the folder, or was the last to be there; None where none ever was."""
+        """Return the file of that name that is in the folder, or was the last there; None if there never was one."""
         return next(self._found("f.folder = ? AND f.base = ?", folder, os.fsencode(base)), None)
 
     def of_message(self, message: int) -> list[Location]:
-        """The newest files that the message has, and had until another program took them; the oldest of them first.
+        """Return the newest files that the message has, or had until another program took them; the oldest first.
 
-        A location that the filter emptied itself is left out: no one took the message from there. A message that was
-        sent a thousand times has a thousand locations; the newest say what it means that one more appeared.
+        A location that the filter itself emptied is left out: no one took the message from there. A message that was
+        sent a thousand times has a thousand locations; the newest show what one more means.
         """
         return list(self._found(f"f.message = ? AND f.gone_by IS NULL {_NEWEST}", message))[::-1]
 
     def alike(self, header_digest: bytes | None, digest: bytes) -> list[Location]:
-        """The locations, as `of_message` gives them, of other messages with the same Message-ID, Date and From.
+        """Return the locations, as in `of_message`, of other messages with the same Message-ID, Date and From.
 
-        Of the newest twenty such messages: a stranger may send any number of them.
+        It takes the newest twenty such messages: a stranger may send any number of them.
         """
         if header_digest is None:
             return []
@@ -154,19 +154,19 @@ class Locations:
         return list(self._found(where, header_digest, digest))[::-1]
 
     def waiting(self, folder: int) -> list[Location]:
-        """Files of the folder that wait for another file of the same delivery to leave spam."""
+        """Return the folder's files that wait for another file of the same delivery to leave spam."""
         where = "f.folder = ? AND f.origin = 'waiting' AND f.gone_at IS NULL"
-        return list(self._found(where, folder, index="INDEXED BY file_waiting"))  # SQLite would read all of the folder
+        return list(self._found(where, folder, index="INDEXED BY file_waiting"))  # else SQLite reads the whole folder
 
     def all_of_message(self, message: int) -> Iterator[Location]:
-        """All files that the message has, and had until another program took them, in no order."""
+        """Yield all files that the message has, or had until another program took them, in no order."""
         return self._found("f.message = ? AND f.gone_by IS NULL", message)
 
     def unlearned(self, folder: int, origins: Sequence[Origin]) -> list[Location]:
-        """Files of these origins that are in the folder, were read or answered, and never learned.
+        """Return files of these origins that are in the folder, were read or answered, and never learned.
 
-        Or only weakly, where they were answered by now. What the filter has forgotten by itself, weakly, is looked at
-        again; a message that a person made it forget is left out: it would be learned again at once.
+        Answered files are included even if they were learned weakly. A weak lesson that the filter itself has forgotten
+        is looked at again. A message that a person made it forget is left out: it would be learned again at once.
         """
         wanted = (
             f"f.folder = ? AND f.gone_at IS NULL AND f.origin IN ({','.join('?' * len(origins))})"
@@ -176,19 +176,19 @@ class Locations:
         return list(self._found(wanted, folder, *origins))
 
     def unanswered(self, since: float, most: int) -> list[Location]:
-        """Files of the newest messages that were judged since a time, and about which a person may be asked.
+        """Return files of the newest messages judged since a time, for questions to a person.
 
-        They were judged as spam or unsure, and nothing was learned from them; or the filter has forgotten it by itself,
-        whatever it had judged. Not those that a person has flagged or deleted. `since`: seconds since the epoch; most:
-        messages.
+        They were judged as spam or unsure, and nothing was learned from them; or the filter itself has forgotten the
+        lesson, with any verdict. Files that a person has flagged or deleted are left out. `since`: seconds since the
+        epoch; most: the number of messages.
         """
         where = f"m.id IN ({_UNANSWERED}) AND f.gone_at IS NULL AND NOT f.flags GLOB '*[FT]*'"
         return list(self._found(where, since, most, index="INDEXED BY file_message"))
 
     def left_in_spam(self, folder: int, before: float) -> list[Location]:
-        """Files that the filter has moved to the folder before that time, and that are neither learned nor deleted.
+        """Return files that the filter has moved to the folder before that time, neither learned nor deleted.
 
-        Nor rescued once, nor forgotten by a person. `before`: seconds since the epoch.
+        Files that were once rescued, or that a person made it forget, are left out. `before`: seconds since the epoch.
         """
         where = (
             "f.folder = ? AND f.gone_at IS NULL AND f.origin = 'filter' AND f.since < ? AND NOT f.flags GLOB '*T*'"
@@ -201,7 +201,7 @@ class Locations:
             yield Location(folder, mailbox, name, os.fsdecode(base), *rest)
 
     def set_origin(self, folder: int, base: str, origin: Origin) -> None:
-        """Record who put a file where it is, after that was open."""
+        """Record who put a file where it is, once that is known."""
         self._write("UPDATE file SET origin = ? WHERE folder = ? AND base = ?", [(origin, folder, os.fsencode(base))])
 
     def put(self, folder: int, base: str, message: int, origin: Origin, content: bytes, flags: str, at: float) -> None:
@@ -214,7 +214,7 @@ class Locations:
     ) -> None:
         """Record that the filter has moved a file; source and destination are a folder's id and a base name.
 
-        It is the same delivery, as far as the message is known to have been there.
+        It stays the same delivery, if the ledger knows the message at the source.
         """
         former = source[0], os.fsencode(source[1]), message
         row = destination[0], os.fsencode(destination[1]), message, origin, *former, flags, at
@@ -227,9 +227,9 @@ class Locations:
             )
 
     def carry(self, source: int, destination: int, bases: Iterable[str], at: float) -> int:
-        """Record that a folder's files are in another one, though nobody moved them: the folder was renamed.
+        """Record that a folder's files are in a different one, although nobody moved them: the folder was renamed.
 
-        Of the base names only those that the folder has, or had, are carried over. Returns how many.
+        Only base names that the folder has, or had, are carried over. Returns how many.
         """
         names = sorted(map(os.fsencode, bases))  # neighbours share a page: each is read and written once
         with self._db.transaction():
@@ -247,14 +247,14 @@ class Locations:
         return int(carried)
 
     def gone(self, folder: int, bases: Iterable[str], at: float, by: Literal["filter"] | None = None) -> None:
-        """Record that files are not in the folder any more; `by`: the filter itself moved them away."""
+        """Record that files are no longer in the folder; `by`: the filter itself moved them away."""
         self._write(
             "UPDATE file SET gone_at = ?, gone_by = ? WHERE folder = ? AND base = ? AND gone_at IS NULL",
             [(at, by, folder, os.fsencode(base)) for base in bases],
         )
 
     def same_directory(self, device: int, inode: int) -> int | None:
-        """The folder that was this directory when last looked at, or None."""
+        """Return the folder that was this directory at the last look, or None."""
         row = self._db.row("SELECT folder FROM directory WHERE device = ? AND inode = ?", (device, inode))
         return None if row is None else int(row[0])
 
@@ -263,7 +263,7 @@ class Locations:
         self._write("INSERT OR REPLACE INTO directory VALUES (?, ?, ?)", [(device, inode, folder)])
 
     def flag(self, folder: int, flags: Iterable[tuple[str, str]]) -> None:
-        """Record the flags that files of the folder have now, as pairs of base name and flags."""
+        """Record the current flags of files of the folder, as pairs of base name and flags."""
         self._write(
             "UPDATE file SET flags = ? WHERE folder = ? AND base = ?",
             [(letters, folder, os.fsencode(base)) for base, letters in flags],

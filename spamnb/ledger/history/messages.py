@@ -12,10 +12,10 @@ from spamnb.mail.reading import printable
 
 @dataclass(frozen=True, slots=True)
 class KnownMessage:
-    """What is known of a message. `label` is None where it is not learned.
+    """A message as the ledger knows it. `label` is None if it is not learned.
 
     weak: no person has decided the label. rescued_at: since when a person wants it where it is, or None. learned_at:
-    when its label changed last, or None. Both are seconds since the epoch.
+    when its label last changed, or None. Both are seconds since the epoch.
     """
 
     id: int
@@ -30,9 +30,9 @@ class KnownMessage:
 
 
 class ActedOn(NamedTuple):
-    """A message that came to an inbox: a person has moved it to spam, or read it and let it lie in a folder.
+    """A message that came to an inbox, and that a person has moved to spam, or read and left in a folder.
 
-    at: when it was learned as spam, or came there; seconds since the epoch. probability: of the verdict on it.
+    at: when it was learned as spam, or came there; seconds since the epoch. probability: of its verdict.
     """
 
     at: float
@@ -43,8 +43,8 @@ class ActedOn(NamedTuple):
     folder: str
 
 
-# Of a message `m`: the filter has forgotten by itself what it had learned of it, and may learn it again. A person who
-# takes a weak lesson back does not want that; who takes a decision back wants it to be as it was before.
+# Of a message `m`: the filter by itself has forgotten its lesson, and may learn it again. A person who takes a weak
+# lesson back does not want that; a person who takes a decision back wants everything as before.
 FORGOTTEN_BY_FILTER = (
     "(m.label IS NULL AND m.weak AND NOT (SELECT coalesce(b.after_weak, 0) FROM action AS a LEFT JOIN action AS b"
     " ON b.id = a.takes_back WHERE a.message = m.id AND a.kind = 'learned' ORDER BY a.id DESC LIMIT 1))"
@@ -59,7 +59,7 @@ _ACTED_ON = f"""
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
     AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
-_FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message of which it is not recorded where it came from
+_FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message whose origin is not recorded
 _NEW_SENDER = (
     "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ?"  # noqa: S608 - no text from outside
     f" WHERE EXISTS (SELECT 1 FROM message WHERE {{key}} = ? AND {_FROM_NOWHERE})"
@@ -79,7 +79,7 @@ _ENSURE = (
     " header_digest = coalesce(header_digest, excluded.header_digest)"
     f" WHERE summary = '' OR header_digest IS NULL RETURNING {_COLUMNS}"
 )
-# FILTER: what is grouped by the verdict would be sorted.
+# FILTER: grouping by the verdict would sort the rows.
 _NUMBERS = (
     f"SELECT {', '.join(f'count(*) FILTER (WHERE verdict = {str(verdict)!r})' for verdict in Verdict)}"  # noqa: S608
     " FROM message WHERE judged_at IS NOT NULL"
@@ -87,29 +87,29 @@ _NUMBERS = (
 
 
 class Messages:
-    """Who a message is, and what the filter thought of it."""
+    """The known messages, and the filter's verdicts on them."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
     def find(self, digest: bytes) -> KnownMessage | None:
-        """The message of that identity, or None where it was never seen."""
+        """Return the message of that identity, or None if it was never seen."""
         row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
         return None if row is None else _known(row)
 
     def lookup(self, message: int) -> KnownMessage | None:
-        """The message of that id, or None where there is none (any more)."""
+        """Return the message of that id, or None if there is none (now)."""
         row = self._db.row(f"{_SELECT} WHERE id = ?", (message,))
         return None if row is None else _known(row)
 
     def get(self, message: int) -> KnownMessage:
-        """The message of that id."""
+        """Return the message of that id."""
         return _known(self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
 
     def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> KnownMessage:
-        """The message of that identity, made where it is new; a summary or header digest that it lacks is added."""
+        """Return the message of that identity, and create it if new; add a missing summary or header digest."""
         with self._db.transaction():
-            row = self._db.row(_ENSURE, (digest, summary, header_digest))  # None: it is there, and lacks nothing
+            row = self._db.row(_ENSURE, (digest, summary, header_digest))  # None: it exists, and lacks nothing
             return _known(row or self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
 
     def has_alike(self, header_digest: bytes | None, digest: bytes) -> bool:
@@ -118,27 +118,27 @@ class Messages:
         return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
 
     def came_from(self, messages: Iterable[tuple[bytes, str, str]]) -> None:
-        """Record where messages came from, where that is not recorded: identity, address in From, list ("": none)."""
+        """Record where messages came from, if that is missing: identity, address in From, list ("": none)."""
         rows = [(*_names(sender, list_id), digest) for digest, sender, list_id in messages]
         with self._db.transaction():
             self._make_senders("digest", rows)
             self._db.executemany(_CAME_FROM, [row for row in rows if row[0] or row[1]])
 
     def _make_senders(self, key: str, rows: Iterable[tuple[str, str, object]]) -> None:
-        """Make what messages came from, address and list, where it is not there. key: the column that names them."""
+        """Create the missing addresses and lists that messages came from. key: the column that names the message."""
         names = [(is_list, row[is_list], row[2]) for row in rows for is_list in (0, 1) if row[is_list]]
         self._db.executemany(_NEW_SENDER.format(key=key), names)
 
     def rescued(self, message: int, at: float | None) -> None:
         """Record that a person has taken the message out of spam, so that it is never moved again.
 
-        `at`: seconds since the epoch; None where the person has called it spam since.
+        `at`: seconds since the epoch; None if the person has called it spam since.
         """
         with self._db.transaction():
             self._db.execute("UPDATE message SET rescued_at = ? WHERE id = ?", (at, message))
 
     def not_rescued(self, digests: Iterable[bytes]) -> None:
-        """Record that a person does not want the messages out of spam any more."""
+        """Record that a person no longer wants the messages out of spam."""
         update = "UPDATE message SET rescued_at = NULL WHERE digest = ? AND rescued_at IS NOT NULL"
         with self._db.transaction():
             self._db.executemany(update, [(digest,) for digest in digests])
@@ -146,23 +146,23 @@ class Messages:
     def judged(
         self, message: int, verdict: str, probability: float, at: float, sender: str = "", list_id: str = ""
     ) -> None:
-        """Keep a verdict on a message; and where it came from, as `came_from` does."""
+        """Keep a verdict on a message, and its origin, as `came_from` does."""
         names = _names(sender, list_id)
         with self._db.transaction():
             self._make_senders("id", [(*names, message)])
             self._db.execute(_JUDGED, (verdict, probability, at, *names, message))
 
     def last_verdicts(self, most: int, since: float) -> Sequence[str]:
-        """The newest verdicts given after a time, the newest first."""
+        """Return the newest verdicts given after a time, the newest first."""
         rows = self._db.rows(
             "SELECT verdict FROM message WHERE judged_at > ? ORDER BY judged_at DESC LIMIT ?", (since, most)
         )
         return [row[0] for row in rows]
 
     def usual(self, most: int, skip: int) -> tuple[int, int]:
-        """How many ham and spam were judged before the newest `skip` messages, of at most so many.
+        """Return how many ham and spam were judged before the newest `skip` messages, among at most `most`.
 
-        A message is what it was learned as; where it was not, what the verdict says.
+        A learned message counts by its label, any other by its verdict.
         """
         ham, spam = self._db.row(
             "SELECT count(*) - coalesce(sum(spam), 0), coalesce(sum(spam), 0) FROM"
@@ -173,12 +173,12 @@ class Messages:
         return ham, spam
 
     def last_judged_at(self) -> float | None:
-        """When a message was judged last, in seconds since the epoch."""
+        """Return when a message was last judged, in seconds since the epoch."""
         (at,) = self._db.row("SELECT max(judged_at) FROM message WHERE judged_at IS NOT NULL")
         return None if at is None else float(at)
 
     def judged_at(self, number: int) -> float | None:
-        """When the last message but so many was judged, in seconds since the epoch; None where fewer were."""
+        """Return when the newest message but `number` was judged, in seconds since the epoch; None if fewer were."""
         row = self._db.row(
             "SELECT judged_at FROM message WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT 1 OFFSET ?",
             (number,),
@@ -186,15 +186,15 @@ class Messages:
         return None if row is None else float(row[0])
 
     def acted_on(self) -> list[ActedOn]:
-        """Of the newest judged messages those that a person has moved to spam, and those that were read and kept.
+        """Return the newest judged messages that a person has moved to spam, and those that were read and kept.
 
-        What was answered or filed is neither, nor what a person has made the filter forget.
+        Answered or filed mail is neither, and neither is mail that a person has made the filter forget.
         """
         rows = self._db.rows(_ACTED_ON, (_NEWEST,))
         return [ActedOn(at, digest, bool(is_spam), *rest) for at, digest, is_spam, *rest in rows]
 
     def learned_weakly(self, since: float, most: int) -> list[bytes]:
-        """The identities of messages that were learned weakly since a time, the newest first, at most so many."""
+        """Return the identities of messages learned weakly since a time, the newest first, at most `most`."""
         rows = self._db.rows(
             "SELECT digest FROM message WHERE weak AND label IS NOT NULL AND learned_at >= ?"
             " ORDER BY learned_at DESC LIMIT ?",
@@ -203,13 +203,13 @@ class Messages:
         return [digest for (digest,) in rows]
 
     def numbers(self) -> dict[str, int]:
-        """How many messages were judged, by verdict; it reads of all that were: 70 ms for a million."""
+        """Return how many messages were judged, by verdict; this reads all of them: 70 ms for a million."""
         numbers = self._db.row(_NUMBERS)
         return {str(verdict): number for verdict, number in zip(Verdict, numbers, strict=True) if number}
 
 
 def _names(sender: str, list_id: str) -> tuple[str, str]:
-    """An address and a list as they are kept."""
+    """Return an address and a list in the form that is kept."""
     return printable(sender)[:MOST_NAME], printable(list_id)[:MOST_NAME]
 
 

@@ -1,15 +1,15 @@
-"""Forgetting what is long over: files that are gone, and verdicts on messages that are gone and were never learned.
+"""Forget old history: files that are gone, and verdicts on messages that are gone and were never learned.
 
-A message keeps all that is known of it as long as any of its files is in a folder, or was not seen to leave it: the
-mailbox may be unavailable. Else a file that is there would be new mail once more, and a move would mean another thing.
-The files of a folder that was deleted were not seen to leave it: they count as gone since the folder is missing in a
-mailbox that can be looked at.
+The ledger keeps everything about a message while any of its files is in a folder, or was not seen to leave it: the
+mailbox may be unavailable. Otherwise an existing file would count as new mail again, and a move would get a different
+meaning. The files of a deleted folder were not seen to leave it. They count as gone from the time when the folder was
+missing in a mailbox that can be looked at.
 
-Kept are also the messages that were ever learned or imported, those that a person wants where they are, and those
-with an action that is open, withheld, or takes another one back. So are those with an action that is not in the
-tallies yet: behind the open intent of a mailbox that is away nothing is counted, and what is forgotten never would be.
-The newest message and the newest action are kept because SQLite would give their ids again: an id that was forgotten
-never names something else.
+It also keeps the messages that were ever learned or imported, those that a person wants where they are, and those with
+an action that is open, withheld, or takes another action back. It keeps messages with an action that is not in the
+tallies yet: nothing after the open intent of an unavailable mailbox is counted, and a forgotten action never would be.
+The newest message and the newest action are kept because SQLite would give their ids again. Thus a forgotten id never
+names something else.
 
 The space becomes free pages of the file, which SQLite uses before it makes the file longer; `prune` makes it smaller.
 """
@@ -20,7 +20,7 @@ from functools import partial
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.state import State
 
-_ROWS = 500  # a transaction: some milliseconds, and one wait for the disk
+_ROWS = 500  # per transaction: a few milliseconds, and one wait for the disk
 _After = tuple[float, int, bytes]  # a time, a folder or an action, and a base name: where the next step goes on
 
 
@@ -32,7 +32,7 @@ class HistoryRetention:
         self._state = state
 
     def missing(self, mailbox: int, present: Collection[str], at: float) -> None:
-        """Record since when folders of a mailbox are missing in which files were; `present`: names of the others."""
+        """Record since when folders with files are missing from a mailbox; `present`: names of its existing ones."""
         known = (
             "SELECT id, name, missing_since FROM folder WHERE mailbox = ?"
             " AND (missing_since IS NOT NULL"  # it may be there again, still empty
@@ -49,8 +49,8 @@ class HistoryRetention:
     def forget(self, gone_before: float, judged_before: float) -> Iterator[int]:
         """Forget files gone before a time, and verdicts given before another; seconds since the epoch.
 
-        Gives the number of rows forgotten after each step. Each step is a transaction of its own, after which the
-        ledger is sound, wherever the work is broken off.
+        Yields the number of rows forgotten after each step. Each step is one transaction. After it the ledger is sound,
+        wherever the work is broken off.
         """
         yield from self._count_as_gone(gone_before)
         for step in (
@@ -66,7 +66,7 @@ class HistoryRetention:
             self._forget_directories()
 
     def _count_as_gone(self, before: float) -> Iterator[int]:
-        """The files of a folder that is missing since before that time went with it."""
+        """Record that the files of a folder, missing since before that time, went with it."""
         there = "SELECT ?, folder, base FROM file WHERE folder = ? AND gone_at IS NULL LIMIT ?"
         for folder, since in self._db.all("SELECT id, missing_since FROM folder WHERE missing_since < ?", (before,)):
             bases = [()]
@@ -106,14 +106,14 @@ class HistoryRetention:
         return (*rows[-1][:2], b"") if rows else None, forgotten
 
     def _forget_messages(self, messages: Collection[int], judged_before: float) -> int:
-        """Forget those of the messages of which nothing is left to know. Returns how many."""
+        """Forget those of the messages that have nothing left to keep. Returns how many."""
         over = self._over(messages, judged_before)
         over -= self._among(over, "SELECT message FROM action")
         self._db.executemany("DELETE FROM message WHERE id = ?", [(message,) for message in over])
         return len(over)
 
     def _over(self, messages: Collection[int], judged_before: float) -> set[int]:
-        """Those of the messages that are gone, were judged before that time if at all, and are not to be kept."""
+        """Return the messages that are gone, have no newer verdict than that time, and need not be kept."""
         over = self._among(
             messages,
             "SELECT id AS message FROM message WHERE learned_at IS NULL AND rescued_at IS NULL"
@@ -130,14 +130,14 @@ class HistoryRetention:
         )
 
     def _among(self, messages: Collection[int], select: str, *parameters: float) -> set[int]:
-        """Those of the messages that a statement gives as well."""
+        """Return those of the messages that a statement also returns."""
         also = f"SELECT DISTINCT message FROM ({select}) WHERE message IN (SELECT value FROM json_each(?))"  # noqa: S608
         return {row[0] for row in self._db.rows(also, (*parameters, str(list(messages))))}
 
     def _forget_directories(self) -> None:
-        """Forget which directories the folders were in which nothing is now: a rename of these carries nothing over.
+        """Forget the directories of folders that are empty now: a rename of these carries nothing over.
 
-        A folder that is only empty is recorded again when it is looked at next.
+        A folder that is only empty is recorded again at the next look.
         """
         self._db.execute(
             "DELETE FROM directory WHERE NOT EXISTS"

@@ -1,4 +1,4 @@
-"""Mail by where it came from: the address in From, or the mailing list."""
+"""Mail by its origin: the address in From, or the mailing list."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from spamnb.ledger.history.corrections import sql_contradicts
 from spamnb.ledger.queries import contains
 
 MOST_NAME = 200
-"""Characters of an address or a list: RFC 5321 allows 254 for an address, and such are written by machines only."""
+"""Characters of an address or a list: RFC 5321 allows 254 for an address, and only machines write such long ones."""
 _NUMBERS = "messages, judged_ham, judged_unsure, judged_spam, learned_ham, learned_spam, corrected"
 _COLUMNS = f"id, name, is_list, {_NUMBERS}"
 _KEPT = f"SELECT id, {_NUMBERS} FROM sender WHERE messages <> 0"  # noqa: S608 - no text from outside
@@ -24,8 +24,8 @@ _SUMS = (
 class Sender:
     """An address or a list with the mail that came from it.
 
-    judged_*: by the verdict. learned_*: by what they are learned as now, weakly too. corrected: verdicts against which
-    a person has decided. Anybody can write any address: a sender is what the messages say.
+    judged_*: by the verdict. learned_*: by their labels now, including weak ones. corrected: verdicts that a person's
+    decision contradicts. Anybody can write any address: a sender is what the messages claim.
     """
 
     id: int
@@ -41,7 +41,7 @@ class Sender:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Where it stands in the order of `SenderRecords.page`."""
+        """Its position in the order of `SenderRecords.page`."""
         return self.messages, self.id
 
 
@@ -52,9 +52,9 @@ class SenderRecords:
         self._db = connection
 
     def page(self, most: int, text: str = "", after: tuple[int, int] | None = None) -> list[Sender]:
-        """Those with the most messages first, at most so many; with a text, those whose name holds it.
+        """Return the senders with the most messages first, at most `most`; with a text, only names that contain it.
 
-        after: the place of the last one of the page before.
+        after: the place of the last one of the previous page.
         """
         like, patterns = contains("name", text)
         bounded = "" if after is None else "(messages, id) < (?, ?) AND "
@@ -66,18 +66,18 @@ class SenderRecords:
         return [_sender(row) for row in rows]
 
     def get(self, sender: int) -> Sender | None:
-        """The one of that id, or None."""
+        """Return the sender of that id, or None."""
         row = self._db.row(f"SELECT {_COLUMNS} FROM sender WHERE id = ?", (sender,))  # noqa: S608
         return None if row is None else _sender(row)
 
     def of_message(self, message: int) -> list[Sender]:
-        """The address and the list that a message came from, as far as they are known."""
+        """Return the address and the list that a message came from, if they are known."""
         ids = "SELECT sender FROM message WHERE id = ?1 UNION SELECT list FROM message WHERE id = ?1"
         rows = self._db.all(f"SELECT {_COLUMNS} FROM sender WHERE id IN ({ids}) ORDER BY is_list", (message,))  # noqa: S608
         return [_sender(row) for row in rows]
 
     def messages(self, sender: int, most: int) -> list[int]:
-        """The newest messages that came from there, by their ids, and at most so many."""
+        """Return the ids of the newest messages from there, at most `most`."""
         rows = self._db.all(
             "SELECT id FROM (SELECT id FROM message WHERE sender = ? UNION SELECT id FROM message WHERE list = ?)"
             " ORDER BY id DESC LIMIT ?",
@@ -86,7 +86,7 @@ class SenderRecords:
         return [row[0] for row in rows]
 
     def faults(self) -> list[str]:
-        """What is wrong with the numbers that triggers keep; nothing if each is the sum over the messages."""
+        """Return the faults of the numbers that triggers keep; nothing if each is the sum over the messages."""
         differing = f"SELECT * FROM ({_KEPT} EXCEPT {_SUMS}) UNION ALL SELECT * FROM ({_SUMS} EXCEPT {_KEPT})"  # noqa: S608
         return [f"sender: {row} is not the sum over the messages, or is missing" for row in self._db.all(differing)]
 

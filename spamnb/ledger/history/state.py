@@ -1,7 +1,7 @@
 """What a ledger remembers of itself and of the service: single values, kept over a restart.
 
-This module alone knows the table `state`. A value is one line below, and no change of the schema: a row that is not
-there is what was never set, and one of a name that nothing here has was written by a later program.
+Only this module knows the table `state`. A new value is one line below, and no change of the schema. A missing row is a
+value that was never set. A row with an unknown name was written by a later program.
 """
 
 import json
@@ -16,17 +16,17 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.sqlite_errors import damage
 
 _T = TypeVar("_T")
-LONGEST = 1 << 20  # bytes of a value: the names of files that are skipped, some hundreds
+LONGEST = 1 << 20  # bytes of a value: the names of a few hundred skipped files
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
 _RESTORED, _KEPT = "restored at", "former kept"
-_UNREADABLE = (TypeError, ValueError, RecursionError)  # what a text may raise that is none of ours
+_UNREADABLE = (TypeError, ValueError, RecursionError)  # errors of a text that spamnb did not write
 
 
 class Job(StrEnum):
     """Work that is done again every few days."""
 
-    FORGETTING = "forgetting"  # what is long over
-    OUTDATED = "outdated lessons"  # weak lessons that give way to what was learned since
+    FORGETTING = "forgetting"  # history that is long over
+    OUTDATED = "outdated lessons"  # weak lessons that newer lessons contradict
 
 
 class MissedSpam(StrEnum):
@@ -34,7 +34,7 @@ class MissedSpam(StrEnum):
 
     UNKNOWN = "unknown"
     IS_MOVED = "moved"  # to a spam folder
-    IS_LEFT = "left"  # lying there, read
+    IS_LEFT = "left"  # in its folder, read
 
 
 def _finite(text: str) -> float:
@@ -57,7 +57,7 @@ def _texts(text: str) -> tuple[str, ...]:
 
 
 class _Value(Generic[_T]):
-    """A value under a name; `unset` while there is none, and to set that removes it.
+    """A value with a name; `unset` while it is missing. Setting `unset` removes it.
 
     read, write: from and to its text; read raises ValueError for a text that it does not know.
     """
@@ -86,7 +86,7 @@ class _Value(Generic[_T]):
 
 
 class State:
-    """The values. To read one raises LedgerDamagedError where it is something that spamnb never writes.
+    """The values. Reading one raises LedgerDamagedError if spamnb never writes such a value.
 
     Times are seconds since the epoch.
 
@@ -94,23 +94,23 @@ class State:
     resumed_at: when moving was last allowed again.
     paused_until: until when a person has paused moving (infinity: until it is resumed), or None.
     begun_with: the `learning.minimum_messages` with which moving began, or None.
-    missed_spam: what this person does about it, as last seen.
-    restored_at: when an earlier ledger was put in the place of another, or None.
-    former_kept: whether that other one was kept beside it.
-    mark: which ledger this is, at random; its exports and its copies have it too. "" in one that was made before 0.1.0.
+    missed_spam: what this person does about missed spam, as last seen.
+    restored_at: when an earlier ledger replaced a different one, or None.
+    former_kept: whether the replaced ledger was kept beside it.
+    mark: a random mark of this ledger; its exports and copies have it too. "" in a ledger from before 0.1.0.
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
-    read_again: the tokenizer's version with which all mail was read again that is there; 0 where none was.
+    read_again: the tokenizer's version that last read all existing mail again; 0 if none has.
 
-    Of a log of lessons that hosts share (`exchange`):
-    log: which one this ledger's places are of; "" for none.
+    For a log of lessons that hosts share (`exchange`):
+    log: the log that this ledger's places belong to; "" for none.
     told: the number of the last lesson that was told to it.
-    heard: the place in it up to which this ledger has taken over what others told.
-    to_hear: the place up to which all has to be heard before mail is moved.
-    forgotten_at: when this user was forgotten there last, before this ledger was made; None where never.
-    skipped: base names of files, and digests of requests, that are not read, since a process has died while it read
+    heard: the place in it up to which this ledger has taken over lessons of others.
+    to_hear: the place up to which all must be heard before mail is moved.
+    forgotten_at: when this user was last forgotten there, before this ledger was made; None if never.
+    skipped: base names of files, and digests of requests, that are not read, because a process has died while it read
         them.
-    suspected: the same, of those that are read once more.
+    suspected: the same, for those that are read a second time.
     """
 
     stopped_at = _Value[float | None]("stopped at", _finite, None)
@@ -136,7 +136,7 @@ class State:
         self._db = db
 
     def done_at(self, job: Job) -> float:
-        """When the job was last done; 0.0 where it never was."""
+        """Return when the job was last done; 0.0 if never."""
         return _DONE[job].__get__(self)
 
     def set_done(self, job: Job, at: float) -> None:
@@ -155,7 +155,7 @@ def set_restored(sqlite: sqlite3.Connection, at: float, *, former_kept: bool) ->
 
 
 def odd_values(db: Connection) -> Iterator[str]:
-    """The values that hold what spamnb never writes; but those that are too long, which `ledger.values` finds."""
+    """Yield the values that spamnb never writes; except those that are too long, which `ledger.values` finds."""
     read = "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM state WHERE length(CAST(value AS BLOB)) <= ?"
     for row in db.all(read, (LONGEST,)):
         name, text = (part.decode(errors="backslashreplace") for part in row)

@@ -1,8 +1,8 @@
-"""How often each kind of thing was done, ever: numbers that only grow, also when old actions are forgotten.
+"""How often each kind of action ever happened: numbers that only grow, even when old actions are forgotten.
 
-A tally is the number kept so far and the actions since then, so nothing has to be counted when an action is written. An
-open intent is not counted yet, nor anything behind it: how it ends is not known. Nor is a correction of the last hour,
-which may be taken back.
+A tally is the kept number plus the actions since then, so writing an action counts nothing. An open intent, and
+everything after it, is not counted yet: its end is unknown. Corrections of the last hour are not counted either: they
+may be taken back.
 """
 
 import math
@@ -16,15 +16,15 @@ from spamnb.ledger.history.corrections import UNDO_SECONDS, sql_is_correction
 from spamnb.ledger.history.state import State
 
 _DAY = 86_400.0
-_STEP = 20_000  # actions a transaction; some ten milliseconds
+_STEP = 20_000  # actions per transaction; a few tens of milliseconds
 _KINDS = (
-    # What was judged: once for each message that came, not again when a withheld one is looked at a second time.
+    # Judgements: once per message that came, not again when a withheld one is looked at a second time.
     "SELECT 'judged', a.verdict, a.how, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
     " AND a.kind IN ('judged', 'moved') AND a.verdict IS NOT NULL AND a.takes_back IS NULL"
     " AND NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND id < a.id AND state = 'withheld')"
     " GROUP BY 2, 3",
-    # Where to: by the verdict that a move followed from; or back to the inbox; or by what the message was learned as
-    # before, on from a training folder. As it was then: by what it is today, a number would get smaller.
+    # The destination: by the verdict that caused the move; or back to the inbox; or, for a move on from a training
+    # folder, by the label at that time. By today's label, a number could get smaller.
     "SELECT 'moved', CASE WHEN a.takes_back IS NOT NULL THEN 'inbox' WHEN a.verdict IS NOT NULL THEN a.verdict"
     " WHEN (SELECT after FROM action WHERE message = a.message AND id < a.id AND kind = 'learned'"
     " ORDER BY id DESC LIMIT 1) = 1 THEN 'spam' ELSE 'inbox' END, '', count(*)"
@@ -32,8 +32,8 @@ _KINDS = (
     "SELECT 'learned', a.after, a.how, count(*) FROM action AS a WHERE a.id > ? AND a.id <= ?"
     " AND a.kind = 'learned' AND a.after IS NOT NULL AND a.takes_back IS NULL GROUP BY 2, 3",
 )
-# By the verdict of that time. A decision that was taken back within the hour is left out for ever, and one of the last
-# hour waits: a number that was told cannot get smaller.
+# By the verdict at that time. A decision that was taken back within the hour never counts, and one of the last hour
+# waits: a published number cannot get smaller.
 _CORRECTED = (
     "SELECT 'corrected', said, after, count(*) FROM (SELECT *, (SELECT verdict FROM action"  # noqa: S608 - no text from outside
     " WHERE message = a.message AND id < a.id AND verdict IS NOT NULL ORDER BY id DESC LIMIT 1) AS said"
@@ -52,7 +52,7 @@ class Tally(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Up to which action something was counted: corrections up to `stood`, all else up to `settled`."""
+    """The last counted actions: `stood` for corrections, `settled` for all else."""
 
     settled: int
     stood: int
@@ -61,8 +61,8 @@ class Place(NamedTuple):
 class Tallies:
     """Counts the actions of a ledger.
 
-    `State.tallied` is one cursor for all numbers, though corrections wait for an hour and nothing else does: what was
-    done since is counted anew for each reading, in 4 ms where 10,000 messages were learned in the last hour.
+    `State.tallied` is one cursor for all numbers, although only corrections wait for an hour. So each reading counts
+    the later actions anew, in 4 ms if 10,000 messages were learned in the last hour.
     """
 
     def __init__(self, connection: Connection, state: State) -> None:
@@ -70,17 +70,17 @@ class Tallies:
         self._state = state
 
     def read(self, now: float = math.inf) -> "Counter[Tally]":
-        """All numbers, of what was done until now, in seconds since the epoch."""
+        """Return all numbers for the actions until now, in seconds since the epoch."""
         kept = Counter({Tally(*row[:3]): int(row[3]) for row in self._db.all("SELECT * FROM tally")})
         last = self._state.tallied
         return kept + self.since(Place(last, last), now)[0]
 
     def place(self, now: float) -> Place:
-        """The place from which on is counted what is done from now on."""
+        """Return the place after which new actions are counted from now on."""
         return self._place(self._state.tallied, now)
 
     def since(self, place: Place, now: float) -> tuple["Counter[Tally]", Place]:
-        """What was done after a place, and the place from which on to count the next time: so nothing counts twice."""
+        """Return the numbers after a place, and the place for the next call, so that nothing counts twice."""
         here = self._place(place.stood, now)
         done = self._between(_KINDS, place.settled, here.settled)
         return done + self._between([_CORRECTED], place.stood, here.stood), here
@@ -99,9 +99,9 @@ class Tallies:
                 self._state.tallied = end
 
     def _place(self, last: int, now: float) -> Place:
-        """The last action that is settled, and the last of these before the first after `last` of the last hour.
+        """Return the last settled action, and the last one before the first after `last` that is of the last hour.
 
-        What is a day ahead was done by a wrong clock.
+        An action dated a day ahead comes from a wrong clock.
         """
         settled = self._settled()
         first = "SELECT min(id) FROM action WHERE id > ? AND at > ? AND at < ?"
@@ -109,7 +109,7 @@ class Tallies:
         return Place(settled, settled if young is None else min(settled, int(young) - 1))
 
     def _settled(self) -> int:
-        """The last action before the first open intent."""
+        """Return the last action before the first open intent."""
         (last,) = self._db.row(
             "SELECT coalesce((SELECT min(id) - 1 FROM action WHERE state = 'intent'), (SELECT max(id) FROM action), 0)"
         )
@@ -124,5 +124,5 @@ class Tallies:
 
 
 def _word(value: str | int) -> str:
-    """What a row counts, in a word; a label is a number in it."""
+    """Return the value of a row as a word; in the table a label is a number."""
     return Label(value).word if isinstance(value, int) else value

@@ -1,4 +1,4 @@
-"""The files that messages were learned from at the prompt, and what each was called."""
+"""The files that messages were learned from at the prompt, and the label given to each."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator
@@ -10,7 +10,7 @@ from spamnb.ledger.queries import look_up_bound
 
 
 class TrainedFile(NamedTuple):
-    """A file, by its absolute path, that a message was learned from, and as what."""
+    """A file, by its absolute path, that a message was learned from, and its label."""
 
     path: str
     digest: bytes
@@ -24,13 +24,13 @@ _SELECT = (
 
 
 class TrainedFiles:
-    """Where trained mail lay. Paths are given and taken as `os.fsdecode` makes them."""
+    """The places of trained mail. Paths are in the form of `os.fsdecode`."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
     def record(self, label: Label, files: Iterable[tuple[bytes, str]]) -> None:
-        """Record that messages, by their identities, were learned from files as that; also where they were before."""
+        """Record that messages, by their identities, were learned from files with that label; older places stay."""
         named = [(*os.path.split(os.fsencode(path)), digest) for digest, path in files]
         with self._db.transaction():
             directories = sorted({directory for directory, *_ in named})
@@ -42,11 +42,11 @@ class TrainedFiles:
             )
 
     def of_messages(self, digests: Collection[bytes]) -> Iterator[TrainedFile]:
-        """The files of these messages."""
+        """Return the files of these messages."""
         return map(_file, look_up_bound(self._db, f"{_SELECT} m.digest", sorted(set(digests))))
 
     def labelled_differently(self) -> Iterator[TrainedFile]:
-        """Give files that were trained as one label, though their message is learned as the other."""
+        """Yield files that were trained with one label, while their message is learned with the other."""
         return map(_file, self._db.rows(f"{_SELECT} m.label IS NOT NULL AND m.label <> f.label"))
 
 

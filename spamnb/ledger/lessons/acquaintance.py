@@ -1,8 +1,7 @@
-"""Whom one knows: what a person's decisions and sent mail say of who has written a message.
+"""Whom one knows: what a person's decisions and sent mail say about the sender of a message.
 
-A lesson keeps the sender over the path, and a sent message the answers that it may get (`mail.relations`). What is
-known is looked up among them, so that it is exact to forget. Only decisions count: what is learned weakly makes nobody
-known.
+A lesson keeps the sender over the path, and a sent message the answers that it may get (`mail.relations`). The
+knowledge is looked up among them, so that forgetting is exact. Only decisions count: weak lessons make nobody known.
 """
 
 from collections.abc import Iterable
@@ -15,26 +14,26 @@ _HASH_BYTES = 8  # of the hashes of `mail.relations`
 
 
 class Acquaintance(StrEnum):
-    """What is known of who has written a message: it may be both.
+    """How the sender of a message is known; both may be true.
 
-    answer: it answers a message that the person has sent, and comes from somebody to whom that was written. Who has
-    read that message elsewhere, in a list's archive or a mailbox that was broken into, can forge this.
-    correspondent: ham of this sender has come over this path, and no spam.
+    answer: it answers a message that the person has sent, and comes from a recipient of that message. Someone who has
+    read that message elsewhere, in a list's archive or a mailbox that was broken into, can forge this. correspondent:
+    ham of this sender has come over this path, and no spam.
 
-    Each is a token. `python benchmarks/correspondents.py csdmc2010`, means of four orders, 2026-11-23; a tenth of the
+    Each is a token. `python benchmarks/correspondents.py csdmc2010`, means of four orders, 2026-11-23. A tenth of the
     messages that ham answers were made the person's own, since no corpus has sent mail:
 
     - (1−ROCA)% online: 0.0147 without both, 0.0147 with `answer`, 0.0144 with `correspondent`, 0.0144 with both.
-    - Of 1,613 ham of correspondents 3.75 are unsure without, 0.5 with; of 123 answers none is in doubt either way, and
-      their mean probability of spam sinks from 0.00022 to 0.00012.
-    - Of 1,292 ham of nobody known 0.5 are lost and 38.75 unsure. If each answered the person's mail it would be 0.25
-      and 33, if it came from a correspondent 0.25 and 30.75: that is what an answer from a new address has of it.
-    - Who forges it: of 1,378 spam 1,312 are caught; as answers 1,291, as a correspondent's 1,275, as both 1,259.
+    - 1,613 ham from correspondents: 3.75 are unsure without, 0.5 with; of 123 answers none is in doubt either way,
+      and their mean probability of spam falls from 0.00022 to 0.00012.
+    - 1,292 ham from unknown senders: 0.5 are lost and 38.75 unsure. If each answered the person's mail, this would
+      be 0.25 and 33; if it came from a correspondent, 0.25 and 30.75. This is the gain of an answer from a new address.
+    - Forged: of 1,378 spam 1,312 are caught; as answers 1,291, as a correspondent's 1,275, as both 1,259.
 
-    Not known is what made no verdict better beside both, measured when both had 0.0192: that a message names any
-    message of the person's or any ham (0.0192; of spam that names public ones 88.8 instead of 92.1 % were caught), a
-    list over the path of its ham (0.0195), and a sender, written to or called ham, over the path of the own domain
-    (0.0192: 2.5 more ham are known). The Enron sets have no header fields to measure it by.
+    Other knowledge is left out, because it improved no verdict beside both; measured when both had 0.0192. It was: that
+    a message names any message of the person's or any ham (0.0192; of spam that names public ones 88.8 instead of 92.1
+    % were caught); a list over the path of its ham (0.0195); and a sender, written to or called ham, over the path of
+    the own domain (0.0192: 2.5 more ham are known). The Enron sets have no header fields to measure it by.
     """
 
     ANSWER = "answer"
@@ -42,8 +41,9 @@ class Acquaintance(StrEnum):
 
 
 class Seen(NamedTuple):
-    """What is kept of the sender of a message: whether their mail over its path was called ham, and spam, and whether
-    the person has sent them what it answers.
+    """What is kept about the sender of a message.
+
+    Whether a person has called their mail over this path ham, and spam; and whether the message answers one to them.
     """
 
     ham: bool = False
@@ -51,12 +51,12 @@ class Seen(NamedTuple):
     answered: bool = False
 
     def after(self, label: Label) -> "Seen":
-        """The same, once mail of that sender over that path was called so."""
+        """Return the same, after mail of that sender over that path got this label."""
         return self._replace(ham=True) if label is Label.HAM else self._replace(spam=True)
 
     @property
     def known(self) -> frozenset[Acquaintance]:
-        """What that says of the message."""
+        """Return what this says of the message."""
         known = {Acquaintance.ANSWER} if self.answered else set()
         if self.ham and not self.spam:
             known.add(Acquaintance.CORRESPONDENT)
@@ -64,7 +64,7 @@ class Seen(NamedTuple):
 
 
 def tokens_of(known: Iterable[Acquaintance]) -> list[str]:
-    """The tokens that a message has for what is known of it. No message can write them itself.
+    """Return the tokens that a message gets for what is known of its sender. No message can write them itself.
 
     >>> tokens_of({Acquaintance.CORRESPONDENT})
     ['known:correspondent']
@@ -73,7 +73,7 @@ def tokens_of(known: Iterable[Acquaintance]) -> list[str]:
 
 
 def packed(sender_over_path: int | None) -> bytes:
-    """What a lesson keeps of the relations of its message, as one store hands it to another.
+    """Return what a lesson keeps of the relations of its message, in the form for another store.
 
     >>> packed(-2).hex(), packed(None), sender_of(packed(-2)), sender_of(b"")
     ('fffffffffffffffe', b'', -2, None)
@@ -82,7 +82,7 @@ def packed(sender_over_path: int | None) -> bytes:
 
 
 def sender_of(relations: bytes) -> int | None:
-    """The sender over the path, as `packed` has it. Raises ValueError for other bytes."""
+    """Return the sender over the path, packed by `packed`. Raises ValueError for other bytes."""
     if len(relations) not in (0, _HASH_BYTES):
-        raise ValueError(f"{len(relations)} bytes are no relations")
+        raise ValueError(f"{len(relations)} bytes are not relations")
     return int.from_bytes(relations, "big", signed=True) if relations else None

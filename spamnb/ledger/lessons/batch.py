@@ -1,4 +1,4 @@
-"""Messages that were read, ready to be learned, with their tokens as one matrix. Worker processes load it: no numpy."""
+"""Messages that were read and are ready to learn, with their tokens as one matrix. No numpy: workers load it."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,19 +8,19 @@ from typing import NamedTuple, Self
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 
-# Python's hashes of texts have a key, which differs but in processes forked from one another.
+# Python's hashes of texts have a key. Only processes forked from one another share it.
 HASHED_BY = hash("spamnb")
-OCCURRENCES_MAX = 0xFFFF  # what is kept of a token's occurrences in one message, and what is counted
+OCCURRENCES_MAX = 0xFFFF  # the limit of a token's occurrences in one message, both kept and counted
 
 
 class TokenMatrix(NamedTuple):
     """The tokens of several messages, each distinct one written once: a sparse matrix by rows (CSR).
 
-    A third as many strings to look up, and to hand from one process to another; the rest is arithmetic on arrays.
+    Only a third as many strings to look up, and to hand from one process to another; the rest is arithmetic on arrays.
 
     vocabulary: the distinct tokens, sorted, as the ledger writes them. lengths: "I" (n_messages,), tokens of each
     message. columns, occurrences: "I" (n_entries,), the entries of all messages in order: an index into the vocabulary,
-    and the token's occurrences. hashes: "q" (n_tokens,), of the vocabulary; of use where `hashed_by` is `HASHED_BY`.
+    and the token's occurrences. hashes: "q" (n_tokens,), of the vocabulary; of use if `hashed_by` is `HASHED_BY`.
     """
 
     vocabulary: list[str]
@@ -32,9 +32,9 @@ class TokenMatrix(NamedTuple):
 
 
 def hash_of(text: str) -> int:
-    """The hash of a token, by which those of 64 bits are told apart.
+    """Return the hash of a token; tokens are told apart by its 64 bits.
 
-    QUIRK: Python hashes the bytes in which it keeps a text, of one, two or four bytes a character, so that "op" and
+    QUIRK: Python hashes the bytes in which it keeps a text, of one, two or four bytes per character. So "op" and
     U+706F have the same hash, and a stranger could write tokens that count as others.
 
     >>> hash("op") == hash("\u706f"), hash_of("op") == hash_of("\u706f")
@@ -44,7 +44,7 @@ def hash_of(text: str) -> int:
 
 
 def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
-    """The matrix of some messages, each given as its tokens with their occurrences.
+    """Return the matrix of some messages, each given as its tokens with their occurrences.
 
     >>> matrix = gather([{"y": 2, "x": 1}, {"y": 5}])
     >>> matrix.vocabulary, *map(list, matrix[1:4])
@@ -67,7 +67,7 @@ def gather(messages: Iterable[Mapping[str, int]]) -> TokenMatrix:
 class Batch(NamedTuple):
     """Several messages: their identities, summaries and relations, and their tokens, a row for each message.
 
-    paths: the file of each; empty where there are none.
+    paths: the file of each; empty if there are none.
     """
 
     digests: list[bytes]
@@ -78,7 +78,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, readings: Iterable[Reading], paths: Sequence[str] = ()) -> Self:
-        """A batch of messages that were read, from files at these paths."""
+        """Return a batch of messages that were read, from files at these paths."""
         messages = list(readings)
         tokens = gather(message.tokens for message in messages)
         relations = [message.relations for message in messages]
@@ -86,7 +86,7 @@ class Batch(NamedTuple):
         return cls(digests, [message.summary for message in messages], tokens, relations, paths)
 
     def readings(self) -> Iterator[Reading]:
-        """The messages one by one."""
+        """Yield the messages one by one."""
         vocabulary, _, columns, occurrences, *_ = self.tokens
         start = 0
         for place, length in enumerate(self.tokens.lengths):

@@ -1,6 +1,6 @@
-"""What lessons know of a message that is to be judged, in plain numbers.
+"""What lessons know of a message to be judged, in plain numbers.
 
-To judge one message takes no numpy, whose import takes longer than all the rest (`benchmarks/prompt.py`).
+Judging one message uses no numpy: importing it takes longer than all the rest (`benchmarks/prompt.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ from spamnb.mail.relations import Relations
 class Evidence(NamedTuple):
     """The counts of some tokens.
 
-    counts: of each token that a learned message holds, and of others perhaps: messages with it, ham then spam, and its
-    occurrences in them, alike.
-    totals: messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary.
+    counts: of each token that a learned message holds, and perhaps of others: the messages with it, ham then spam, and
+    its occurrences in them, ham then spam. totals: messages, tokens summed over messages, and occurrences, each ham
+    then spam; vocabulary.
     """
 
     counts: Mapping[str, Sequence[int]]
@@ -29,28 +29,28 @@ class Evidence(NamedTuple):
         return self.totals[0] > 0 < self.totals[1]
 
     def of_class(self, label: Label) -> OfClass:
-        """The totals of a class."""
+        """Return the totals of a class."""
         messages, token_messages, occurrences = self.totals[label:6:2]
         return OfClass(messages, token_messages, occurrences, self.totals[6])
 
 
 class Evident(Protocol):
-    """Lessons, as far as one message is judged by them."""
+    """The part of lessons that judging one message needs."""
 
     def evidence(self, tokens: Sequence[str]) -> Evidence:
-        """The counts of these tokens."""
+        """Return the counts of these tokens."""
 
     def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages."""
+        """Return what decisions and sent mail say of each of these messages."""
 
 
 class NoEvidence:
-    """What is known where nothing was learned yet."""
+    """The evidence before anything was learned."""
 
     def evidence(self, tokens: Sequence[str]) -> Evidence:
-        """No counts."""
+        """Return no counts."""
         return Evidence({}, (0,) * 7)
 
     def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
-        """Nothing of each message."""
+        """Return nothing for each message."""
         return [frozenset()] * len(messages)

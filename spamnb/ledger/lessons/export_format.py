@@ -1,17 +1,16 @@
-r"""Counts as text, to be carried from one ledger to another.
+r"""Counts as text, to carry them from one ledger to another.
 
 The format, version 1: JSON Lines in ASCII, with a line end after each line.
 
     {"spamnb-counts": 1, "tokenizer": [1], "ham": 90, "spam": 45, "tokens": 1007, "ledger": "9f2c…"}
     [12, 0, 14, 0, "subject:lunch"]
 
-The first line says what it is with the format's version, the versions of the tokenizer that read the messages, how many
-ham and spam messages were learned, and how many lines follow. "ledger" is the mark of the ledger that has the counts
-(`State.mark`); it may be missing. Each line that follows is a token: ham
-messages, spam messages, occurrences in ham, occurrences in spam, and the token itself, in the order of the tokens' code
-points. A reader takes them in any order.
+The first line names the format with its version, the versions of the tokenizer that read the messages, the numbers of
+learned ham and spam messages, and the number of lines that follow. "ledger" is the mark of the ledger with the counts
+(`State.mark`); it may be missing. Each following line is a token: ham messages, spam messages, occurrences in ham,
+occurrences in spam, and the token itself, in the order of the tokens' code points. A reader takes them in any order.
 
-An import takes some 210 bytes of memory a token, tokens of 21 characters; the limits below bound that.
+An import takes about 210 bytes of memory per token of 21 characters; the limits below bound that.
 """
 
 import hashlib
@@ -28,14 +27,12 @@ from spamnb.base.errors import LedgerError
 
 FORMAT = 1
 _NAME, _MARK = "spamnb-counts", "ledger"
-_LONGEST_LINE = 4096  # bytes; a token has at most 100 characters, of twelve bytes each where they are escaped
+_LONGEST_LINE = 4096  # bytes; a token has at most 100 characters, of up to twelve bytes each if they are escaped
 _MOST_TOKENS = 5_000_000
 _MOST_BYTES = 500_000_000
 _MOST_MESSAGES = 10**9
 _MOST = 10**15  # occurrences of one token
-MOST_TOTAL = (
-    10**18
-)  # below SQLite's largest number, with a margin for what is learned: 4,000 tokens at 65,535 a message
+MOST_TOTAL = 10**18  # below SQLite's largest number, with a margin for lessons: 4,000 tokens at 65,535 per message
 _MOST_FAULTS = 10
 
 
@@ -44,8 +41,8 @@ class ExportedCounts:
     """What a ledger has learned, as sums.
 
     tokens: in the order of their code points. counts: int64 (n_tokens, 4): ham messages, spam messages, ham
-    occurrences, spam occurrences; ham and spam are numbers of messages, tokenizers the versions of the tokenizer that
-    read them. mark: of the ledger; "" where it is not told.
+    occurrences, spam occurrences. ham and spam are numbers of messages; tokenizers are the versions that read them.
+    mark: of the ledger; "" if unknown.
     """
 
     tokens: list[str]
@@ -57,7 +54,7 @@ class ExportedCounts:
 
     @property
     def digest(self) -> bytes:
-        """Which counts these are, 32 bytes: the same for the same counts, however the file was written."""
+        """Return 32 bytes that identify these counts: the same for the same counts, in any order of the file."""
         digest = hashlib.blake2b(digest_size=32)
         rows = ((*row.tolist(), token) for row, token in zip(self.counts, self.tokens, strict=True))
         for line in write(rows, len(self.tokens), self.ham, self.spam, self.tokenizers):
@@ -65,9 +62,10 @@ class ExportedCounts:
         return digest.digest()
 
     def check_sums(self, totals: Sequence[int]) -> None:
-        """Raise LedgerError where a total would be too large; then no count of a token is, as each is part of one.
+        """Raise LedgerError if a total would be too large; otherwise no token's count is: it is part of a total.
 
-        totals: messages, tokens summed over messages, and occurrences, each ham then spam, of what is there before.
+        totals: messages, tokens summed over messages, and occurrences, each ham then spam, of the ledger before the
+        import.
         """
         more = [self.ham, self.spam, *self.counts.sum(axis=0).tolist()]
         if any(total + added > MOST_TOTAL for total, added in zip(totals, more, strict=True)):
@@ -80,7 +78,7 @@ class ExportedCounts:
 def write(
     rows: Iterable[tuple[int, int, int, int, str]], number: int, ham: int, spam: int, tokenizers: Iterable[int]
 ) -> Iterator[str]:
-    """The lines of an export of `number` rows, each with its line end."""
+    """Yield the lines of an export of `number` rows, each with its line end."""
     header = {_NAME: FORMAT, "tokenizer": sorted(tokenizers), "ham": ham, "spam": spam, "tokens": number}
     yield f"{json.dumps(header)}\n"
     for row in rows:
@@ -88,7 +86,7 @@ def write(
 
 
 def with_mark(lines: Iterable[str], mark: str) -> Iterator[str]:
-    """The lines of an export, the first of them with the mark of its ledger, if that has one."""
+    """Yield the lines of an export, the first with the mark of its ledger, if it has one."""
     lines = iter(lines)
     first = next(lines)
     yield f"{json.dumps(json.loads(first) | {_MARK: mark})}\n" if mark else first
@@ -96,7 +94,7 @@ def with_mark(lines: Iterable[str], mark: str) -> Iterator[str]:
 
 
 class _Faults:
-    """What is wrong, by line; too much of it ends the reading."""
+    """The faults, by line; too many of them end the reading."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -122,9 +120,9 @@ class _Header:
 
 
 def parse(lines: Iterable[bytes], name: str) -> ExportedCounts:
-    """The counts in the lines of an export; `name` is the file's, for messages.
+    """Return the counts in the lines of an export; `name` is the file's, for messages.
 
-    Raises LedgerError with what is wrong, each with its line number.
+    Raises LedgerError with the faults, each with its line number.
     """
     faults = _Faults(name)
     numbered = _within_bounds(enumerate(lines, 1), faults)
@@ -147,7 +145,7 @@ def parse(lines: Iterable[bytes], name: str) -> ExportedCounts:
         rows.append(number)
     order: Sequence[int] = range(len(tokens))
     if any(token >= after for token, after in pairwise(tokens)):
-        order = sorted(order, key=tokens.__getitem__)  # which keeps equal ones in order
+        order = sorted(order, key=tokens.__getitem__)  # keeps equal ones in order
     for one, again in pairwise(order):
         if tokens[one] == tokens[again]:
             faults.add(rows[again], f"has the token of line {rows[one]} again")
@@ -175,7 +173,7 @@ def _within_bounds(numbered: Iterable[tuple[int, bytes]], faults: _Faults) -> It
 
 
 def _decoded(line: bytes) -> object:
-    """The JSON value of a line. Raises ValueError with what is wrong."""
+    """Return the JSON value of a line. Raises ValueError with the fault."""
     if len(line) > _LONGEST_LINE:
         raise ValueError(f"is longer than {_LONGEST_LINE} bytes")
     text = line.decode("latin-1").rstrip("\r\n")
@@ -206,12 +204,12 @@ def _header(line: bytes) -> _Header:
         raise ValueError(f"has more than {_MOST_TOKENS} tokens: prune the ledger that they come from first")
     mark = values.get(_MARK, "")
     if not isinstance(mark, str):
-        raise ValueError(f"has a '{_MARK}' that is no text")  # noqa: TRY004 - what the file says, not what was called
+        raise ValueError(f"has a '{_MARK}' that is not text")  # noqa: TRY004 - what the file says, not what was called
     return _Header(tuple(versions), values["ham"], values["spam"], values["tokens"], mark)
 
 
 def _row(line: bytes, header: _Header) -> tuple[int, int, int, int, str]:
-    """The numbers of a line, and its token. Raises ValueError with what is wrong."""
+    """Return the numbers of a line, and its token. Raises ValueError with the fault."""
     row = _decoded(line)
     if not (isinstance(row, list) and len(row) == 5 and all(map(_is_number, row[:4])) and isinstance(row[4], str)):
         raise ValueError("is not a list of four numbers and a token")

@@ -1,4 +1,4 @@
-"""Lessons in memory, behind the same port: for evaluations, which learn thousands of messages, and for no ledger."""
+"""Lessons in memory, by the same port: for evaluations, which learn thousands of messages, and without a ledger."""
 
 import heapq
 from collections import Counter
@@ -37,7 +37,7 @@ from spamnb.mail.tokens.tokenizer import VERSION
 
 
 class _Kept(NamedTuple):
-    """A message that was learned: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its sender.
+    """A learned message: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its sender.
 
     tokenizer: the version that has read it.
     """
@@ -50,9 +50,9 @@ class _Kept(NamedTuple):
 
 
 class _Import(NamedTuple):
-    """An import: what `changes` says of it, its tokens' ids, int64 (n,), their counts, and its messages, ham and spam.
+    """An import: its lesson in `changes`, its tokens' ids, int64 (n,), their counts, and its messages, ham and spam.
 
-    counts: int64 (n, 4), as of `ExportedCounts`.
+    counts: int64 (n, 4), as in `ExportedCounts`.
     """
 
     lesson: Lesson
@@ -62,7 +62,7 @@ class _Import(NamedTuple):
 
 
 class MemoryLessons:
-    """Learns and counts as the ledger does, and forgets all of it at the end."""
+    """Learns and counts as the ledger does, and keeps nothing on disk."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -77,7 +77,7 @@ class MemoryLessons:
         self._sent: dict[bytes, set[int]] = {}
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
-        """The counts of these tokens, in their order; zeros for tokens never learned."""
+        """Return the counts of these tokens, in their order; zeros for tokens never learned."""
         own = None if without is None else self._kept.get(without)
         if own is not None:
             self._add(own, -1)
@@ -90,7 +90,7 @@ class MemoryLessons:
         return counts
 
     def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
-        """The counts of these tokens."""
+        """Return the counts of these tokens."""
         found = self.counts(tokens, without)
         rows = np.concatenate([found.messages, found.occurrences]).T.tolist()
         sums = found.class_messages, found.class_token_messages, found.class_occurrences
@@ -101,36 +101,36 @@ class MemoryLessons:
         return Counts.of(self._counts[:, ids], self._totals.copy())
 
     def totals(self) -> NDArray[np.int64]:
-        """int64 (7,), as the ledger's."""
+        """Return int64 (7,), as the ledger does."""
         return self._totals.copy()
 
     def stats(self) -> LessonStats:
-        """When a message was learned last, and the versions of the tokenizer with which they were read."""
+        """Return when a message was last learned, and which tokenizer versions have read the messages."""
         learned = [kept for kept in self._kept.values() if kept.lesson.label is not None]
         last = max((kept.lesson for kept in learned), key=lambda lesson: lesson.number, default=None)
         return LessonStats(None if last is None else last.at, frozenset(kept.tokenizer for kept in learned))
 
     def find(self, digest: bytes) -> Lesson | None:
-        """What the message of that identity was learned as last, or None where it never was."""
+        """Return the last lesson of the message of that identity, or None if it was never learned."""
         return self._kept[digest].lesson if digest in self._kept else None
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
-        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+        """Return the first lessons with a number above `since`, at most `most`, in the order of their numbers."""
         lessons = chain((kept.lesson for kept in self._kept.values()), (kept.lesson for kept in self._imports))
         later = (lesson for lesson in lessons if lesson.number > since)
         return sorted(later, key=lambda lesson: lesson.number)[:most]
 
     def last_change(self) -> int:
-        """The number of the last change of a lesson or an import; 0 before the first."""
+        """Return the number of the last change of a lesson or an import; 0 before the first."""
         return self._last
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
-        """The messages that were learned last with this label, and at most so many, the newest first."""
+        """Return the messages that were last learned with this label, at most `most`, the newest first."""
         found = (kept.lesson for kept in self._kept.values() if kept.lesson.label is label)
         return heapq.nlargest(most, found, key=lambda lesson: lesson.number)
 
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
-        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+        """Return the messages among these that are learned now, in order, with their tokens and the tokens' counts."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]
         found = [kept for kept in found if kept.lesson.label is not None]
         none = np.zeros(0, dtype=np.int64)
@@ -140,14 +140,14 @@ class MemoryLessons:
         return LearnedTokens([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
 
     def crowds(self) -> NDArray[np.int64]:
-        """Which tokens are of one crowd: int64 (n,), a number for each id."""
+        """Return the crowd of each token: int64 (n,), a number for each id."""
         numbers = self._crowd_numbers
         new = islice(self._ids, len(self._crowds), None)
         self._crowds += [numbers.setdefault(crowd_of(token), len(numbers)) for token in new]
         return np.array(self._crowds, dtype=np.int64)
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
-        """The tokens of these ids."""
+        """Return the tokens of these ids."""
         wanted = set(ids)
         return {id_: token for token, id_ in self._ids.items() if id_ in wanted}
 
@@ -156,7 +156,7 @@ class MemoryLessons:
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before."""
         changed = []
-        for reading in list(readings):  # where one cannot be read, nothing is learned
+        for reading in list(readings):  # if one cannot be read, nothing is learned
             kept = self._kept.get(reading.digest)
             before = None if kept is None else kept.lesson.label
             if kept is None or replaces(label, weak, before, kept.lesson.weak):
@@ -169,7 +169,7 @@ class MemoryLessons:
         return changed
 
     def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Learned messages with tokens of another version of the tokenizer: only such that were taken over."""
+        """Return learned messages with tokens of another tokenizer version; only lessons from another store."""
         return sorted(digest for digest in self._kept if digest > after and self._is_otherwise(digest))[:most]
 
     def _is_otherwise(self, digest: bytes) -> bool:
@@ -177,12 +177,12 @@ class MemoryLessons:
         return kept is not None and kept.lesson.label is not None and kept.tokenizer != VERSION
 
     def read_again(self, readings: Iterable[Reading]) -> int:
-        """Give messages that have tokens of another version of the tokenizer those of the readings."""
+        """Replace the tokens of messages that another version of the tokenizer read, by those of the readings."""
         others = [reading for reading in readings if self._is_otherwise(reading.digest)]
         number = 0
         for reading in others:
             if not self._is_otherwise(reading.digest):
-                continue  # of several of one identity the first counts
+                continue  # if several have one identity, the first counts
             kept = self._kept[reading.digest]
             known = [token for token in tokens_of(Acquaintance) if self._ids.get(token) in kept.ids]
             ids, occurrences = self._numbered({**reading.tokens, **dict.fromkeys(known, 1)})
@@ -191,11 +191,11 @@ class MemoryLessons:
             self._add(again, 1)
             self._kept[reading.digest] = again
             number += 1
-        self._last += bool(number)  # what is computed of the lessons and kept by `last_change` is of the former tokens
+        self._last += bool(number)  # results computed from the old tokens, and kept by `last_change`, are outdated
         return number
 
     def batcher(self) -> "_Batcher":
-        """One that learns many messages."""
+        """Return a batcher, which learns many messages."""
         return _Batcher(self)
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
@@ -216,7 +216,7 @@ class MemoryLessons:
         return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
-        """Those of the messages that are or were learned, in their order; with tokens where these are asked for."""
+        """Return those of the messages that are or were learned, in order; with tokens if these are asked for."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]
         wanted = [kept for kept in found if kept.lesson.digest in with_tokens]
         text_of = self.texts(set(chain.from_iterable(kept.ids.tolist() for kept in wanted)))
@@ -232,9 +232,9 @@ class MemoryLessons:
         ]
 
     def take_over(self, lessons: Iterable[Kept]) -> int:
-        """Make each message what it is there, with exactly those tokens and relations. Returns how many changed."""
+        """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed."""
         made = []
-        for told in lessons:  # where one is without its tokens, nothing is taken over
+        for told in lessons:  # if one lacks its tokens, nothing is taken over
             ids, occurrences = self._numbered(told.with_its_tokens())
             made.append(_Kept(told.lesson, ids, occurrences, sender_of(told.relations), told.tokenizer))
         changed = 0
@@ -246,7 +246,7 @@ class MemoryLessons:
         return changed
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
-        """Add counts that came from elsewhere, under a name. Returns the number of the change."""
+        """Add counts from elsewhere, under a name. Returns the number of the change."""
         counts.check_sums(self._totals[:6].tolist())
         self._last += 1
         lesson = Lesson(self._last, counts.digest, name, None, False, at, why, How.IMPORT, None)
@@ -256,11 +256,11 @@ class MemoryLessons:
         return self._last
 
     def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
-        """Take the counts of an import from the others again. Returns the number of the change."""
+        """Subtract the counts of an import again. Returns the number of the change."""
         imports = [kept for kept in self._imports if kept.lesson.digest == digest]
         counting = [kept for kept in imports if kept.lesson.takes_back is None]
         if not counting or takes_back in (kept.lesson.takes_back for kept in imports):
-            raise LedgerError("that import does not count any more")
+            raise LedgerError("that import no longer counts")
         kept = counting[-1]
         self._add_import(kept, -1)
         self._last += 1
@@ -269,16 +269,16 @@ class MemoryLessons:
         return self._last
 
     def imported(self) -> tuple[int, int]:
-        """How many ham and spam messages stand behind the imports that count."""
+        """Return how many ham and spam messages are behind the imports that count."""
         return sum(kept.messages[0] for kept in self._imports), sum(kept.messages[1] for kept in self._imports)
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages."""
+        """Return what decisions and sent mail say of each of these messages."""
         own = None if without is None else self._kept.get(without)
         return [self._seen(each, own).known for each in messages]
 
     def _seen(self, relations: Relations, own: _Kept | None = None) -> Seen:
-        """What is kept of the sender of a message; without the lesson `own`."""
+        """Return what is kept about the sender of a message; without the lesson `own`."""
         sender = relations.sender_over_path
         called = dict.fromkeys(Label, False)
         for label in Label:
@@ -288,7 +288,7 @@ class MemoryLessons:
         return Seen(called[Label.HAM], called[Label.SPAM], answered)
 
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that messages of the person's may get, by their identities."""
+        """Keep the answers that a person's sent messages may get, by their identities."""
         for digest, answers in messages.items():
             self._sent.setdefault(digest, set()).update(answers)
 
@@ -298,23 +298,23 @@ class MemoryLessons:
             self._sent.pop(digest, None)
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """The first identities of sent messages above that one, and at most so many, sorted."""
+        """Return the first identities of sent messages above that one, at most `most`, sorted."""
         return sorted(digest for digest in self._sent if digest > after)[:most]
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
-        """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
+        """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes."""
         tokens = [token for token in self._ids if kinds is None or kind(token) in kinds]
         ids = np.array([self._ids[token] for token in tokens], dtype=np.int64)
         ids = ids[self._counts[:2, ids].sum(axis=0) >= least]
         return FrequentTokens(ids, self._counts_of(ids))
 
     def beginning_with(self, text: str, most: int) -> list[str]:
-        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        """Return the first `most` tokens that begin with this text and that messages hold, sorted."""
         tokens = sorted(token for token in self._ids if token.startswith(text))
         return [token for token in tokens if self._counts[:2, self._ids[token]].any()][:most]
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
-        """For each token learned messages that hold it, the newest first and at most `most` of them."""
+        """Return for each token learned messages that hold it, the newest first and at most `most` of them."""
         found: dict[str, list[Teacher]] = {token: [] for token in tokens}
         for lesson, ids, *_ in sorted(self._kept.values(), key=lambda kept: -kept.lesson.number):
             if lesson.label is None or lesson.digest == without:
@@ -326,7 +326,7 @@ class MemoryLessons:
         return found
 
     def verify(self) -> list[str]:
-        """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        """Return the faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
         again = MemoryLessons()
         again._counts = np.zeros_like(self._counts)
         for kept in self._kept.values():
@@ -334,11 +334,11 @@ class MemoryLessons:
         for imported in self._imports:
             again._add_import(imported, 1)
         same = np.array_equal(again._counts, self._counts) and np.array_equal(again._totals, self._totals)
-        same &= again._called == self._called  # a count of 0 is none
+        same &= again._called == self._called  # a count of 0 equals a missing one
         return [] if same else ["the counts are not the sum of what was learned"]
 
     def export(self) -> Iterator[str]:
-        """All counts as lines of text, as they are at this moment."""
+        """Yield all counts as lines of text, as of this moment."""
         ham, spam, *_, number = self._totals.tolist()
         rows = [(*self._counts[:, self._ids[token]].tolist(), token) for token in sorted(self._ids)]
         used = [row for row in rows if row[0] + row[1]]
@@ -357,7 +357,7 @@ class MemoryLessons:
         return ids, np.minimum(np.fromiter(tokens.values(), np.int64, len(tokens)), OCCURRENCES_MAX)
 
     def _set(self, new: _Kept) -> None:
-        """Make a message count as its lesson has it, which gets the next number."""
+        """Make a message count by this lesson, which gets the next number."""
         digest = new.lesson.digest
         if digest in self._kept:
             self._add(self._kept[digest], -1)
@@ -366,7 +366,7 @@ class MemoryLessons:
         self._add(kept, 1)
 
     def _add(self, kept: _Kept, sign: int) -> None:
-        """Add a learned message to the counts, or take it from them."""
+        """Add a learned message to the counts, or subtract it."""
         label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences
         self._called[kept.sender_over_path, kept.lesson.decision] += sign
         if label is None:
@@ -374,7 +374,7 @@ class MemoryLessons:
         self._count(label, ids, sign, np.full(len(ids), sign), sign * occurrences)
 
     def _add_import(self, kept: _Import, sign: int) -> None:
-        """Add an import to the counts, or take it from them."""
+        """Add an import to the counts, or subtract it."""
         for label in Label:
             table = sign * kept.counts
             self._count(label, kept.ids, sign * kept.messages[label], table[:, label], table[:, 2 + label])
@@ -387,7 +387,7 @@ class MemoryLessons:
         holding: NDArray[np.int64],
         occurrences: NDArray[np.int64],
     ) -> None:
-        """Add so many messages of a class to the counts, of which so many hold each token so often: int64 (n,) each."""
+        """Add `messages` of a class to the counts; `holding` of them hold each, `occurrences` times, int64 (n,)."""
         before = self._counts[0, ids] + self._counts[1, ids]
         self._counts[label, ids] += holding
         self._counts[2 + label, ids] += occurrences
@@ -406,17 +406,17 @@ class _Batcher(NamedTuple):
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
-        """As `MemoryLessons.learn`."""
+        """Like `MemoryLessons.learn`."""
         readings = chain.from_iterable(batch.readings() for batch in batches)
         return self.lessons.learn(readings, label, why, at, how=how, weak=weak)
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """As `MemoryLessons.read_again`."""
+        """Like `MemoryLessons.read_again`."""
         return self.lessons.read_again(chain.from_iterable(batch.readings() for batch in batches))
 
 
 def _are_same(one: _Kept, other: _Kept) -> bool:
-    """Whether two lessons of a message are the same, but for their numbers and what is for people."""
+    """Whether two lessons of a message agree, except in their numbers and in texts for people."""
     return (
         one.lesson.is_as(other.lesson)
         and (one.sender_over_path, one.tokenizer) == (other.sender_over_path, other.tokenizer)

@@ -29,14 +29,14 @@ from spamnb.mail.relations import Relations
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a message was learned as last; `label` is None where it was forgotten.
+    """The last lesson of a message; `label` is None if it was forgotten.
 
-    number: of the change that made it so; later changes have higher numbers. weak: no person may have decided it.
-    at: seconds since the epoch. why: a sentence for
-    people. how: by what it came to be that. takes_back: what its learner gave for its own records (see `Relabel`).
+    number: of the change that made this lesson; later changes have higher numbers. weak: perhaps no person decided it.
+    at: seconds since the epoch. why: a sentence for people. how: the way by which it was learned. takes_back: a value
+    that its learner keeps for its own records (see `Relabel`).
 
-    Among the changes an import is one too (`how` is How.IMPORT): digest is that of its counts, summary the name of what
-    they came from, and label None; takes_back is None while it counts.
+    An import is also a change (`how` is How.IMPORT): digest is that of its counts, summary the name of their source,
+    and label None; takes_back is None while it counts.
     """
 
     number: int
@@ -51,18 +51,19 @@ class Lesson:
 
     @property
     def decision(self) -> Label | None:
-        """What a person has called the message: a weak label is no decision."""
+        """The label that a person has given the message; a weak label is not a decision."""
         return None if self.weak else self.label
 
     def is_as(self, other: "Lesson") -> bool:
-        """Whether two lessons of one message are the same, but for their numbers and what is for people."""
+        """Whether two lessons of one message agree, except in their numbers and in texts for people."""
         return (self.label, self.weak, self.at, self.how) == (other.label, other.weak, other.at, other.how)
 
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """A learned message that holds a given token. message: its number in the store. learned_at: seconds since the
-    epoch. digest: its identity.
+    """A learned message that holds a given token.
+
+    message: its number in the store. learned_at: seconds since the epoch. digest: its identity.
     """
 
     message: int
@@ -73,14 +74,14 @@ class Teacher:
 
 
 class Change(NamedTuple):
-    """A message, by its identity, that was learned otherwise before (None: not at all)."""
+    """A message, by its identity, with its label before this change (None: not learned)."""
 
     digest: bytes
     before: Label | None
 
 
 class Relabel(NamedTuple):
-    """What a message shall be learned as (`after` None: not any more), provided that it is learned as before now.
+    """The label to give a message (`after` None: forget it), if it still has the label `before`.
 
     takes_back: kept with the lesson, for the learner's own records: the action there that this undoes.
     """
@@ -96,10 +97,10 @@ class Relabel(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A lesson with all that another store needs to have the very same.
+    """A lesson with everything that another store needs for an equal one.
 
-    tokenizer: the version that has read the message. tokens: with their occurrences, those of what was known of it
-    among them; None where they were not asked for. relations: as `acquaintance.packed` has them.
+    tokenizer: the version that has read the message. tokens: with their occurrences, including those of what was known
+    of its sender; None if they were not asked for. relations: as in `acquaintance.packed`.
     """
 
     lesson: Lesson
@@ -108,18 +109,18 @@ class Kept(NamedTuple):
     relations: bytes
 
     def with_its_tokens(self) -> Mapping[str, int]:
-        """Its tokens. Raises ValueError where they are not here."""
+        """Its tokens. Raises ValueError if they are missing."""
         if self.tokens is None:
-            raise ValueError(f"the lesson of {self.lesson.digest.hex()} is without its tokens")
+            raise ValueError(f"the lesson of {self.lesson.digest.hex()} lacks its tokens")
         return self.tokens
 
 
 class LearnedTokens(NamedTuple):
-    """Learned messages with the tokens that they were learned with, and the counts of these, all of one moment.
+    """Learned messages with the tokens that they were learned with, and the tokens' counts, all of one moment.
 
     lengths: int64 (n_messages,), tokens of each message. columns, occurrences: int64 (n_entries,), the entries of all
-    messages in order: an index into `ids` and the tokens of `counts`, and the token's occurrences in the message.
-    ids: int64 (n_tokens,), the store's own numbers of the tokens, from 0 up, sorted.
+    messages in order: an index into `ids` and the tokens of `counts`, and the token's occurrences in the message. ids:
+    int64 (n_tokens,), the store's own numbers of the tokens, from 0 up, sorted.
     """
 
     lessons: list[Lesson]
@@ -138,10 +139,10 @@ class FrequentTokens(NamedTuple):
 
 
 class LessonStats(NamedTuple):
-    """What the learned messages are like as a whole.
+    """The learned messages as a whole.
 
-    last_at: when one was learned last, seconds since the epoch; None where none is learned. tokenizers: the versions of
-    the tokenizer with which they were read.
+    last_at: when one was last learned, in seconds since the epoch; None before the first. tokenizers: the versions of
+    the tokenizer that have read them.
     """
 
     last_at: float | None
@@ -154,157 +155,157 @@ class Batcher(Protocol):
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
-        """As `Lessons.learn`, for messages in batches. Where it fails, or is undone by a transaction, drop this one."""
+        """Like `Lessons.learn`, for messages in batches. If it fails, or a transaction undoes it, drop this object."""
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """Give the tokens in the batches to those of their messages that are learned with another tokenizer's.
+        """Replace the tokens of messages that another version of the tokenizer read, by those of the batches.
 
-        Returns how many. What they are learned as stays, and when and why, and the tokens of what was known of them.
+        Returns how many. Labels, times and reasons stay, and so do the tokens of what was known of the sender.
         """
 
 
 class Lessons(Protocol):
     """Learned messages, each with its label and the tokens that it was learned with, and the counts that are their sum.
 
-    Each method that changes something does all of it or nothing. A store that is kept on disk raises LedgerError where
-    it cannot be used.
+    A method that changes something does all of it or nothing. A store on disk raises LedgerError if it cannot be used.
     """
 
     def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
-        """The counts of these tokens in plain numbers.
+        """Return the counts of these tokens in plain numbers.
 
-        without: a message, by its identity, that is left out, exactly as if it were forgotten.
+        without: the identity of a message that is left out, exactly as if it were forgotten.
         """
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages.
+        """Return what decisions and sent mail say of each of these messages.
 
-        without: a message, by its identity, whose own lesson is left out.
+        without: the identity of a message whose own lesson is left out.
         """
 
     def totals(self) -> NDArray[np.int64]:
-        """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+        """Return int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
 
     def stats(self) -> LessonStats:
-        """What the learned messages are like as a whole."""
+        """Return the learned messages as a whole."""
 
     def find(self, digest: bytes) -> Lesson | None:
-        """What the message of that identity was learned as last, or None where it never was."""
+        """Return the last lesson of the message of that identity, or None if it was never learned."""
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
-        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers.
+        """Return the first lessons with a number above `since`, at most `most`, in the order of their numbers.
 
-        Numbers become visible in their order: no lesson is ever seen first whose number is below one that could be seen
-        before, whoever else writes meanwhile. So who goes on behind the last number that was read misses none.
+        Numbers become visible in their order: once a lesson is visible, no lesson with a lower number appears later,
+        even if others write at the same time. So a reader that goes on after the last number it has read misses none.
         """
 
     def last_change(self) -> int:
-        """The number of the last change of a lesson or an import; 0 before the first."""
+        """Return the number of the last change of a lesson or an import; 0 before the first."""
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
-        """The messages that were learned last with this label, and at most so many, the newest first."""
+        """Return the messages that were last learned with this label, at most `most`, the newest first."""
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
         """Learn messages. Returns those that changed, with what they were before.
 
-        A message that is learned so already is left as it is; one that was learned otherwise is corrected with exactly
-        the tokens it was learned with. A weak label changes no decision; a decision replaces a weak label, also the
-        same one. Of several messages of one identity the first counts.
+        A message that already has the label stays unchanged. A message with the other label is corrected with exactly
+        the tokens it was learned with. A weak label changes no decision; a decision replaces a weak label, even an
+        equal one. If several messages have one identity, the first counts.
 
-        A message that is new is learned with the tokens of what is known of it at that moment too
+        A new message is also learned with tokens for what is known of its sender at that moment
         (`acquaintance.tokens_of`).
         """
 
     def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Learned messages with tokens of another version of the tokenizer than this program's.
+        """Return learned messages whose tokens are of a different tokenizer version than this program's.
 
-        The first identities above that one, and at most so many, sorted.
+        Returns the first `most` identities above `after`, sorted.
         """
 
     def batcher(self) -> Batcher:
-        """One that learns many messages."""
+        """Return a batcher, which learns many messages."""
 
     def relabel(self, changes: Sequence[Relabel], at: float) -> list[bool]:
         """Make the kept tokens of messages count for other labels, one after the other.
 
-        Returns which changes were made: one is not where the message is not learned as the change has it before.
+        Returns which changes were made: a change is skipped if the message no longer has the label that it names as
+        before.
         """
 
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
 
     def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
-        """Those of the messages that are or were learned, in their order; with tokens where these are asked for."""
+        """Return those of the messages that are or were learned, in order; with tokens if these are asked for."""
 
     def take_over(self, lessons: Iterable[Kept]) -> int:
-        """Make each message what it is there, with exactly those tokens and relations. Returns how many changed.
+        """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed.
 
-        A message that is new gets no further tokens by what is known of it. One that is so already keeps its number.
-        Raises ValueError where a lesson is without its tokens.
+        A new message gets no further tokens for what is known of its sender. A lesson that is already equal keeps its
+        number. Raises ValueError if a lesson lacks its tokens.
         """
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
-        """Add counts that came from elsewhere, under a name; also the same ones again. Returns the change's number.
+        """Add counts from elsewhere, under a name; the same counts may come again. Returns the change's number.
 
-        Raises LedgerError where the sums would be too large.
+        Raises LedgerError if the sums would be too large.
         """
 
     def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
-        """Take the counts of an import, of this digest, from the others again. Returns the change's number.
+        """Subtract the counts of an import with this digest again. Returns the change's number.
 
-        takes_back: as for `Relabel`; it takes back one import, however often and by how many processes it is tried.
-        Raises LedgerError where that was done, or no such import counts any more.
+        takes_back: as for `Relabel`; it takes back one import, even if several processes try it several times. Raises
+        LedgerError if that was done before, or if no such import still counts.
         """
 
     def imported(self) -> tuple[int, int]:
-        """How many ham and spam messages stand behind the imports that count."""
+        """Return how many ham and spam messages are behind the imports that count."""
 
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that messages of the person's may get (`relations.expected_replies`), by their identities.
+        """Keep the answers that a person's sent messages may get (`relations.expected_replies`), by their identities.
 
-        Of several copies of a message those of each are kept: one that was delivered there may get none.
+        If a message has several copies, the answers of each are kept: a copy that was delivered there may get none.
         """
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """The first identities of sent messages above that one, and at most so many, sorted."""
+        """Return the first identities of sent messages above that one, at most `most`, sorted."""
 
-    # From here on: what is looked into, which tokens were learned, and by whom they were taught. No mail is judged or
-    # learned by these.
+    # The methods below show the lessons: which tokens were learned, and which messages taught them. No mail is judged
+    # or learned by these.
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
-        """The counts of these tokens, as `evidence` has them, in their order; zeros for tokens never learned."""
+        """Return the counts of these tokens, as in `evidence`, in their order; zeros for tokens never learned."""
 
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
-        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+        """Return the messages among these that are learned now, in order, with their tokens and the tokens' counts."""
 
     def crowds(self) -> NDArray[np.int64]:
-        """Which tokens are of one crowd: int64 (n,), a number for each id, as `first_numbers` has it."""
+        """Return the crowd of each token: int64 (n,), a number for each id, as in `first_numbers`."""
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
-        """The tokens of these ids."""
+        """Return the tokens of these ids."""
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
-        """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
+        """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes (`subject:`)."""
 
     def beginning_with(self, text: str, most: int) -> list[str]:
-        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        """Return the first `most` tokens that begin with this text and that messages hold, sorted."""
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
-        """For each token learned messages that hold it, the newest first and at most `most` of them.
+        """Return for each token learned messages that hold it, the newest first and at most `most` of them.
 
         without: a message that is left out.
         """
 
     def verify(self) -> list[str]:
-        """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        """Return the faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
 
     def export(self) -> Iterator[str]:
-        """All counts as lines of text (`export_format`), as they are at this moment."""
+        """Yield all counts as lines of text (`export_format`), as of this moment."""
 
 
 def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> bool:
@@ -315,7 +316,7 @@ def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> 
 
 
 def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str, how: How) -> list[Relabel]:
-    """The changes by which those of the messages that are learned are forgotten."""
+    """Return the changes that forget those of the messages that are learned."""
     changes = []
     for digest in dict.fromkeys(digests):
         lesson = lessons.find(digest)
@@ -325,7 +326,7 @@ def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str, how: How) -
 
 
 def as_counts(evidence: Evidence, tokens: Sequence[str]) -> Counts:
-    """Counts of these tokens, in their order; zeros for those of which there is no evidence."""
+    """Return counts of these tokens, in their order; zeros for tokens without evidence."""
     zeros = (0, 0, 0, 0)
     rows = [evidence.counts.get(token, zeros) for token in tokens]
     return Counts.of(np.array(rows, dtype=np.int64).reshape(-1, 4).T, np.array(evidence.totals, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Files that appear in a mailbox: when each is looked at. From its facts follows a reaction, and that is carried out.
+"""Files that appear in a mailbox: when to look at each. A reaction follows from its facts, and is carried out.
 
 Each of the three has its place: `facts`, `rules.reactions`, `performer`.
 """
@@ -16,11 +16,11 @@ from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer, Postponed
 
 _SLICE = 0.05  # seconds
-_MANY = 10  # messages that a person copies one by one, by hand
-# A file in the inbox that has a second name is judged so much later than the other one is looked at: procmail gives the
-# names to a file within 1 ms. Once it is moved, its status would no longer say since when the other name was there.
+_MANY = 10  # a person copies up to this number of messages one by one, by hand
+# A file in the inbox with a second name is judged this much later than its other name is looked at: procmail gives both
+# names within 1 ms. After a move, the file's status no longer shows since when the other name has been there.
 _LAST_SECONDS = 1.0
-_AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, however short the dwell
+_AGAIN_SECONDS = 1.0  # until a folder that cannot be listed is tried again, even if the dwell is shorter
 
 
 class Arrivals:
@@ -34,12 +34,12 @@ class Arrivals:
         self._ledger = context.ledger
         self._now = context.now
         self._dwelling = DwellingFiles()
-        # Judged, and not moved yet, since another program has just linked them. They dwell too.
+        # Judged, but not moved yet, because another program has just linked them. They dwell too.
         self._postponed: dict[Key, Postponed] = {}
-        self._many_until = 0.0  # many known messages have appeared at once, or did just before
+        self._many_until = 0.0  # many known messages have appeared at once, now or just before
 
     def __len__(self) -> int:
-        """How many files dwell: what they mean is looked at later."""
+        """The number of files that dwell."""
         return len(self._dwelling)
 
     @property
@@ -48,7 +48,7 @@ class Arrivals:
         return self._dwelling.due
 
     def add(self, folder: WatchedFolder, entry: Entry) -> None:
-        """Take a file that the ledger does not know there: new mail is acted on at once, a person's move later."""
+        """Take a file that the ledger does not know there: act on new mail at once, on a person's move later."""
         name, now = parse_name(entry.name), self._now()
         if (folder.path, name.key) in self._dwelling:
             return
@@ -64,7 +64,7 @@ class Arrivals:
             self._many_until = now + COPY_SECONDS
 
     def _is_decided_at_once(self, folder: WatchedFolder, entry: Entry, appeared: float) -> bool:
-        """Act on mail that was never seen before; False if it has to wait."""
+        """Act on mail that was never seen before. Returns False if it has to wait."""
         unread = self._folders.read(folder, entry)
         if unread is None or self._ledger.messages.find(unread.digest) is not None:
             return False
@@ -75,22 +75,22 @@ class Arrivals:
             return False
 
     def act_on_due(self) -> None:
-        """Act on the files that have dwelt long enough where they are; of many, on some, so that new mail gets in."""
+        """Act on the files that have dwelt long enough; if they are many, only on some, so new mail has its turn."""
         now, dwell = self._now(), self._learning.dwell_seconds
         self._dwelling.none_later_than(now + max(dwell, LINKED_SECONDS) + _LAST_SECONDS)
         if self._dwelling.first(now) is None:
             return
-        self._performer.mover.resolve()  # the filter moves what it has left open: no person did
+        self._performer.mover.resolve()  # the filter moves the files of its open moves; no person did
         while (key := self._dwelling.first(now)) is not None and self._now() < now + _SLICE:
             if self._is_over(key):
-                self._dwelling.drop_first()  # not before: while the ledger is busy, the file waits on
+                self._dwelling.drop_first()  # not earlier: while the ledger is busy, the file keeps waiting
                 self._postponed.pop(key, None)
                 self._context.alive(f"looking at what was moved in {self._folders.root}")
             else:
                 self._dwelling.put_off_first(now + max(dwell, _AGAIN_SECONDS))
 
     def _is_over(self, key: Key) -> bool:
-        """Look at a file that has dwelt; False if it is to be looked at again."""
+        """Look at a file that has dwelt. Returns False to look at it again later."""
         try:
             if (postponed := self._postponed.get(key)) is not None:
                 return self._performer.report(postponed)
@@ -126,7 +126,7 @@ class Arrivals:
         return self._now() < self._many_until
 
     def _decide(self, arrival: Arrival) -> bool:
-        """Decide from the facts what is done, and do it; False if the move has to wait for another program."""
+        """Decide from the facts, and carry it out. Returns False if the move must wait for another program."""
         reaction = reaction_to(arrival.facts, trust_delivery=self._learning.trust_delivery)
         postponed = self._performer.do(reaction, arrival)
         if postponed is not None:
@@ -135,9 +135,9 @@ class Arrivals:
 
 
 def _are_known(name: Name, folder: WatchedFolder) -> bool:
-    """Whether the folder's list of keywords says what each of the name's keyword letters means.
+    """Whether the folder's list of keywords has a meaning for each keyword letter of the name.
 
-    QUIRK: Dovecot writes down what a new letter means a moment after the file that has it: moved before that, the
-    message would lose the keyword.
+    QUIRK: Dovecot writes the meaning of a new letter a moment after the file that has it. If the file moved before
+    that, the message would lose the keyword.
     """
     return not name.keywords or read_keywords(folder).keys() >= set(name.keywords)

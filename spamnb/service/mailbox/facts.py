@@ -19,12 +19,12 @@ from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 
 def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:
-    """Return since when the file has been there at the latest: a rename, or a second name, sets its status."""
+    """Return the latest time at which the file can have appeared: a rename, or a second name, sets its status."""
     return min(status_set_at(entry.path(folder)) or now, now)
 
 
 class SeenFile(NamedTuple):
-    """A file as it was found. appeared: since when it has been there, in seconds since the epoch."""
+    """A file as found in a folder. appeared: since when it has been there, in seconds since the epoch."""
 
     folder: WatchedFolder
     entry: Entry
@@ -34,16 +34,16 @@ class SeenFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A file that appeared, with the facts about it, as they were before anything is written.
+    """A file that appeared, with the facts about it, found before anything is written.
 
-    vanished: files that the ledger still knows, and that are gone: they are recorded as gone in one transaction with
-    the arrival. origins_before: of files of this delivery in the same folder. early: the verdict given at delivery; it
-    is asked for only in a folder for spam.
+    vanished: files that are gone, but that the ledger still knows; they are recorded as gone in one transaction with
+    the arrival. origins_before: past places of files of this delivery in the same folder. early: the verdict given at
+    delivery; only looked up in a folder for spam.
 
-    Other processes may learn and move mail at the same time. But where mail is, only this service records, and whoever
-    moves a message that is known already, never to the place of this file. So facts that are a moment old still tell
-    what the file means. Learning compares with the lesson of its own moment, and what a person has decided is asked
-    again in the transaction that would move the message.
+    Other processes may learn and move mail at the same time. But only this service records where mail is, and nobody
+    else moves a known message to the place of this file. So facts that are a moment old still show what the file means.
+    Learning compares with the lesson of its own moment, and the transaction that would move the message looks up a
+    person's decision again.
     """
 
     folder: WatchedFolder
@@ -82,14 +82,14 @@ def arrival_of(
     ledger = context.ledger
     lesson = ledger.lessons.find(unread.digest)
     locations = [] if known is None else ledger.locations.of_message(known.id)
-    is_spam = folder.role is Role.SPAM  # elsewhere a verdict given at delivery is asked for when the file is judged
+    is_spam = folder.role is Role.SPAM  # elsewhere, judging the file looks up a verdict given at delivery
     early = ledger.early_verdicts.find(unread.digest, context.now()) if is_spam else None
     places = _Places(context, folders, seen)
     facts = Facts(
         folder.role,
         folder.unsure,
         None if lesson is None else lesson.decision,
-        places.of(locations),  # in each folder: what came back under its name would seem never to have left
+        places.of(locations),  # in each folder: a file that came back under its name would seem never to have left
         None if known is None else known.verdict,
         None if early is None else early.verdict,
         has_known_name=last is not None and known is not None and last.message == known.id,
@@ -112,7 +112,8 @@ class _Places:
     def of(self, locations: Iterable[Location]) -> list[PastPlace]:
         """Return the places of the message itself, and of messages like it. locations: of the message.
 
-        This place before is among them. A file that waits for another one says nothing while it is there.
+        Earlier stays in this place are among them. A file that waits for its other copy does not count while it is
+        there.
         """
         places = []
         for location in locations:
@@ -124,8 +125,8 @@ class _Places:
     def _alike(self) -> list[PastPlace]:
         """Return the places that messages with the same Message-ID, Date and From have left.
 
-        None if one of them is still anywhere: so a stranger who writes the header of a message into mail for a ham
-        folder, until it is deleted, has one try.
+        Returns none if one of these messages still exists anywhere. So a stranger who copies a message's header into
+        mail for a ham folder has only one try, until that mail is deleted.
         """
         unread = self._seen.unread
         locations = self._context.ledger.locations.alike(unread.header_digest, unread.digest)
@@ -141,7 +142,7 @@ class _Places:
             try:
                 there = locate(folder, location.base, location.flags)
             except FolderUnavailableError:
-                there = Entry("", "")  # unknown is not gone
+                there = Entry("", "")  # unknown does not mean gone
             if there is None:
                 gone_at = self._context.now()
                 self.vanished.append(location)
@@ -164,7 +165,7 @@ class _Places:
         )
 
     def _left_recently(self, gone_at: float, alike: bool) -> bool:
-        """Whether a place was left when the file appeared; for another content, not long after: that may be chance."""
+        """Whether a place was left when the file appeared; other content: only just before, else it is chance."""
         soon = COPY_SECONDS + self._context.config.learning.dwell_seconds
         appeared = self._seen.appeared
         return gone_at >= appeared - COPY_SECONDS and not (alike and gone_at > appeared + soon)

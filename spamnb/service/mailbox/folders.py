@@ -29,12 +29,12 @@ from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
 
 _log = logging.getLogger(__name__)
-# After a folder has vanished none is made for so long: `rm -r` of a mailbox would find it made again, and fail.
+# After a folder has vanished, none is made for this time: else `rm -r` of a mailbox finds a new folder, and fails.
 QUIET_SECONDS = 10.0
 _CHUNKS = 16  # of a message that are read in one go: 4 MB, 40 ms
-_MOST_NAMED = 20  # files that cannot be read, each with a line in the log
-_BLANK = "it is empty or holds zero bytes only, as after a power cut; delete it if its content does not come back"
-_SKIPPED = "to let it be read again, with another version perhaps: spamnb users retry"
+_MOST_NAMED = 20  # unreadable files that get a line in the log
+_BLANK = "it is empty or holds only zero bytes, as after a power cut; delete it if its content does not come back"
+_SKIPPED = "to read it again, perhaps with a newer version: spamnb users retry"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class WatchedFolder(KnownFolder):
 
 
 class Folders:
-    """The folders of a mailbox as they were when last looked at, and by their paths.
+    """The folders of a mailbox at the last look, also by their paths.
 
-    unreadable: the paths of files that could not be read when last tried. make_at: when a folder to which the filter
-    moves mail, and which has vanished, is made again, in seconds since the epoch; None where none has.
+    unreadable: the files that could not be read at the last try, by path. make_at: when to make a vanished folder again
+    that the filter moves mail to, in seconds since the epoch; None if none has vanished.
     """
 
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
@@ -68,8 +68,8 @@ class Folders:
     def refresh(self) -> None:
         """Find the folders, and make the ones to which the filter moves mail.
 
-        None is made for `QUIET_SECONDS` after a folder has vanished. Raises FolderUnavailableError where there is no
-        inbox, and makes nothing then: a mailbox on a disk that is not mounted looks like an empty directory.
+        For `QUIET_SECONDS` after a folder has vanished it makes none. Without an inbox it makes nothing, and raises
+        FolderUnavailableError: a mailbox on an unmounted disk looks like an empty directory.
         """
         try:
             there = list(find_folders(self.root, self.mailbox.layout))
@@ -89,27 +89,27 @@ class Folders:
         linked = {folder.name for folder in vanished if os.path.islink(folder.path)}
         for folder in vanished:
             if folder.name in linked and folder.name not in self._goals:
-                _log.warning("%s; its mail is not looked at until then", link_in_the_way(folder.path))
+                _log.warning("%s; the filter does not look at its mail until then", link_in_the_way(folder.path))
         self._make_missing(there, linked)
 
     def _make_missing(self, there: list[Folder], linked: set[str]) -> None:
-        """Make the folders that the filter moves mail to, and that are not there. linked: a link stands for these."""
+        """Make the missing folders that the filter moves mail to. linked: folders that have a link in their place."""
         missing = set(self._goals) - {folder.name for folder in there}
         self.make_at = self._vanished_at + QUIET_SECONDS if missing and self.is_quiet else None
         for name in self._goals:
-            if name in missing and (not self.is_quiet or name in linked):  # a link is in the way: that is told at once
+            if name in missing and (not self.is_quiet or name in linked):  # a link is in the way: report it at once
                 there.append(create_folder(self.root, self.mailbox.layout, name))
                 self._use(there)
                 _log.info("made the folder %s in %s", name, self.root)
 
     @property
     def _goals(self) -> list[str]:
-        """The folders that the filter moves mail to."""
+        """Return the names of the folders that the filter moves mail to."""
         return [name for name in (self.mailbox.spam_folder, self.mailbox.unsure_folder) if name is not None]
 
     @property
     def is_quiet(self) -> bool:
-        """Whether a folder has vanished just now, so that nothing is made: the mailbox may be about to be removed."""
+        """Whether a folder has just vanished: the mailbox may be about to be removed, so nothing is made."""
         return 0 <= self._context.now() - self._vanished_at < QUIET_SECONDS
 
     def _use(self, there: Iterable[Folder]) -> None:
@@ -130,7 +130,7 @@ class Folders:
         return next((watched for watched in self if watched.id == folder), None)
 
     def named(self, name: str) -> WatchedFolder:
-        """Return the folder of that name, which `refresh` has found or made; it is made again if it was deleted.
+        """Return the folder of that name, which `refresh` has found or made; if it was deleted, make it again.
 
         Raises NotYetError if it is made again in a moment, FolderUnavailableError if the mailbox is away, and
         MaildirError if there is no such folder.
@@ -142,20 +142,20 @@ class Folders:
             if not is_last:
                 self.refresh()
         if self.is_quiet and name in self._goals:
-            raise NotYetError(f"{self.root} has no folder {name!r} any more: it is made again in a moment")
+            raise NotYetError(f"{self.root} no longer has a folder {name!r}: it is made again in a moment")
         raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:
-        """Return the message in a file; None if it is gone, not a regular file, blank, or cannot be read.
+        """Return the message in a file; None if it is gone, not a regular file, blank, or unreadable.
 
-        Not in a transaction.
+        Do not call it in a transaction.
         """
         path = entry.path(folder)
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
-                return None  # before it is opened: a device may do something when it is
+                return None  # before it is opened: opening a device may have an effect
             if not self._context.begin_to_read(parse_name(entry.name).key):
-                self.unreadable.log(path, f"{path} is not read, since the service has ended over it: {_SKIPPED}")
+                self.unreadable.log(path, f"{path} is not read, because the service has ended over it: {_SKIPPED}")
                 return None
             raw = take(self._chunks(path, entry))
         except FileNotFoundError:
@@ -174,12 +174,12 @@ class Folders:
             yield chunk
             if number % _CHUNKS == 0:
                 self._context.alive(f"reading a long message in {self.root}")
-                self._context.begin_to_read(parse_name(entry.name).key)  # others have read theirs
+                self._context.begin_to_read(parse_name(entry.name).key)  # other accounts may have read theirs
 
     def read_at(self, folder: WatchedFolder, base: str, flags: str) -> LazyReading | None:
-        """Return the message in the file of that base name, mostly with these flags; None as for `read`.
+        """Return the message in the file of that base name, usually with these flags; None as for `read`.
 
-        None also if the folder cannot be listed: the comparison of the folders logs that.
+        Also returns None if the folder cannot be listed: the comparison of the folders logs that.
         """
         try:
             entry = locate(folder, base, flags)
@@ -188,9 +188,9 @@ class Folders:
         return None if entry is None else self.read(folder, entry)
 
     def is_bare(self) -> bool:
-        """Whether the mailbox has no message at all: directories below a mount point may look like a mailbox.
+        """Whether the mailbox has no message at all: empty directories below a mount point may look like a mailbox.
 
-        Nothing is recorded as gone then: what is not gone need not come back.
+        Then no message is recorded as gone, so none has to come back after the mount.
         """
         try:
             return not any(scan(folder) for folder in self)
@@ -198,12 +198,12 @@ class Folders:
             return False
 
     def follow_renamed(self) -> None:
-        """Carry over what the ledger knows of folders that have another name, or mailbox, than before.
+        """Carry over the ledger's records of folders that have a new name, or are in a different mailbox.
 
-        A folder that is renamed, or moved into another one, looks as if all of its messages had left one folder and
-        come to another. That would be learned: an Archive that was moved into Junk as spam, by the hundreds. File names
-        do not tell it from moves, since some mail programs keep them. The directory does, which is the same one. But a
-        folder that gets the name of a training folder is meant to be learned.
+        If a folder is renamed or moved, all its messages seem to leave one folder and come to another. The filter would
+        learn that: by the hundreds as spam, if Archive was moved into Junk. File names do not tell this from moves,
+        since some mail programs keep them. The directory does: it is the same one. But if a folder
+        gets the name of a training folder, the person wants its mail learned.
         """
         ledger = self._context.ledger
         for folder in self:
@@ -219,7 +219,7 @@ class Folders:
                     ledger.locations.set_directory(folder.id, status.st_dev, status.st_ino)
 
     def _carry_over(self, former: int, folder: WatchedFolder) -> None:
-        """In a new directory that only has the number of one that was deleted, no file has a known name."""
+        """Carry the records of known file names over; a new directory with a deleted one's number has none."""
         locations = self._context.ledger.locations
         try:
             bases = {parse_name(entry.name).key for entry in scan(folder)}
@@ -228,4 +228,4 @@ class Folders:
         new = bases - locations.files_in(folder.id).keys()
         if carried := locations.carry(former, folder.id, new, self._context.now()):
             was = locations.where(former)[1]
-            _log.info("the folder %s is %s now: its %d messages are not learned by that", was, folder.name, carried)
+            _log.info("the folder %s is now %s: this teaches nothing about its %d messages", was, folder.name, carried)

@@ -1,10 +1,10 @@
-"""An exclusive lock on a mailbox: two services with ledgers of their own would take each other's moves for a person's.
+"""An exclusive lock on a mailbox: two services with separate ledgers would take each other's moves for a person's.
 
-The directory itself is locked, with flock(2), since a lock file in a mailbox would be in the way of other mail
-software; none of it locks directories in this way. It is the inbox's `cur/`, which two services would both work on.
-Only where strangers can open that directory, and so lock it, is it a file beside it (`ledger/file/locks.py`): no other
-software takes that for mail. Where that file cannot be made it is `cur/` after all. The lock goes with the process. As
-long as it is held, the mailbox's disk is in use and cannot be unmounted.
+The lock is on the directory itself, with flock(2): a lock file in a mailbox would disturb other mail software, and none
+of it locks directories in this way. The directory is the inbox's `cur/`, on which both services would work. Only if
+strangers can open that directory, and so lock it, a file beside it has the lock (`ledger/file/locks.py`); no other
+software takes that for mail. If that file cannot be made, `cur/` has the lock after all. The lock ends with the
+process. While it is held, the mailbox's disk is in use and cannot be unmounted.
 """
 
 import contextlib
@@ -30,10 +30,10 @@ class MailboxLock:
         self._cur: tuple[int, int] | None = None  # device and inode
 
     def take(self, inbox: Folder, *, keep: bool = False) -> None:
-        """Lock the mailbox of that inbox, and no longer one that was there before.
+        """Lock the mailbox of that inbox, and release an earlier lock.
 
-        keep: a lock on this very directory is enough, though its file was removed. No file is made: it would be in the
-        way of a program that removes the mailbox. Raises MailboxLockedError if another service holds the lock.
+        keep: a lock on this same directory is enough, even if its file was removed. No file is made: it would disturb a
+        program that removes the mailbox. Raises MailboxLockedError if another service holds the lock.
         """
         try:
             status = os.stat(inbox.subdir("cur"))
@@ -42,7 +42,7 @@ class MailboxLock:
                 return
             try:
                 wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
-            except PermissionError:  # the directory around `cur/` is another user's, as where root has made it
+            except PermissionError:  # another user owns the directory around `cur/`; perhaps root has made it
                 wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as fault:
             step = next_step(fault, "check who owns it")
@@ -52,7 +52,7 @@ class MailboxLock:
             self._cur = cur
             return
         self.release()
-        with contextlib.suppress(OSError):  # no such locks (NFS locks files only): the ledger's lock has to do
+        with contextlib.suppress(OSError):  # without such locks (NFS only locks files) the ledger's lock must do
             if not take(wanted, fcntl.LOCK_EX, deadline=0.0):
                 os.close(wanted)
                 raise MailboxLockedError(
@@ -62,7 +62,7 @@ class MailboxLock:
         self._held, self._cur = wanted, cur
 
     def release(self) -> None:
-        """Let go of the lock."""
+        """Release the lock."""
         if self._held is not None:
             os.close(self._held)
             self._held = None

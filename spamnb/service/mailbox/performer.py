@@ -1,14 +1,14 @@
-"""What carries out reactions in one mailbox: the only place in the service that writes what was decided about mail.
+"""Carries out reactions in one mailbox: in the service, only this module writes decisions about mail.
 
-A crash may come between any two lines. So the order here is the same each time:
+A crash may come between any two lines. So the order here is always the same:
 
-1. What takes long is done before the ledger is held: reading, judging, asking what is still to learn.
-2. One transaction has all that one decision writes about one file: the message and its verdict, files that are gone,
-   the place, the lesson, and the line of the journal. If the file is to be moved, that line is an intent.
-3. The intent is durable before the file is renamed. `acts.moves` renames the file, and ends the intent.
+1. Slow work comes before the ledger is held: reading, judging, finding out what is still to learn.
+2. One transaction writes everything that one decision says about one file: the message and its verdict, files that
+   are gone, the place, the lesson, and the line of the journal. If the file is to move, that line is an intent.
+3. The intent is durable before the rename. `acts.moves` renames the file, and ends the intent.
 
-Killed before 2 is over, the file is looked at again, as if nothing had been. Killed after it, the intent is left, and
-`Mover.resolve` ends it at the next start.
+After a kill before the end of step 2, the file is looked at again, as if nothing had happened. After a later kill, the
+intent is left, and `Mover.resolve` ends it at the next start.
 """
 
 import logging
@@ -36,12 +36,12 @@ from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.sent import sent_in
 
 _log = logging.getLogger(__name__)
-_OPENED_SECONDS = 3600.0  # a later look into spam is written down no sooner
-_ALIKE = "; judged by itself, though a known message has its Message-ID, Date and From"
+_OPENED_SECONDS = 3600.0  # the least time between two recorded looks into spam
+_ALIKE = "; judged on its own, although a known message has its Message-ID, Date and From"
 
 
 class Postponed(NamedTuple):
-    """A move that waits for another program. text: what is logged once it is made."""
+    """A move that waits for another program. text: the log line for when it is made."""
 
     intent: Intent
     text: str
@@ -60,9 +60,9 @@ class Performer:
     # --- a file that appeared
 
     def do(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
-        """Do what follows for a file that appeared. Returns its move, if that has to wait for another program.
+        """Carry out the reaction to a file that appeared. Returns its move, if that has to wait for another program.
 
-        Raises NotYetError or FolderUnavailableError if all of it has to wait; it has changed nothing then.
+        Raises NotYetError or FolderUnavailableError if everything has to wait; then it has changed nothing.
         """
         if reaction.do is Do.JUDGE:
             return self._judge(arrival)
@@ -76,7 +76,7 @@ class Performer:
         return None
 
     def _judge(self, arrival: Arrival) -> Postponed | None:
-        """Judge new mail, unless the filter gave a verdict at delivery, and do what follows from the verdict."""
+        """Judge new mail, or take the verdict given at delivery, and do what follows from the verdict."""
         mailbox, folder, entry, unread = self._folders.mailbox, arrival.folder, arrival.entry, arrival.unread
         notes, intent = "", None
         if self._ledger.messages.has_alike(unread.header_digest, unread.digest):
@@ -120,17 +120,17 @@ class Performer:
     def _missing(self) -> str:
         """Return what is still to learn before mail may be moved; asked before the ledger is held.
 
-        It may take half a second. Its moment is that of the judgement, which is made without the ledger too.
+        This may take half a second. The judgement is as old: it is made without the ledger too.
         """
         config = self._context.in_force
         return may_move.begin(self._ledger, config.scoring, config.learning, self._context.remembered)
 
     def _destination(self, judgement: Judgement, arrival: Arrival, known: KnownMessage, missing: str) -> Destination:
-        """Return where a message goes by its verdict; in the transaction that would move it.
+        """Return where a message goes by its verdict; called in the transaction that would move it.
 
-        What a person has called the message is asked again, since it took time to judge it. The lessons say it, not
-        this host's records: another host may have learned it, or this one may have been stopped between learning and
-        recording. And this very verdict may trip the circuit breaker.
+        It looks up a person's decision again, since judging took time. It asks the lessons, not this host's records:
+        another host may have learned the message, or this one may have stopped between learning and recording. And this
+        very verdict may trip the circuit breaker.
         """
         hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
         lesson = self._ledger.lessons.find(known.digest)
@@ -161,7 +161,7 @@ class Performer:
         mailbox, label, intent = self._folders.mailbox, reaction.label, None
         reading = None if label is None else arrival.unread.reading  # before the ledger is held
         sent = sent_in(arrival.folder, arrival.unread)
-        # In one transaction: if the place were not recorded, a move back would not correct what was learned from it.
+        # In one transaction: if the place were not recorded, a move back would not correct the lesson.
         with self._ledger.transaction():
             if label is not None and reading is not None:
                 at, how = self._now(), reaction.how
@@ -195,7 +195,7 @@ class Performer:
         return known
 
     def _is_moved(self, intent: Intent, entry: Entry) -> bool:
-        """Make a move that was written down; False if it could not be made, which is logged."""
+        """Make a recorded move. Returns False if it failed, and logs that."""
         try:
             return self.mover.carry_out(intent, entry, waits=True)
         except MaildirError as fault:
@@ -204,7 +204,7 @@ class Performer:
             return False
 
     def report(self, postponed: Postponed) -> bool:
-        """Log a postponed move that was made; False while it is open. `Mover.resolve` tries it again."""
+        """Log a postponed move that was made. Returns False while it is open; `Mover.resolve` tries it again."""
         if self.mover.is_open(postponed.intent.action):
             return False
         ended = self._ledger.journal.get(postponed.intent.action)
@@ -212,12 +212,12 @@ class Performer:
             _log.info("%s", postponed.text)
         return True
 
-    # --- files that stay where they are, or have left
+    # --- files that stay, or have left
 
     def record_before(self, folder: WatchedFolder, messages: Iterable[tuple[Name, Digests]]) -> None:
-        """Record mail that was there before the filter came, in one transaction.
+        """Record mail that was there before the filter, in one transaction.
 
-        messages: all have been read by now, since other processes wait for the ledger as long as it is held.
+        messages: all must be read before the call, since other processes wait while the ledger is held.
         """
         with self._ledger.transaction():
             for name, digests in messages:
@@ -226,7 +226,7 @@ class Performer:
                 self._ledger.locations.put(*place, "before", digests.delivery, name.flags, self._now())
 
     def learn(self, readings: Sequence[Reading], reaction: Reaction) -> None:
-        """Learn messages that stay where they are, in one transaction."""
+        """Learn messages that stay in place, in one transaction."""
         label = reaction.label
         if label is None:
             return
@@ -248,7 +248,7 @@ class Performer:
     def opened_spam(self, place: Location | None) -> None:
         """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left.
 
-        Long after, a server may have removed it.
+        If it left long after, a server may have removed it.
         """
         now = self._now()
         if place is None or place.origin != "filter":
@@ -263,5 +263,5 @@ def _judgement(early: EarlyVerdict) -> Judgement:
 
 
 def _asked_by(early: EarlyVerdict) -> str:
-    """Say that a verdict was given at delivery, in words for the history."""
+    """Return the history's words for a verdict given at delivery."""
     return f"judged at delivery ({early.asker})"

@@ -1,7 +1,7 @@
-"""Mail that the person has sent: the ledger keeps which answers it may get, from its appearing on.
+"""Mail that the person has sent: the ledger keeps which answers it may get, from the moment that it appears.
 
-Mail that was there before is read at a start. The role of a folder says that it holds sent mail. Sent mail is forgotten
-if its folder has another role since, and with the record of its message, after `retention_days`.
+Older sent mail is read at a start. A folder's role says that it holds sent mail. Sent mail is forgotten if its folder
+gets a different role, and with the record of its message, after `retention_days`.
 """
 
 import logging
@@ -15,7 +15,7 @@ from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
 _log = logging.getLogger(__name__)
-_BATCH = 200  # messages a transaction
+_BATCH = 200  # messages per transaction
 
 
 def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, tuple[int, ...]]:
@@ -33,9 +33,9 @@ class SentMail:
         self._is_read = False
 
     def read_existing(self) -> None:
-        """Read the sent mail that the ledger knows as files, but not as sent: once, since the rest is read as it comes.
+        """Read each file of sent mail that the ledger does not know as sent, once; new mail is read as it comes.
 
-        So it is after the first start, after an upgrade, and where a folder has got the role.
+        Such files exist after the first start, after an upgrade, and if a folder has got the role.
         """
         if self._is_read:
             return
@@ -45,7 +45,7 @@ class SentMail:
         self._ledger.locations.set_sent_read(self._folders.id, folders)
         self._is_read = True
         if read:
-            _log.info("read %s in %s: whom they were written to is known now", plural(read, "sent message"), self._root)
+            _log.info("read %s in %s; their recipients are known now", plural(read, "sent message"), self._root)
 
     @property
     def _root(self) -> str:
@@ -56,7 +56,7 @@ class SentMail:
         for folder in self._folders:
             if folder.id in before - present:
                 self._ledger.lessons.drop_sent(self._ledger.locations.digests_in(folder.id))
-                _log.info("%s holds no sent mail any more: whom it was written to is forgotten", folder.name)
+                _log.info("%s no longer holds sent mail: its recipients are forgotten", folder.name)
 
     def _read(self, folder: WatchedFolder) -> int:
         known = set(all_sent(self._ledger))
@@ -73,7 +73,7 @@ class SentMail:
 
 
 def all_sent(ledger: Ledger) -> Iterator[bytes]:
-    """Give the identities of all sent messages that the ledger keeps."""
+    """Yield the identities of all sent messages that the ledger keeps."""
     after = b""
     while digests := ledger.lessons.sent(after):
         yield from digests
@@ -81,7 +81,7 @@ def all_sent(ledger: Ledger) -> Iterator[bytes]:
 
 
 def forget_gone(ledger: Ledger) -> Iterator[int]:
-    """Forget, step by step, sent messages of which the history keeps no record; gives the number after each step."""
+    """Forget sent messages without a record in the history, step by step; yields the number after each step."""
     after = b""
     while digests := ledger.lessons.sent(after):
         gone = [digest for digest in digests if ledger.messages.find(digest) is None]

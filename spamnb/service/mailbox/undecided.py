@@ -1,10 +1,10 @@
 """Files that wait until the other file of their delivery leaves spam.
 
-A server may deliver the very same bytes twice. And if a person takes a message out of Junk, a synchroniser, or a mail
-program that copies, may bring it to the inbox before the original leaves Junk. A file that appears in the inbox while
-the same delivery is in spam may be either. So it waits, and is neither judged nor moved nor learned. Once the original
-is gone, marked as deleted, or moved, the person wants the other file in the inbox. The ledger records that a file
-waits: a restart does not lose it, and each look asks only the ledger.
+A server may deliver exactly the same bytes twice. And if a person takes a message out of Junk, a synchroniser or a
+copying mail program may bring it to the inbox before the original leaves Junk. If a file appears in the inbox while the
+same delivery is in spam, both are possible. So the file waits, and is neither judged nor moved nor learned. When the
+original is gone, marked as deleted, or moved, the person wants the other file in the inbox. The ledger records that a
+file waits: a restart does not lose it, and each look only asks the ledger.
 """
 
 from spamnb.base.label import Label, Role
@@ -18,7 +18,7 @@ _NEVER = float("inf")
 
 
 class UndecidedFiles:
-    """The files of a mailbox that wait. due: when to look again, without any further change, or None."""
+    """The waiting files of a mailbox. due: when to look again if nothing else changes, or None."""
 
     def __init__(self, folders: Folders, context: Context, performer: Performer) -> None:
         self._folders = folders
@@ -31,7 +31,7 @@ class UndecidedFiles:
         """End the waiting of files whose other file has left spam."""
         self.due = None
         dwell = self._context.config.learning.dwell_seconds
-        ends: dict[int, dict[bytes, float]] = {}  # a thousand files of one message are looked up once
+        ends: dict[int, dict[bytes, float]] = {}  # so a thousand files of one message cost one look-up
         for folder in self._folders:
             for place in self._ledger.locations.waiting(folder.id) if folder.role is Role.INBOX else ():
                 if place.message not in ends:
@@ -44,7 +44,7 @@ class UndecidedFiles:
                     self._end(folder, place, was_rescued=end is not None and not self._is_spam_since(place))
 
     def _end(self, folder: WatchedFolder, place: Location, *, was_rescued: bool) -> None:
-        """Learn the message as ham if it was rescued; if not, the other file was deleted as spam, or is not spam."""
+        """Learn the message as ham if it was rescued; otherwise the other file was deleted as spam, or is not spam."""
         self._context.alive(f"looking at second files of messages in {self._folders.root}")
         unread = self._folders.read_at(folder, place.base, place.flags) if was_rescued else None
         reading = None if unread is None else unread.reading  # before the ledger is held

@@ -1,6 +1,6 @@
 """Mail that a person has read and kept, or has left where the filter put it: it teaches weakly.
 
-`rules` decide what it means. This module finds the files, and lets the performer learn some at a time.
+`rules` decide what it means. This module finds the files, and lets the performer learn a few at a time.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,9 +18,9 @@ from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
 
 _Item = TypeVar("_Item")
-# Messages and tokens of a transaction, which is to hold the ledger for less than a tenth of a second. Each message
-# learned by itself writes 375 KB to the write-ahead log and takes 4.1 ms of the processor, of fifty together each 95 KB
-# and 1.0 ms (csdmc2010, `benchmarks/kept.py`).
+# Messages and tokens per transaction; it should hold the ledger for less than a tenth of a second. A message learned
+# alone writes 375 KB to the write-ahead log and takes 4.1 ms of CPU; in a group of fifty each writes 95 KB and takes
+# 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
 
 
@@ -50,9 +50,9 @@ class UntouchedMail:
         self._spam_looked_at = 0.0
 
     def learn_kept(self) -> None:
-        """Learn what was answered; and what was read and kept, unless the filter doubts that it is ham.
+        """Learn mail that was answered; and mail that was read and kept, unless the filter doubts that it is ham.
 
-        What it doubts is looked at again each day: it may know more by then, of the message or of the person.
+        It looks at doubted mail again each day: by then the filter may know more about the message or the person.
         """
         kept = [candidate for folder in self._folders for candidate in self._kept(folder)]
         files = {candidate.file for candidate in kept}
@@ -85,7 +85,7 @@ class UntouchedMail:
         return teaches
 
     def learn_left_in_spam(self) -> None:
-        """Learn what the filter has moved to spam long ago, which nobody has taken out, though somebody has looked."""
+        """Learn mail that the filter moved to spam long ago, if somebody looked into spam and nobody took it out."""
         now = self._context.now()
         if 0 <= now - self._spam_looked_at < DAY:
             return
@@ -110,7 +110,7 @@ class UntouchedMail:
         return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
 
     def _learn(self, candidates: Sequence[_Candidate], teaches: Callable[[_Candidate, Reading], bool]) -> None:
-        """Learn those of some messages that teach it."""
+        """Learn those of these messages that `teaches` accepts."""
         readings: dict[bool, tuple[Reaction, list[Reading]]] = {}  # by whether they are learned weakly
         for candidate in candidates:
             self._context.alive(f"looking at what was left where it was in {self._folders.root}")
@@ -130,7 +130,7 @@ def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
 
 
 def _portions(readings: Sequence[Reading]) -> Iterator[list[Reading]]:
-    """Give the messages in order, in portions of at most `_TOKENS` tokens, or of one message."""
+    """Yield the messages in order, in portions of at most `_TOKENS` tokens, or of one message."""
     portion: list[Reading] = []
     for reading in readings:
         if portion and sum(len(each.tokens) for each in (*portion, reading)) > _TOKENS:

@@ -1,4 +1,4 @@
-"""One mailbox: it compares the folders with the ledger, and hands each change to where it belongs."""
+"""One mailbox: it compares the folders with the ledger, and hands each change to its place."""
 
 import contextlib
 import logging
@@ -25,14 +25,14 @@ from spamnb.service.mailbox.undecided import UndecidedFiles
 from spamnb.service.mailbox.untouched import UntouchedMail
 
 _log = logging.getLogger(__name__)
-_MANY = 50  # files that dwell; fewer are sooner looked for one by one
-_BATCH = 50  # files a transaction when a mailbox is first seen: other accounts of a host wait for as long
+_MANY = 50  # files that dwell; fewer are found faster one by one
+_BATCH = 50  # files per transaction when a mailbox is first seen: other accounts of a host wait for it
 
 
 class WatchedMailbox:
     """One mailbox of the configuration, over a ledger that it may share with others.
 
-    has_begun: the mailbox was there since the start of the service, or came later.
+    has_begun: `start` is done; the mailbox may come later than the service.
     """
 
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
@@ -59,7 +59,7 @@ class WatchedMailbox:
         self.lock_again()
 
     def lock_again(self) -> None:
-        """Lock the mailbox: another directory may have come in its place."""
+        """Lock the mailbox: a different directory may have taken its place."""
         self.lock.take(self.folders.named(self.folders.mailbox.inbox_folder), keep=self.folders.is_quiet)
 
     def begin(self) -> None:
@@ -69,7 +69,7 @@ class WatchedMailbox:
         self.has_begun = True
 
     def start(self) -> None:
-        """Begin; record the mail that is there when the mailbox is first seen."""
+        """Begin; if the mailbox is new, record the mail that is there."""
         if not self.folders.by_path:
             self.folders.refresh()
         self.begin()
@@ -78,7 +78,7 @@ class WatchedMailbox:
         self._sent.read_existing()
 
     def _record_existing(self) -> None:
-        """Record the mail that was in the mailbox before the filter came: it is known, and never moved."""
+        """Record the mail that was in the mailbox before the filter: it is known, and never moved."""
         root, recorded = self.folders.root, 0
         for folder in self.folders:
             entries = scan(folder)
@@ -91,7 +91,7 @@ class WatchedMailbox:
         _log.info("recorded %s in %s; they will not be moved", plural(recorded, "existing message"), root)
 
     def _existing(self, folder: WatchedFolder, entries: Iterable[Entry], status: str) -> Iterator[tuple[Name, Digests]]:
-        """Give the names of some files and which messages they hold; they are read before the ledger is held."""
+        """Yield the names of some files, and their messages' digests; they are read before the ledger is held."""
         for entry in entries:
             self._context.alive(f"recording the mail in {status}")
             unread = self.folders.read(folder, entry)
@@ -99,7 +99,7 @@ class WatchedMailbox:
                 yield parse_name(entry.name), Digests(unread.digest, unread.header_digest, unread.delivery)
 
     def look(self, folder: WatchedFolder, entry: Entry) -> None:
-        """Look at a file that may have appeared, or may have got other flags."""
+        """Look at a file that may have appeared, or may have new flags."""
         name = parse_name(entry.name)
         place = self._ledger.locations.get(folder.id, name.key)
         if place is None:
@@ -108,10 +108,10 @@ class WatchedMailbox:
             self._flags_changed(folder, {name.key: entry}, {name.key: place.flags})
 
     def _flags_changed(self, folder: WatchedFolder, changed: Mapping[str, Entry], before: Mapping[str, str]) -> None:
-        """Act on new flags, and record them. changed, before: files, and the flags that they had, by base name."""
+        """Act on new flags, and record them. changed, before: files, and their old flags, by base name."""
         names = {key: parse_name(entry.name) for key, entry in changed.items()}
         if any(name.trashed for name in names.values()):
-            self._waiting.due = self._now()  # another file may have waited for that
+            self._waiting.due = self._now()  # another file may have waited for this
         keywords = None
         if self._learning.keywords and not folder.role.is_neutral and any(name.keywords for name in names.values()):
             keywords = read_keywords(folder)
@@ -121,14 +121,14 @@ class WatchedMailbox:
             for key, name in names.items():
                 if set(name.flags) & MARKS > set(before[key]) & MARKS:
                     self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
-        # After learning: killed before this, the same flags are learned once more.
+        # After learning: after a kill before this, the same flags teach again.
         flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
 
     def _learn_keywords(self, folder: WatchedFolder, entry: Entry, before: str, keywords: Mapping[str, str]) -> None:
-        """Learn a client's junk keywords if they have changed, not at each flag. before: the flags that the file had.
+        """Learn a client's junk keywords if they have changed, not at every flag. before: the file's old flags.
 
-        Weakly, since software writes them too, unless they contradict the filter's verdict.
+        The lesson is weak, since software writes keywords too, unless they contradict the filter's verdict.
         """
         label = _label_of(parse_name(entry.name).flags, keywords)
         if label is None or label is _label_of(before, keywords):
@@ -142,20 +142,20 @@ class WatchedMailbox:
         self._performer.learn([unread.reading], Reaction(do, why, How.KEYWORD, weak=weak))
 
     def compare(self) -> None:
-        """Compare the folders with the ledger: what appeared, what is gone, which flags changed, what was kept."""
+        """Compare the folders with the ledger: which files appeared, left, have new flags, or were kept."""
         self.folders.refresh()
         self.folders.follow_renamed()
-        self.mover.resolve()  # one that failed at its last step is ours: no person moved what is there
-        self._ledger.record_lessons()  # learned when the ledger could not be written any more
+        self.mover.resolve()  # a move that failed at its last step is ours: no person moved that file
+        self._ledger.record_lessons()  # lessons from when the ledger could no longer be written
         self._sent.read_existing()
         self._compare_folders()
         self._untouched.learn_kept()
         self._untouched.learn_left_in_spam()
 
     def act_on_due(self) -> None:
-        """Act on the files that have dwelt long enough where they are.
+        """Act on the files that have dwelt long enough.
 
-        Where a message came from is listed once for a folder that a person filed, not once for each message in it.
+        If a person filed a folder, the old places of its messages are listed once, not once per message.
         """
         self.mover.departures.touch()
         due, now = self._arrivals.due, self._now()
@@ -169,7 +169,7 @@ class WatchedMailbox:
         self._arrivals.act_on_due()
 
     def due(self, *, departures: bool = True) -> float | None:
-        """When `act_on_due` has something to do, in seconds since the epoch, or None; `departures`: these count too."""
+        """When `act_on_due` has work, in seconds since the epoch, or None; `departures`: these count too."""
         departed = self.mover.departures.due() if departures else None
         dues = self._arrivals.due, self._waiting.due, self.folders.make_at, departed
         return min((due for due in dues if due is not None), default=None)
@@ -194,7 +194,7 @@ class WatchedMailbox:
         known = self._ledger.locations.files_in(folder.id)
         files = _files_in(folder)
         if missing := known.keys() - files.keys():
-            files |= _files_in(folder)  # a file that is renamed while the folder is listed may be left out
+            files |= _files_in(folder)  # one listing may miss a file that is renamed at that moment
             if not files and self.folders.is_bare():
                 return
             self._record_gone(folder, missing - files.keys())
@@ -207,7 +207,7 @@ class WatchedMailbox:
                 self.look(folder, entry)
                 self._context.alive(f"looking at {folder.name} in {self.folders.root}")
         if any(entry.path(folder) in self.folders.unreadable for entry in files.values()):
-            return  # that it can be read leaves the same stamp
+            return  # a folder that becomes readable has the same stamp
         # A change within the same tick of the clock would leave the same stamp: do not keep a recent one.
         if self._now() - max(stamp) / 1e9 > 2:
             self._stamps[folder.path] = stamp
@@ -226,15 +226,15 @@ def _files_in(folder: WatchedFolder) -> dict[str, Entry]:
 
 
 def _label_of(flags: str, keywords: Mapping[str, str]) -> Label | None:
-    """Return what a client's keywords call a message with these flags. keywords: what each letter means."""
+    """Return the label that a client's keywords give a message with these flags. keywords: what each letter means."""
     return label_of_keywords(keywords.get(letter, "") for letter in flags if letter.islower())
 
 
 def _with_meaning(flags: str, keywords: Mapping[str, str] | None) -> str:
     """Return flags as they are recorded. keywords: what each letter means; None if they are not looked at.
 
-    QUIRK: Dovecot gives the file its letter first, and writes down what a new letter means a moment later. A letter
-    without a meaning is not recorded: once it has one, the flags are seen to have changed.
+    QUIRK: Dovecot first gives the file its letter, and writes the meaning of a new letter a moment later. A letter
+    without a meaning is not recorded: once it has one, the flags count as changed.
     """
     if keywords is None:
         return flags
@@ -242,7 +242,7 @@ def _with_meaning(flags: str, keywords: Mapping[str, str] | None) -> str:
 
 
 def _stamp(folder: WatchedFolder) -> tuple[int, ...]:
-    """Return times that change with what is in the folder, in nanoseconds since the epoch."""
+    """Return times that change with the folder's content, in nanoseconds since the epoch."""
     try:
         times = [os.stat(folder.subdir(subdir)).st_mtime_ns for subdir in ("new", "cur")]
     except OSError as fault:

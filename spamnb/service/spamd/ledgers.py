@@ -1,13 +1,13 @@
-"""Whose ledger a request is answered by: one person's, or that of the user of a mail host whom it names.
+"""Which ledger answers a request: one person's, or that of the mail host's user whom the request names.
 
-One person's ledger stays open. SQLite drops all pages that a connection remembers when another one has written, and a
-verdict is written for each message, so one connection serves all threads (256 pages were read again for a message, and
-3 are so: benchmarks/spamd.py). On a host each request opens the user's ledger and closes it again, so that thousands of
-users need no more files than those who are asked about at this moment. That takes 2 ms more of CPU, of 5 (the same
-program), and waits four times for the disk where nobody else has that ledger open.
+One person's ledger stays open. SQLite drops all cached pages of a connection when another has written, and each message
+writes a verdict. So one connection serves all threads: a message then reads 3 pages again instead of 256
+(benchmarks/spamd.py). On a host each request opens the user's ledger and closes it again, so that thousands of users
+need no more files than the requests of this moment. That adds 2 ms of CPU to 5 (the same program), and four waits for
+the disk if nobody else has that ledger open.
 
-The service's claim on a ledger (`only_service`) is against other services, not against this: SQLite lets many read, and
-those who write wait for each other. So it does not matter which of a host's services is asked.
+The service's claim on a ledger (`only_service`) excludes other services, not this: in SQLite many may read, and writers
+wait for each other. So it does not matter which of a host's services is asked.
 """
 
 import os
@@ -29,12 +29,11 @@ _Result = TypeVar("_Result")
 _Read = TypeVar("_Read")
 _AT_ONCE = 0.01  # seconds for which a thread waits for another process
 _MOST_REMEMBERED = 1_000  # users
-_CACHE_OF_USER = 1_000  # KB of a ledger's pages, as the service of a host has it
+_CACHE_OF_USER = 1_000  # KB of a ledger's pages, as in the service of a host
 
 
 class LedgerInTurn:
-    """A ledger that one thread at a time works with. It is opened when it is used, and again after a fault that does
-    not pass by itself."""
+    """A ledger that one thread at a time works with. It opens at its first use, and again after a lasting fault."""
 
     def __init__(self, path: str, open_ledger: Callable[[str], Ledger]) -> None:
         self._path = path
@@ -43,13 +42,13 @@ class LedgerInTurn:
         self._ledger: Ledger | None = None
 
     def use(self, work: Callable[[Ledger], _Result]) -> _Result:
-        """Do something with it when no other thread does. Raises LedgerError, LedgerBusyError after a moment."""
+        """Call `work` with the ledger when no other thread uses it. Raises LedgerError, or LedgerBusyError later."""
         with self._turn:
             if self._ledger is None:
                 self._ledger = self._open(self._path)
             try:
                 return work(self._ledger)
-            except LedgerUnavailableError:  # for now, as on a full disk: what can be read is read on
+            except LedgerUnavailableError:  # a fault of now, such as a full disk: reading goes on
                 raise
             except LedgerError:
                 self.close()
@@ -64,10 +63,10 @@ class LedgerInTurn:
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """By what a request is answered.
+    """What answers a request.
 
-    name: of the user; "" for the one person. opened: gives the ledger, for a block. is_new: there is none yet.
-    remembered: as for `acts.may_move.hindrance`.
+    name: of the user; "" for the one person. opened: returns the ledger, as a context manager. is_new: there is none
+    yet. remembered: as for `acts.may_move.hindrance`.
     """
 
     name: str
@@ -78,9 +77,9 @@ class Whose:
 
 
 class Ledgers(ABC, Generic[_Read]):
-    """The ledgers of those who may be asked about. recorders: so many threads write what has to wait.
+    """The ledgers that requests may ask for. recorders: the number of threads for delayed writing.
 
-    read: the configuration, which may be changed between two requests.
+    read: the configuration, which may change between two requests.
     """
 
     recorders: int
@@ -90,18 +89,18 @@ class Ledgers(ABC, Generic[_Read]):
 
     @abstractmethod
     def of(self, asked: str) -> Whose | None:
-        """Of whom a client means by that name, which anyone can write; None where that is nobody.
+        """Return whom a client means by that name, which anyone can write; None if nobody has the name.
 
-        Raises SpamnbError where it cannot be found out.
+        Raises SpamnbError if this cannot be found out.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Close what is open; nobody uses one any more."""
+        """Close what is open; nobody uses a ledger any longer."""
 
 
 class OnePersonsLedger(Ledgers[Config]):
-    """One ledger, whoever is named, and open until `close`. The service has made it before."""
+    """One ledger, open until `close`, whoever is named. The service has made it before."""
 
     recorders = 1
 
@@ -111,7 +110,7 @@ class OnePersonsLedger(Ledgers[Config]):
         self._remembered = MissingCache()
 
     def of(self, asked: str) -> Whose:
-        """The same for every name."""
+        """Return the same ledger for every name."""
         return Whose("", self.read, lambda: nullcontext(self._ledger), self._remembered)
 
     def close(self) -> None:
@@ -120,21 +119,21 @@ class OnePersonsLedger(Ledgers[Config]):
 
 
 class LedgersOfUsers(Ledgers[Host]):
-    """The ledgers of the users of a mail host, each open for a request.
+    """The ledgers of the users of a mail host, each open for one request.
 
-    A user who is there and has no ledger yet is answered as one who has learned nothing: asking makes no file. What is
-    to be learned makes the ledger, as `train` does; the service, which will make it otherwise, works with it then.
+    A user without a ledger gets the answer of a filter that has learned nothing: asking makes no file. Learning makes
+    the ledger, as `train` does. Otherwise the service makes it, and it works with a ledger that is already there.
     """
 
     recorders = 4
 
     def __init__(self, read: Host) -> None:
         super().__init__(read)
-        # As long as a user's filter has never moved mail, 20 ham are judged for each message otherwise: 12 ms.
+        # Until a user's filter has moved mail once, each message would else judge 20 ham: 12 ms.
         self._remembered = lru_cache(_MOST_REMEMBERED)(lambda name: MissingCache())
 
     def of(self, asked: str) -> Whose | None:
-        """Of the user of that name. No path is made of a name that no user can have (`Host.find`)."""
+        """Return the ledger of the user of that name. A name that no user can have makes no path (`Host.find`)."""
         user = self.read.find(asked)
         if user is None:
             return None
@@ -147,15 +146,15 @@ class LedgersOfUsers(Ledgers[Host]):
         return Whose(user.name, config, opened, self._remembered(user.name), is_new=not os.path.exists(path))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 def ledgers_of(read: Config | Host) -> Ledgers[Any]:
-    """The ledgers of a configuration."""
+    """Return the ledgers of a configuration."""
     return LedgersOfUsers(read) if isinstance(read, Host) else OnePersonsLedger(read)
 
 
 def _open_there(path: str) -> Ledger:
-    if not os.path.exists(path):  # in its place there would be an empty one
-        raise LedgerUnavailableError(f"There is no ledger {path} any more: move it back")
+    if not os.path.exists(path):  # opening would make an empty one in its place
+        raise LedgerUnavailableError(f"The ledger {path} is gone: move it back")
     return Ledger(path, busy_seconds=_AT_ONCE)

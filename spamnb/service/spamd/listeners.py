@@ -1,4 +1,4 @@
-"""The sockets that the service answers on: those of the configuration, and those that systemd has handed over."""
+"""The sockets that the service answers on: from the configuration, and from systemd."""
 
 import errno
 import os
@@ -22,16 +22,16 @@ _PORT_HINTS = {
 
 
 class Listeners:
-    """The sockets of a configuration, and those that were handed over, which stay open over a reload."""
+    """The sockets of a configuration, and those from systemd, which stay open over a reload."""
 
     def __init__(self, handed: Sequence[Listener]) -> None:
         self._handed = list(handed)
         self._made: dict[str, Listener] = {}
 
     def open(self, spamd: Spamd) -> list[Listener]:
-        """Open what is configured and not open yet; all that are to be served.
+        """Open the configured sockets that are not open yet. Returns all sockets to serve.
 
-        Raises SpamnbError where one cannot be opened; then nothing has changed.
+        Raises SpamnbError if one cannot be opened; then nothing has changed.
         """
         taken = {listener.address for listener in self._handed}
         wanted = [address for address in dict.fromkeys(spamd.listen) if address not in taken]
@@ -46,16 +46,16 @@ class Listeners:
             raise
         self._made |= new
         for address in wanted:
-            if self._made[address].is_unix:  # with peers to be let in, their numbers are looked at, not the mode
+            if self._made[address].is_unix:  # if spamd.peers names users, their numbers decide, not the mode
                 os.chmod(address, 0o666 if spamd.peers else 0o600)
         return [*self._handed, *(self._made[address] for address in wanted)]
 
     def keep(self, listeners: Sequence[Listener]) -> None:
-        """Close those that are not among these."""
+        """Close the sockets that are not among these."""
         _close(self._made.pop(address) for address, made in [*self._made.items()] if made not in listeners)
 
     def close(self) -> None:
-        """Close all of them, and remove those that were made here."""
+        """Close all sockets, and remove the socket files made here."""
         _close([*self._made.values(), *self._handed])
         self._made.clear()
 

@@ -16,9 +16,9 @@ _OVERFLOW_ID = "/proc/sys/kernel/overflowuid"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Who asks. uid: of a process on this host; None over TCP, where that is not known.
+    """Who asks. uid: the user of a process on this host; None over TCP, where it is unknown.
 
-    is_owner_or_root: nobody else could have connected, by the socket's mode.
+    is_owner_or_root: the socket's mode lets nobody else connect.
     """
 
     uid: int | None
@@ -35,8 +35,9 @@ class Allowed:
     def includes(self, peer: Peer) -> bool:
         """Whether that peer may ask. Over TCP every process of this host may.
 
-        QUIRK: in a user name space (PrivateUsers= of the user's unit) whoever is not mapped into it reads as the
-        overflow id, root too (user_namespaces(7)). Where the socket's mode lets in only its owner and root, it is root.
+        QUIRK: in a user name space (PrivateUsers= of the user's unit) every user who is not mapped into it reads as the
+        overflow id, root too (user_namespaces(7)). If the socket's mode lets in only its owner and root, this peer is
+        root.
         """
         if peer.uid is None or peer.uid in self.users:
             return True
@@ -44,7 +45,7 @@ class Allowed:
 
 
 def allowed(peers: Sequence[str]) -> Allowed:
-    """Those and this process's own user and root. Raises SpamnbError for a name that no user has."""
+    """Return those users, and this process's own user and root. Raises SpamnbError for a name that no user has."""
     return Allowed(frozenset({os.geteuid(), 0, *map(_uid, peers)}), _overflow_id())
 
 
@@ -66,7 +67,7 @@ def _overflow_id() -> int:
 
 
 def peer_of(connection: socket.socket, listener: Listener) -> Peer:
-    """Who has connected (unix(7), SO_PEERCRED)."""
+    """Return who has connected (unix(7), SO_PEERCRED)."""
     if not listener.is_unix:
         return Peer(None)
     raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
@@ -76,6 +77,6 @@ def peer_of(connection: socket.socket, listener: Listener) -> Peer:
 def _is_private(path: str) -> bool:
     try:
         file = os.stat(path)
-    except (OSError, ValueError):  # ValueError: the name of an abstract socket, which is everybody's
+    except (OSError, ValueError):  # ValueError: the name of an abstract socket, which anyone can use
         return False
     return not file.st_mode & 0o077 and file.st_uid == os.geteuid()

@@ -1,8 +1,8 @@
-"""Requests and answers of the spamd protocol, from SPAMC/1.2 to SPAMC/1.5, as bytes. Pure: no socket is touched.
+"""Requests and answers of the spamd protocol, from SPAMC/1.2 to SPAMC/1.5, as bytes. Pure: it touches no socket.
 
 The source is SpamAssassin's `spamd/PROTOCOL`, and what its clients really send and accept:
 
-- Exim asks in SPAMC/1.2, and finds no verdict where a Content-length is answered before it.
+- Exim asks in SPAMC/1.2, and finds no verdict if a Content-length comes before it in the answer.
 - Haraka sends no Content-length: the message ends with the stream. amavis keeps the stream open: it ends by length.
 - Haraka reads a score of exactly one decimal; spamc reads no exponent.
 - An error is one line without an empty line after it: `spamc -L` takes any empty line for success.
@@ -20,19 +20,19 @@ from enum import StrEnum
 from spamnb.base.label import Label
 
 MOST_MESSAGE = 32 << 20  # bytes of one message, inflated
-SMALL = 64 << 10  # bytes of a message for which there is always room; nine messages of ten are smaller
+SMALL = 64 << 10  # bytes of a message that always have room; nine messages of ten are smaller
 _STEP = 1 << 16  # bytes that are inflated at once
-_MOST_LINE = 8 << 10  # bytes; a user's name and all that clients send is far below
+_MOST_LINE = 8 << 10  # bytes; a user's name and everything that clients send is much shorter
 _MOST_FIELDS = 256  # as in spamd
 _FIRST = re.compile(rb"([A-Z_]+) SPAMC/([0-9]{1,3})\.([0-9]{1,3})[ \t]*")
 _NAME = re.compile(rb"[!-9;-~]+")
 _LENGTH = re.compile(rb"[0-9]{1,12}")
-_WITH_LENGTHS = (1, 3)  # the first version whose answers have a Content-length before all bodies
+_WITH_LENGTHS = (1, 3)  # the first version whose answers have a Content-length before every body
 _PONG = b"SPAMD/1.5 0 PONG\r\n"
 
 
 class Command(StrEnum):
-    """What is asked for."""
+    """What a client asks for."""
 
     CHECK = "CHECK"
     SYMBOLS = "SYMBOLS"
@@ -60,7 +60,7 @@ class ResponseStatus(StrEnum):
 
 
 class RequestError(Exception):
-    """A request is not answered. `why` is for the client, in ASCII."""
+    """A request gets no answer. `why` is for the client, in ASCII."""
 
     def __init__(self, status: ResponseStatus, why: str) -> None:
         super().__init__(why)
@@ -70,9 +70,10 @@ class RequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SpamdRequest:
-    """One request, whole. user: as it was sent, of which nothing is known. version: of the protocol.
+    """One whole request.
 
-    set_local, remove_local: a TELL wants the message learned, or forgotten; label: as what, where it says so.
+    user: as sent, not checked. version: of the protocol. set_local, remove_local: a TELL wants the message learned, or
+    forgotten; label: as what, if it says so.
     """
 
     command: Command
@@ -86,17 +87,17 @@ class SpamdRequest:
 
 @dataclass(frozen=True, slots=True)
 class VerdictReply:
-    """A verdict as it is answered. points: with one decimal, 5.0 and more for spam alone."""
+    """A verdict as the answer gives it. points: with one decimal; 5.0 and more only for spam."""
 
     is_spam: bool
     points: float
 
 
 class Stream:
-    """The bytes of a client, which come in pieces, one or none of which is held at a time.
+    """The bytes of a client, which come in pieces; it holds at most one piece at a time.
 
-    receive: gives what comes next, b"" where the client has ended. To be awaited by the connection's own loop: nothing
-    here knows which.
+    receive: returns the next piece, b"" if the client has ended. The connection's own loop awaits it: this module does
+    not know which loop.
     """
 
     def __init__(self, receive: Callable[[], Awaitable[bytes]]) -> None:
@@ -104,7 +105,7 @@ class Stream:
         self._rest = b""
 
     async def line(self) -> bytes:
-        """The next line, without its end. Raises RequestError where there is none."""
+        """Return the next line, without its end. Raises RequestError if there is none."""
         while (end := self._rest.find(b"\n", 0, _MOST_LINE)) < 0:
             if len(self._rest) >= _MOST_LINE:
                 raise RequestError(ResponseStatus.MALFORMED, "a line is too long")
@@ -116,7 +117,7 @@ class Stream:
         return line.removesuffix(b"\r")
 
     async def piece(self) -> bytes:
-        """What comes behind the lines that were taken; b"" at the end."""
+        """Return what comes after the lines taken so far; b"" at the end."""
         if self._rest:
             piece, self._rest = self._rest, b""
             return piece
@@ -124,12 +125,12 @@ class Stream:
 
 
 Pieces = Sequence[bytes | memoryview]
-"""What is answered, one piece behind the other."""
+"""An answer, piece by piece."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer that waits until something has been written, for so many seconds at most."""
+    """An answer that waits until something has been written, for a limited number of seconds."""
 
     pieces: Pieces
     written: Future[None]
@@ -139,14 +140,14 @@ class Told:
 Answer = Pieces | Told
 
 Admit = Callable[[int], Awaitable[None]]
-"""Waits until there is room for so many bytes of a message in all."""
+"""Waits until there is room for that number of bytes of a message in all."""
 
 First = tuple[Command, tuple[int, int]]
-"""What the first line of a request says: the command, and the version of the protocol."""
+"""The content of a request's first line: the command, and the version of the protocol."""
 
 
 async def read_first(stream: Stream) -> First:
-    """The first line of a request. Raises RequestError for what is no request."""
+    """Read the first line of a request. Raises RequestError if it is not one."""
     line = await stream.line()
     found = _FIRST.fullmatch(line)
     if found is None:
@@ -158,12 +159,12 @@ async def read_first(stream: Stream) -> First:
 
 
 async def read_rest(stream: Stream, first: First, admit: Admit, most: int = MOST_MESSAGE) -> SpamdRequest:
-    """The request that begins with that line; what comes after it is left where it is.
+    """Return the request that begins with that line; it does not read what follows the request.
 
-    `admit` is awaited before more than `SMALL` bytes of the message are kept, and again before more than twice as many
-    are. Raises RequestError for what is no request.
+    `admit` is awaited before more than `SMALL` bytes of the message are kept, and again before each doubling. Raises
+    RequestError if this is not a request.
     """
-    if first[0] in (Command.PING, Command.SKIP):  # which bring nothing, or fields that say nothing
+    if first[0] in (Command.PING, Command.SKIP):  # they bring nothing, or fields without meaning here
         return SpamdRequest(*first)
     fields: dict[bytes, bytes] = {}
     while line := await stream.line():
@@ -180,7 +181,7 @@ async def read_rest(stream: Stream, first: First, admit: Admit, most: int = MOST
 
 
 async def _read_message(stream: Stream, fields: Mapping[bytes, bytes], admit: Admit, most: int) -> bytes:
-    """The message: of a length that was said, or up to the end of the stream, or of what is packed."""
+    """Return the message: up to its given length, or to the end of the stream, or of the packed content."""
     left = _length(fields, most)
     packed = fields.get(b"compress")
     if packed is not None and packed.lower() != b"zlib":
@@ -204,16 +205,16 @@ def _length(fields: Mapping[bytes, bytes], most: int) -> int | None:
     if written is None:
         return None
     if not _LENGTH.fullmatch(written):
-        raise RequestError(ResponseStatus.MALFORMED, "Content-length is no number")
+        raise RequestError(ResponseStatus.MALFORMED, "Content-length is not a number")
     if int(written) > most:
         raise _too_large(most)
     return int(written)
 
 
 class _Message:
-    """A message that is being received. Its room grows with what comes: what was only announced takes none.
+    """A message that is being received. Its room grows with the received bytes: announced bytes take none.
 
-    has_ended: what comes behind it is no part of it.
+    has_ended: what follows does not belong to it.
     """
 
     has_ended = False
@@ -222,7 +223,7 @@ class _Message:
         self._admit = admit
         self._most = most
         self._room = SMALL
-        self._bytes = io.BytesIO()  # which gives what was written without a copy of it
+        self._bytes = io.BytesIO()  # returns its content without a copy
 
     async def add(self, piece: bytes) -> None:
         """Take more, when there is room for it. Raises RequestError for too much."""
@@ -236,32 +237,32 @@ class _Message:
         self._bytes.write(piece)
 
     def whole(self) -> bytes:
-        """All of it."""
+        """Return all of it."""
         return self._bytes.getvalue()
 
 
 class _PackedMessage(_Message):
-    """One that is compressed by zlib, and ends where that says so."""
+    """A message that is compressed by zlib, and ends where zlib says so."""
 
     def __init__(self, admit: Admit, most: int) -> None:
         super().__init__(admit, most)
         self._inflate = zlib.decompressobj()
 
     async def add(self, piece: bytes) -> None:
-        """Take more. Raises RequestError for too much, and for what cannot be inflated."""
+        """Take more. Raises RequestError for too much, and for content that cannot be inflated."""
         inflated = b"more"
         while (piece or inflated) and not self.has_ended:
             try:
                 inflated = self._inflate.decompress(piece, _STEP)
             except zlib.error:
-                raise RequestError(ResponseStatus.MALFORMED, "what is compressed is not zlib") from None
+                raise RequestError(ResponseStatus.MALFORMED, "the compressed content is not zlib") from None
             await super().add(inflated)
             piece, self.has_ended = self._inflate.unconsumed_tail, self._inflate.eof
 
     def whole(self) -> bytes:
-        """All of it. Raises RequestError where the end of what was packed is missing."""
+        """Return all of it. Raises RequestError if the end of the packed content is missing."""
         if not self.has_ended:
-            raise RequestError(ResponseStatus.MALFORMED, "what is compressed is not whole")
+            raise RequestError(ResponseStatus.MALFORMED, "the compressed content is incomplete")
         return super().whole()
 
 
@@ -270,9 +271,9 @@ def _too_large(most: int) -> RequestError:
 
 
 def _to_learn(request: SpamdRequest, fields: dict[bytes, bytes]) -> SpamdRequest:
-    """A TELL with what it says: the label, and whether the message is to be learned or forgotten here.
+    """Return a TELL with its details: the label, and whether to learn or forget the message here.
 
-    `remote`, which means databases that others share, is left out.
+    `remote` is left out: it means databases that others share.
     """
     is_set, is_removed = (b"local" in _words(fields.get(name, b"")) for name in (b"set", b"remove"))
     if is_set and is_removed:
@@ -294,18 +295,18 @@ def _words(value: bytes) -> set[bytes]:
 
 
 def pong() -> bytes:
-    """The answer to PING, which has no empty line."""
+    """Return the answer to PING, which has no empty line."""
     return _PONG
 
 
 def error(status: ResponseStatus, why: str) -> bytes:
-    """One line, after which the stream is closed."""
+    """Return one line, after which the stream is closed."""
     text = f"({why})" if status is ResponseStatus.MALFORMED else why
     return f"SPAMD/1.0 {status}: {text}\r\n".encode("ascii", "replace")
 
 
 def answer(request: SpamdRequest, told: VerdictReply, body: Pieces = ()) -> Pieces:
-    """The answer with a verdict, in pieces; the one to CHECK has no body.
+    """Return the answer with a verdict, in pieces; the one to CHECK has no body.
 
     >>> ask = SpamdRequest(Command.REPORT, (1, 2))
     >>> b"".join(answer(ask, VerdictReply(True, 7.25), [b"why"]))
@@ -326,16 +327,16 @@ def answer(request: SpamdRequest, told: VerdictReply, body: Pieces = ()) -> Piec
 
 
 def symbols(request: SpamdRequest, names: Sequence[str]) -> bytes:
-    """The body of an answer to SYMBOLS, whose line ended before SPAMC/1.3.
+    """Return the body of an answer to SYMBOLS, whose line ended before SPAMC/1.3.
 
-    QUIRK: a single name has a comma behind it: npm's spamc and spamc-stream take for names what stands before one.
+    QUIRK: a single name has a comma after it: npm's spamc and spamc-stream only take text before a comma for a name.
     """
     end = b"" if request.version >= _WITH_LENGTHS else b"\r\n"
     return ",".join(names if len(names) > 1 else [*names, ""]).encode("ascii") + end
 
 
 def learned(request: SpamdRequest, *, is_changed: bool) -> bytes:
-    """The answer to TELL: what was done, where that was anything."""
+    """Return the answer to TELL: what was done, if anything."""
     did = {(True, False): "DidSet: local\r\n", (False, True): "DidRemove: local\r\n"}
     done = did.get((request.set_local, request.remove_local), "") if is_changed else ""
     return f"SPAMD/1.1 0 EX_OK\r\n{done}\r\n".encode("ascii")

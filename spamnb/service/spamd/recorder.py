@@ -1,7 +1,7 @@
-"""What is written to ledgers while others may have them: again and again, until it is done.
+"""Writes to ledgers that others may hold: it tries again and again until it succeeds.
 
-Work that another process hinders gives its thread to others after each attempt, so that a ledger which is held for long
-keeps nobody else waiting. What is to be done for one user is done in the order in which it came.
+If another process hinders some work, the thread turns to other work after each attempt. So a ledger that is held for
+long delays nobody else. Work for one user is done in the order in which it came.
 """
 
 import threading
@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from spamnb.base.errors import LedgerBusyError
 
 _Result = TypeVar("_Result")
-_PAUSE = 0.02  # seconds before it is tried again
+_PAUSE = 0.02  # seconds before the next try
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class _Job(Generic[_Result]):
     done: Future[_Result]
 
     def try_it(self) -> bool:
-        """Whether it is done, or has failed."""
+        """Try it. Returns whether it is done, or has failed."""
         try:
             self.done.set_result(self.work())
         except LedgerBusyError:
@@ -35,27 +35,27 @@ class _Job(Generic[_Result]):
 
 
 class Recorder:
-    """Does work for users in threads of its own; may be called in several threads. threads: at most so many."""
+    """Does work for users in threads of its own; safe in several threads. threads: the largest number of them."""
 
     def __init__(self, threads: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="spamd-recorder")
         self._lock = threading.Lock()
-        # Of each user for whom there is something to do: who has jobs has one turn in the row of the threads.
+        # By user, if there is work for them. A user with jobs has one turn in the row of the threads.
         self._jobs: dict[str, deque[_Job[object]]] = {}
 
     def submit(self, user: str, work: Callable[[], _Result]) -> Future[_Result]:
-        """Do it after what that user waits for already; what raises LedgerBusyError is done again."""
+        """Do this after everything that waits for the user; work that raises LedgerBusyError is tried again."""
         job = _Job(work, Future())
-        job.done.set_running_or_notify_cancel()  # who asked may go: it is done all the same
+        job.done.set_running_or_notify_cancel()  # even if the one who asked leaves, it is done
         with self._lock:
             jobs = self._jobs.setdefault(user, deque())
-            jobs.append(job)  # type: ignore[arg-type]  # whatever comes of it
+            jobs.append(job)  # type: ignore[arg-type]  # whatever it returns
             if len(jobs) == 1:
                 self._threads.submit(self._turn, user)
         return job.done
 
     def _turn(self, user: str) -> None:
-        """The next job of a user, or another attempt at it; then the others have their turns."""
+        """Do a user's next job, or try it again; then the others have their turns."""
         jobs = self._jobs[user]
         is_over = jobs[0].try_it()
         if not is_over:
@@ -69,7 +69,7 @@ class Recorder:
                 del self._jobs[user]
 
     def close(self) -> None:
-        """Wait until all is done; nothing more may be submitted but by what is done."""
+        """Wait until all is done; until then only running jobs may submit more."""
         while pending := self._pending():
             wait(pending)
         self._threads.shutdown()

@@ -1,8 +1,8 @@
-"""The text that answers REPORT: the verdict, and the points that make it, as a table.
+"""The text that answers REPORT: the verdict, and a table of the points that make it.
 
-The table has the form of SpamAssassin's, which clients look for rules in. Its points sum to those that are told. What
-npm's `spamc` and `spamc-stream` need beside the columns: a word with a colon before each description, and no comma
-behind a capital letter or a digit anywhere.
+The table has the form of SpamAssassin's: clients look for rules in it. Its points sum to the reported points. npm's
+`spamc` and `spamc-stream` need two things beside the columns: a word with a colon before each description, and no comma
+after a capital letter or a digit anywhere.
 """
 
 import math
@@ -20,24 +20,24 @@ from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue
 
 _CLUES = 5
-_ROUNDING = 0.2  # points; more is not made by it
-_WIDEST = 76  # characters a line: Exim puts the report into the header
+_ROUNDING = 0.2  # points; a greater difference does not come from rounding
+_WIDEST = 76  # characters per line: Exim puts the report into the header
 _RULE = " pts rule name              description\n---- ---------------------- "
 _TAKEN_FOR_NAMES = re.compile(r"(?<=[A-Z0-9_]),")
 
 _Row = tuple[float, str, str, str]
-"""Points, the name of the rule, its description, and a second line of that."""
+"""Points, the name of the rule, its description, and a second line of the description."""
 
 
 def report(judged: JudgedAtDelivery, config: Config) -> bytes:
-    """In ASCII, lines of at most 76 characters, fewer than 4 KB."""
+    """Return the report in ASCII, in lines of at most 76 characters, fewer than 4 KB."""
     told, held = judged.delivered, judged.hindrance.words
     rows = list(_rows(judged, config))
     points = adding_up([row[0] for row in rows], told.points, 1)
     lines = [
         f"spamnb {__version__}: {told.verdict}, {told.points:.1f} points of 5.0 required",
         f"Probability of spam: {told.probability:.4f}",
-        *(textwrap.wrap(f"No verdict is told yet: {held}", _WIDEST) if held else []),
+        *(textwrap.wrap(f"No verdict is given yet: {held}", _WIDEST) if held else []),
         *["", *(_RULE + "-" * _WIDEST).splitlines()],
     ]
     for each, (_, name, description, more) in zip(points, rows, strict=True):
@@ -47,7 +47,7 @@ def report(judged: JudgedAtDelivery, config: Config) -> bytes:
 
 
 def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
-    """What the points are made of, by clues, and by what is done to the sum of these."""
+    """Yield the parts of the points: clues first, then what changes their sum."""
     shown = first_clues(judged.clues, _CLUES)
     rest = [clue for clue in judged.clues if clue not in shown]
     start = exact_points(0.0, judged.scoring.spam_cutoff)
@@ -63,10 +63,10 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
     points, most = judged.delivered.points, config.spamd.most_points
     limited = max(-most, min(most, exact))
     if judged.hindrance:
-        yield points - exact, "SPAMNB_HELD", "Held: no verdict is told yet", ""
+        yield points - exact, "SPAMNB_HELD", "Held: no verdict is given yet", ""
         return
     if limited != exact:
-        yield limited - exact, "SPAMNB_LIMIT", f"Limit: no more than {most:.1f} points are told", ""
+        yield limited - exact, "SPAMNB_LIMIT", f"Limit: no more than {most:.1f} points are given", ""
     if judged.judgement.listed and abs(points - limited) > _ROUNDING:
         yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders", "of the configuration"
 

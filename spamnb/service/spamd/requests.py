@@ -1,12 +1,12 @@
-"""What each command does: judge a message, tell the verdict in the form that was asked for, learn or forget.
+"""What each command does: judge a message, give the verdict in the requested form, learn or forget.
 
-Messages are read in several threads, and none of them waits for another process. Where that one has the ledger, the
-work is done by another thread as soon as it can be (`recorder`), and the others are answered meanwhile. It is not
-handed to the thread that watches the folders: that one may compare a large mailbox or write the day's copy for a
+Messages are read in several threads, and none of these waits for another process. If another process holds the ledger,
+a different thread does the work as soon as possible (`recorder`), and other requests are answered until then. The
+thread that watches the folders does not get this work: it may compare a large mailbox or write the daily copy for a
 minute, and a person's `spamc -L`, called by an IMAP server, has ten seconds.
 
-A verdict is written before it is told, since the rule that files the message by it may be faster than we are; but a
-mail server does not wait for longer than `REMEMBERED_WITHIN`, as when `train` has the ledger.
+A verdict is written before it is given, since the rule that files the message by it may be faster than we are. But a
+mail server waits no longer than `REMEMBERED_WITHIN`, for example while `train` holds the ledger.
 """
 
 import logging
@@ -41,7 +41,7 @@ from spamnb.service.spamd.report import report
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 8.0  # seconds for a ledger that another process writes: Pigeonhole gives a script ten
-_USERS = "users"  # as what a fault is about, beside a ledger and a verdict that is remembered
+_USERS = "users"  # the subject of a fault, like a ledger and a remembered verdict
 _CHUNK = 1 << 20  # bytes
 _MOST_USER = 64  # characters of a name in the history
 _LEVEL, _MOST_STARS = "X-Spam-Level", 50
@@ -50,8 +50,10 @@ _NAMES = (*NAMES["spamnb"], _LEVEL)
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A request at work. at: when it came, in seconds since the epoch. end: until when it may wait, by
-    `time.monotonic`; whoever waits behind others waits no longer."""
+    """A request at work. at: when it came, in seconds since the epoch. end: its last moment, by `time.monotonic`.
+
+    Waiting behind other requests does not move the end.
+    """
 
     request: SpamdRequest
     whose: Whose
@@ -60,13 +62,13 @@ class _Asked:
     end: float
 
     def by(self, way: str) -> str:
-        """Who asked, as text for the history: anyone can write any name."""
+        """Return who asked, as text for the history: anyone can write any name."""
         user = _shown(self.request.user)
         return f"{way} for {user}" if user else way
 
 
 class Requests:
-    """Answers requests, by one person's ledger or those of a host's users; called in several threads at once.
+    """Answers requests, by one person's ledger or those of a host's users; safe in several threads.
 
     `now` gives seconds since the epoch.
     """
@@ -86,16 +88,16 @@ class Requests:
         self._recorder = Recorder(self._ledgers.recorders)
 
     def use(self, read: Config | Host) -> None:
-        """Work by another configuration, of the same ledgers, from the next request on."""
+        """Work by a new configuration of the same ledgers, from the next request on."""
         self._ledgers.read = read
 
     def close(self) -> None:
-        """Write what is to be written, and close the ledger; nobody may ask any more."""
+        """Write what waits, and close the ledger; nobody may ask any longer."""
         self._recorder.close()
         self._ledgers.close()
 
     def answer(self, request: SpamdRequest, peer: Peer) -> Answer | Future[Answer]:
-        """The answer, or when the ledger can be used or has been written. Raises RequestError where there is none."""
+        """Return the answer, or a future of it if the ledger makes it wait. Raises RequestError if there is none."""
         end = time.monotonic() + _PATIENCE
         whose = self._whose(request)
         asked = _Asked(request, whose, LazyReading(take(_chunks(request.message))), self._now(), end)
@@ -110,7 +112,7 @@ class Requests:
             return self._recorder.submit(whose.name, partial(self._work, asked, self._judge))
 
     def _whose(self, request: SpamdRequest) -> Whose:
-        """Whose ledger is asked. Raises RequestError where there is no such user."""
+        """Return whose ledger is asked. Raises RequestError for an unknown user."""
         try:
             whose = self._ledgers.of(request.user)
         except SpamnbError as fault:
@@ -119,15 +121,15 @@ class Requests:
         if whose is not None:
             return whose
         if not request.user:
-            _log.info("%s is not answered: it names no user, as a mail host needs it (spamc -u)", request.command)
+            _log.info("%s is not answered: it names no user, and a mail host needs one (spamc -u)", request.command)
             raise RequestError(ResponseStatus.REFUSED, "no user is named")
         _log.info("%s is not answered: there is no user %s", request.command, _shown(request.user))
         raise RequestError(ResponseStatus.REFUSED, "there is no such user")
 
     def _work(self, asked: _Asked, work: Callable[[_Asked, LedgerInTurn], Answer]) -> Answer:
-        """Do what is asked: all that is done with a message is done within.
+        """Do what is asked; all work with a message is inside this call.
 
-        Raises RequestError where it cannot be done, and LedgerBusyError where it is to be done again.
+        Raises RequestError if it is impossible, and LedgerBusyError to be called again.
         """
         subject = "ledger", asked.whose.name
         with about(asked.whose.name), asked.whose.opened() as ledger:
@@ -143,7 +145,7 @@ class Requests:
 
     @contextmanager
     def _noted(self, asked: _Asked, ledger: LedgerInTurn) -> Iterator[None]:
-        """Note what is read in the block, in case the process ends over it. Raises RequestError where one has."""
+        """Note the message of the block, in case the process ends over it. Raises RequestError if one has."""
         what, suspects = f"digest:{asked.unread.digest.hex()}", False
         if not asked.whose.is_new:
             skips, suspects = ledger.use(lambda its: (what in its.state.skipped, what in its.state.suspected))
@@ -159,7 +161,7 @@ class Requests:
             ledger.use(lambda its: skipped.clear(its, what))
 
     def _unavailable(self, subject: Hashable, fault: SpamnbError) -> RequestError:
-        """The answer to a request that the ledger is needed for; where the ledger is, is for the log alone."""
+        """Return the answer if the ledger cannot be used; only the log says where the ledger is."""
         self._faults.log(subject, f"requests cannot be answered: {fault}")
         return RequestError(ResponseStatus.REFUSED, "the ledger cannot be used now")
 
@@ -197,7 +199,7 @@ class Requests:
     def _remember(
         self, asked: _Asked, judged: JudgedAtDelivery, asker: str, ledger: LedgerInTurn
     ) -> Future[None] | None:
-        """Remember a verdict that is to be told, or when that is done."""
+        """Remember a verdict before it is given. Returns a future if this has to wait."""
         write = partial(remember, digest=asked.unread.digest, judged=judged, asker=asker, how=How.SPAMD, now=asked.at)
 
         def later() -> None:
@@ -211,14 +213,14 @@ class Requests:
         return None
 
     def _write_verdict(self, asked: _Asked, write: Callable[[Ledger], None], ledger: LedgerInTurn) -> None:
-        """Raises LedgerBusyError where it is to be done again."""
+        """Write the verdict. Raises LedgerBusyError to be called again."""
         subject = "remember", asked.whose.name
         try:
             ledger.use(write)
         except LedgerError as fault:
             if _may_pass(fault, asked):
                 raise
-            self._faults.log(subject, f"verdicts that are told at delivery are not remembered: {fault}")
+            self._faults.log(subject, f"verdicts given at delivery are not remembered: {fault}")
         else:
             self._faults.clear(subject)
 
@@ -238,7 +240,7 @@ class Requests:
 
 
 def _may_pass(fault: LedgerError, asked: _Asked) -> bool:
-    """Whether the ledger is only held by another process, and there is time to try it again."""
+    """Whether another process merely holds the ledger, and there is time to try again."""
     return isinstance(fault, LedgerBusyError) and time.monotonic() < asked.end
 
 
@@ -247,7 +249,7 @@ def _shown(user: str) -> str:
 
 
 def _chunks(message: bytes) -> Iterator[bytes]:
-    """The message in pieces: its digests take three times as much memory as is fed to them at once."""
+    """Yield the message in pieces: its digests take three times the memory of one piece."""
     return (message[at : at + _CHUNK] for at in range(0, len(message), _CHUNK))
 
 
@@ -279,16 +281,16 @@ def _answer(request: SpamdRequest, told: Delivered, text: bytes) -> Pieces:
 
 
 def _with_fields(raw: bytes, told: Delivered, end: int) -> Pieces:
-    """The message as far as `end`, with the verdict in its header."""
+    """Return the message up to `end`, with the verdict in its header."""
     stars = "*" * min(_MOST_STARS, int(told.points))
     beginning, replaced = annotate(raw, [*fields(told), *([(_LEVEL, stars)] if stars else [])], _NAMES)
     return [beginning, memoryview(raw)[replaced:end]]
 
 
 def _end_of_header(raw: bytes) -> int:
-    """Where spamc appends its own copy of the rest to an answer to HEADERS: behind the first empty line that it finds.
+    """Return where spamc appends its own copy of the rest to an answer to HEADERS: after the first empty line it finds.
 
-    Also in a message without a header, whose beginning would be lost otherwise.
+    This holds even in a message without a header; otherwise its beginning would be lost.
     """
     end = len(raw)
     for mark in (b"\r\n\r\n", b"\n\n"):

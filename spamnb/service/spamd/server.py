@@ -1,28 +1,29 @@
-"""The connections: one thread reads and writes all of them, and a few work on requests that are whole.
+"""The connections: one thread reads and writes all of them, and a few threads work on whole requests.
 
-What a client can do wrong costs itself, not the others:
+A client's faults cost the client itself, not the others:
 
-*It is slow, or silent.* Only a request that is whole takes a worker. The first line has to come within half a minute,
-all of it within five, and an answer has to be taken as soon.
+*It is slow, or silent.* Only a whole request takes a worker. The first line has to come within half a minute, the whole
+request within five minutes, and the client must take the answer within the same time.
 
-*It sends too much.* A message has a limit; so have all bytes that are held at once. Who sends more than a few waits
-for room, and is not read meanwhile; first come, first served. Room is taken as bytes come, twice as much each time:
-what a client only announces takes none. If waiting takes too long, the answer is a temporary error.
+*It sends too much.* A message has a limit, and so have all bytes that are held at once. A client that sends more than a
+few bytes waits for room, and is not read until then; first come, first served. Room is taken as bytes come, twice as
+much each time: bytes that a client only announces take none. If waiting takes too long, the answer is a temporary
+error.
 
-*It has room, and is silent.* It is given up once another waits: an honest client sends all it has in milliseconds.
+*It has room, and is silent.* It is given up once another waits: an honest client sends everything in milliseconds.
 
 *All have a part of their room, and wait for the rest.* They would wait for each other. So the message that came first
 may take all room, and all others together leave enough for one whole message.
 
-*There are too many.* Past a number of connections the oldest one that is incomplete, or has its answer, is given up,
-once it has had some seconds; until then new ones wait in the kernel's queue. Connections leave some of the files that
-the process may open to the rest of the service. If it has used these too, the oldest silent one is given up at once.
+*There are too many.* Above a number of connections, the oldest one that is incomplete, or has its answer, is given up
+after some seconds; until then new ones wait in the kernel's queue. Connections leave some of the process's files to the
+rest of the service. If the service has used these too, the oldest silent connection is given up at once.
 
-*It does not take what is answered.* If nothing of it is taken for half a minute, it is given up once another waits.
-No answer that is being taken is given up for the sake of others.
+*It does not take its answer.* If it takes nothing for half a minute, it is given up once another waits. A connection
+that is taking its answer is never given up for others.
 
-*It goes on sending.* An answer is followed by the end of the stream; what still comes is dropped for as long as it
-comes quickly, since closing at once would make the kernel reset the connection, and the answer be lost.
+*It goes on sending.* The end of the stream follows an answer. What still comes is dropped for as long as it comes
+quickly: closing at once would make the kernel reset the connection, and lose the answer.
 """
 
 import asyncio
@@ -60,29 +61,28 @@ from spamnb.service.spamd.protocol import (
 _log = logging.getLogger(__name__)
 _PIECE = 1 << 16  # bytes read at once
 _AT_ONCE = 4  # pieces of one client
-_TAKEN = 1 << 18  # bytes of an answer; who takes so many takes it
+_TAKEN = 1 << 18  # bytes of an answer; a client that takes this much is taking it
 _ASKED_EVERY = 10.0  # seconds
-_HEARD_WITHIN = 14.0  # seconds, less than twice as long after it is stuck; the thread never works for as long as one
+_HEARD_WITHIN = 14.0  # seconds; a stuck thread shows within twice this; no piece of its work takes as long
 _TOO_MANY = "too many connections"
-_ENDED = "the spamd protocol is not answered any more: the thread of its connections {how}; restart the service"
+_ENDED = "the spamd protocol is no longer answered: the thread of its connections {how}; restart the service"
 
 Answered = Answer | Future[Answer]
-"""An answer, or one that comes later and takes no worker until then."""
+"""An answer, or a future of one that takes no worker until then."""
 
 Ask = Callable[[SpamdRequest, Peer], Answered]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimits:
-    """What clients may take; times are seconds, sizes bytes.
+    """The limits for clients; times are seconds, sizes bytes.
 
-    message: of one. held: of all messages and answers together; the first `protocol.SMALL` bytes of each message are
-    read all the same. wait: how long a message waits for room, in all. tick: how exactly these are kept.
-
-    A connection that keeps others waiting is given up when one of these has passed. grace: since it came, got room, or
+    message: of one message. held: of all messages and answers together; the first `protocol.SMALL` bytes of each
+    message are always read. wait: how long a message waits for room, in all. tick: how exactly these times are kept. A
+    connection that keeps others waiting is given up when one of these has passed. grace: since it came, got room, or
     got its answer. silence: since it sent something, if it has room. untaken: since it took something of its answer.
 
-    workers: Python computes in one thread at a time, so that more of them answer no faster; after 7,000 requests the
+    workers: Python computes in one thread at a time, so more workers do not answer faster; after 7,000 requests the
     service took 78 MB with two and 91 MB with four (benchmarks/spamd.py).
     """
 
@@ -106,9 +106,9 @@ class ServerLimits:
 class _Connection:
     """A client.
 
-    began: when it connected. since: then, or when it last got room, or when it got its answer. moved: when it last sent
-    or took something. waited: for room, in all. held: its bytes. reading: the time limit, while its request is
-    incomplete, or while what comes after its answer is dropped. writing: that of its answer.
+    began: when it connected. since: when it connected, last got room, or got its answer. moved: when it last sent or
+    took something. waited: for room, in all. held: its bytes. reading: the time limit, while its request is incomplete,
+    or while input after its answer is dropped. writing: the time limit of its answer.
     """
 
     socket: socket.socket
@@ -121,7 +121,7 @@ class _Connection:
     held: int = 0
     reading: asyncio.Timeout | None = None
     writing: asyncio.Timeout | None = None
-    given_up: str = ""  # why
+    given_up: str = ""  # the reason
     has_ended: bool = False  # it sends nothing more
 
     def is_ready(self, event: int) -> bool:
@@ -132,10 +132,10 @@ class _Connection:
 
 
 class SpamdServer:
-    """Answers on the sockets that it is given, until `close`. `answer` is called in several threads at once.
+    """Answers on the given sockets, until `close`. `answer` is called in several threads at once.
 
-    on_end: called in the thread of the connections, where that ends by a fault; `check` raises from then on. `running`
-    gives seconds of a clock that is never set, by which that thread is asked whether it lives.
+    on_end: called in the thread of the connections, if a fault ends it; `check` raises from then on. `running` gives
+    seconds of a clock that is never set; by it, that thread is asked whether it lives.
     """
 
     def __init__(
@@ -153,31 +153,32 @@ class SpamdServer:
         self._on_end = on_end
         self._listening: dict[Listener, asyncio.Task[None]] = {}
         self._allowed: Allowed | None = None
-        self._connections: dict[_Connection, asyncio.Task[None]] = {}  # in the order in which they came
+        self._connections: dict[_Connection, asyncio.Task[None]] = {}  # in order of arrival
         self._held = 0
-        self._large: dict[_Connection, None] = {}  # which have asked for room and are read, in the order of that
-        self._waiting: set[_Connection] = set()  # of these, for more room
+        self._large: dict[_Connection, None] = {}  # asked for room and are read, in the order of asking
+        self._waiting: set[_Connection] = set()  # those that wait for more room
         self._beside = 0  # files that are open beside connections, and when they were counted
         self._counted_at = -math.inf
         self._refused = LogOnce(_log)
-        # When the thread was asked whether it lives, and has said so.
+        # When the thread was asked whether it lives, and when it last answered.
         self._asked_at = self._heard_at = running()
         self._loop = asyncio.new_event_loop()
         self._less = asyncio.Event()  # fewer connections or bytes than before
         self._over = self._loop.create_future()
         self._workers = ThreadPoolExecutor(limits.workers, thread_name_prefix="spamd-worker")
-        self._thread = threading.Thread(target=self._run, name="spamd", daemon=True)  # one that is stuck is left behind
+        self._thread = threading.Thread(target=self._run, name="spamd", daemon=True)  # a stuck thread is left behind
         self._thread.start()
 
     def listen(self, listeners: Sequence[Listener], allowed: Allowed) -> None:
-        """Answer on these sockets and no others, and these users. The sockets stay the caller's.
+        """Answer these users on these sockets, and on no others. The sockets stay the caller's.
 
-        Once this returns the others may be closed. Raises SpamnbError where the thread of the connections has ended.
+        After this returns, the other sockets may be closed. Raises SpamnbError if the thread of the connections has
+        ended.
         """
         self._call(self._use(listeners, allowed))
 
     def check(self) -> None:
-        """Raise SpamnbError where the thread of the connections has ended, or is stuck."""
+        """Raise SpamnbError if the thread of the connections has ended, or is stuck."""
         now = self._running()
         if self._loop.is_closed():
             raise SpamnbError(_ENDED.format(how="has ended by a fault"))
@@ -189,12 +190,12 @@ class SpamdServer:
                 self._loop.call_soon_threadsafe(self._heard)
 
     def due_in(self) -> float:
-        """Seconds until `check` is to be called again, so that a thread that is stuck is noticed in time."""
+        """Return the seconds until the next call of `check`, so that it finds a stuck thread in time."""
         due = self._asked_at + _HEARD_WITHIN if self._asked_at > self._heard_at else self._heard_at + _ASKED_EVERY
         return max(0.0, due - self._running())
 
     def close(self) -> None:
-        """Give up what is incomplete, answer what is whole, and end."""
+        """Give up incomplete requests, answer whole ones, and end."""
         with contextlib.suppress(SpamnbError):
             self._call(self._end())
         self._thread.join(_HEARD_WITHIN)
@@ -203,7 +204,7 @@ class SpamdServer:
     # --- called in other threads
 
     def _call(self, what: Coroutine[object, object, None]) -> None:
-        """Do it in the thread of the connections. Raises SpamnbError where that has ended."""
+        """Run this in the thread of the connections. Raises SpamnbError if that has ended."""
         try:
             done = asyncio.run_coroutine_threadsafe(what, self._loop)
         except RuntimeError as fault:
@@ -242,7 +243,7 @@ class SpamdServer:
                 task.add_done_callback(self._has_ended)
 
     def _has_ended(self, task: asyncio.Task[None]) -> None:
-        """A listener is not attended to any more: without it there is nothing to go on for."""
+        """Stop the loop if a listener's task ends: without it there is nothing to go on for."""
         if not task.cancelled() and (fault := task.exception()) is not None and not self._over.done():
             self._over.set_exception(fault)
 
@@ -261,7 +262,7 @@ class SpamdServer:
             await self._room_for_one()
             try:
                 accepted, _ = await self._loop.sock_accept(listener.socket)
-            except ConnectionError:  # it has gone again
+            except ConnectionError:  # the client has gone again
                 continue
             except OSError as fault:
                 self._refused.log("accept", f"cannot take a connection on {listener.address}: {fault.strerror}")
@@ -275,13 +276,13 @@ class SpamdServer:
             self._connections[connection] = self._loop.create_task(self._serve(connection))
 
     async def _room_for_one(self) -> None:
-        """Wait until one more connection may come; the oldest that is read from makes room, if it has had its time."""
+        """Wait until one more connection may come; the oldest one still reading makes room, if it has had its time."""
         while len(self._connections) >= (most := self._most_connections()):
             self._give_up_one(_TOO_MANY, self._limits.silence if most < self._limits.connections else math.inf)
             await self._less_or_tick()
 
     def _most_connections(self) -> int:
-        """How many there may be: at least one, whatever the rest of the service has taken."""
+        """Return how many there may be: at least one, even if the rest of the service takes all files."""
         now = self._loop.time()
         if now >= self._counted_at + self._limits.tick:
             self._counted_at = now
@@ -289,7 +290,7 @@ class SpamdServer:
         return max(1, min(self._limits.connections, open_files.for_connections() - self._beside))
 
     async def _admit(self, connection: _Connection, size: int) -> None:
-        """Wait until there is room for so many bytes of its message; who has room and is slow makes room."""
+        """Wait until there is room for that number of bytes of its message; slow connections with room make room."""
         self._large.setdefault(connection)
         began = self._loop.time()
         until = began + self._limits.wait - connection.waited
@@ -310,11 +311,11 @@ class SpamdServer:
         self._hold(connection, size)
 
     def _is_next(self, connection: _Connection) -> bool:
-        """Whether no other one waits for room that has asked for it before."""
+        """Whether no connection that asked earlier still waits for room."""
         return next(one for one in self._large if one in self._waiting) is connection
 
     def _fits(self, connection: _Connection, size: int) -> bool:
-        """Whether it may have so much room now."""
+        """Whether it may have that much room now."""
         first = next(iter(self._large))
         held = self._held - connection.held + size
         if connection is first:
@@ -324,7 +325,7 @@ class SpamdServer:
     def _give_up_one(self, why: str, silence: float = math.inf, *, with_room: bool = False) -> None:
         """Give up the oldest connection that keeps others waiting: of all, or of those with room.
 
-        It was read from for `grace` seconds, or has sent nothing for `silence`, or takes nothing of its answer.
+        It has been read for `grace` seconds, or has sent nothing for `silence`, or takes nothing of its answer.
         """
         now = self._loop.time()
         for one in self._connections:
@@ -356,7 +357,7 @@ class SpamdServer:
     # --- one connection
 
     async def _serve(self, connection: _Connection) -> None:
-        """All of it; a fault of ours ends this connection, and no other."""
+        """Serve one connection; a fault of ours ends this connection, and no other."""
         try:
             await self._write(connection, await self._answered(connection))
             if not (connection.has_ended or connection.given_up):
@@ -372,7 +373,7 @@ class SpamdServer:
             connection.socket.close()
 
     async def _answered(self, connection: _Connection) -> Pieces:
-        """The answer to its request. Raises OSError where the client goes before."""
+        """Return the answer to its request. Raises OSError if the client leaves before that."""
         command, code = "", 0
         try:
             peer = self._peer(connection)
@@ -386,7 +387,7 @@ class SpamdServer:
         return pieces
 
     def _peer(self, connection: _Connection) -> Peer:
-        """Who it is. Raises RequestError for who may not ask."""
+        """Return who it is. Raises RequestError for a peer that may not ask."""
         peer = peer_of(connection.socket, connection.listener)
         if self._allowed is not None and self._allowed.includes(peer):
             return peer
@@ -395,7 +396,7 @@ class SpamdServer:
         raise RequestError(ResponseStatus.REFUSED, f"{who} may not ask here")
 
     async def _request(self, connection: _Connection) -> SpamdRequest:
-        """Its request, whole. Raises RequestError for what is none, and where it takes too long."""
+        """Return its whole request. Raises RequestError if it is not a request, or takes too long."""
         stream = Stream(partial(self._receive, connection))
         try:
             async with asyncio.timeout_at(connection.began + self._limits.first_line) as connection.reading:
@@ -407,7 +408,7 @@ class SpamdServer:
         except TimeoutError:
             if connection.given_up:
                 raise RequestError(ResponseStatus.REFUSED, connection.given_up) from None
-            raise RequestError(ResponseStatus.LATE, "the request did not come to its end in time") from None
+            raise RequestError(ResponseStatus.LATE, "the request was not complete in time") from None
         except RequestError as fault:
             if fault.status is not ResponseStatus.BUSY:
                 _log.debug("a request that cannot be read: %s", fault.why)
@@ -422,14 +423,14 @@ class SpamdServer:
     async def _receive(self, connection: _Connection) -> bytes:
         connection.pieces += 1
         if connection.pieces > _AT_ONCE:
-            await asyncio.sleep(0)  # who sends faster than we read would keep all others waiting
+            await asyncio.sleep(0)  # a client that sends faster than we read would keep all others waiting
         data = await self._loop.sock_recv(connection.socket, _PIECE)
         connection.moved = self._loop.time()
         connection.has_ended = not data
         return data
 
     async def _worked(self, request: SpamdRequest, peer: Peer) -> Pieces:
-        """What a worker answers. Raises RequestError where it cannot."""
+        """Return the answer of a worker. Raises RequestError if there is none."""
         if request.command is Command.PING:
             return [protocol.pong()]
         if request.command is Command.SKIP:
@@ -461,7 +462,7 @@ class SpamdServer:
         self._hold(connection, 0)
 
     async def _drain(self, connection: _Connection) -> None:
-        """Drop what still comes, until the client ends too: one that is refused may have much to send."""
+        """Drop what still comes, until the client ends too: a refused client may have much to send."""
         connection.since = self._loop.time()
         left, end = self._limits.message, connection.since + self._limits.answer
         async with asyncio.timeout(self._limits.drain) as connection.reading:

@@ -14,15 +14,15 @@ from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import allowed
 from spamnb.service.spamd.requests import Requests
 
-if TYPE_CHECKING:  # asyncio is not imported where no socket is served: 2 MB and 20 ms
+if TYPE_CHECKING:  # without a socket asyncio is not imported: 2 MB and 20 ms
     from spamnb.service.spamd.server import SpamdServer
 
 
 class SpamdService:
-    """Answers where the configuration says, and on the sockets that were handed over, until `close`.
+    """Answers on the configured sockets, and on those from systemd, until `close`.
 
-    `now` gives seconds since the epoch. on_end: called in another thread where answering ends by a fault; `check`
-    raises from then on. Without a socket there is no thread.
+    `now` gives seconds since the epoch. on_end: called in another thread if a fault ends the answering; `check` raises
+    from then on. Without a socket it starts no thread.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class SpamdService:
         self.addresses: list[str] = []
 
     def use(self, read: Config | Host) -> None:
-        """Begin to answer, or go on by another configuration of the same ledgers; what stays the same stays open.
+        """Begin to answer, or go on with a new configuration of the same ledgers; unchanged sockets stay open.
 
-        Raises SpamnbError where a socket cannot be opened or a user does not exist, and changes nothing then; and where
-        answering has ended.
+        Raises SpamnbError if a socket cannot be opened or a user does not exist, and then changes nothing. Raises it
+        also if answering has ended.
         """
         spamd = read.template.spamd if isinstance(read, Host) else read.spamd
         users = allowed(spamd.peers)
@@ -67,16 +67,16 @@ class SpamdService:
         self.addresses = [listener.address for listener in listeners]
 
     def check(self) -> None:
-        """Raise SpamnbError where nobody is answered any more, though there are sockets."""
+        """Raise SpamnbError if nobody is answered, although there are sockets."""
         if self._running is not None:
             self._running[0].check()
 
     def due_in(self) -> float:
-        """Seconds until `check` is to be called again."""
+        """Return the seconds until the next call of `check`."""
         return math.inf if self._running is None else self._running[0].due_in()
 
     def close(self) -> None:
-        """Answer what is whole, and end."""
+        """Answer the whole requests, and end."""
         self._end()
         self._listeners.close()
 

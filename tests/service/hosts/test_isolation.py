@@ -130,7 +130,7 @@ def test_a_missing_directory(trial: Trial) -> None:
     trial.desk.pass_time(30.0)
     row = trial.desk.rows()[VICTIM]
     assert (row.state, row.fault) == (State.GONE, "")
-    assert trial.log.count("is not there any more; the ledger stays") == 1
+    assert trial.log.count("is gone; the ledger stays") == 1
     trial.root.with_name("away").rename(trial.root)
     trial.is_over()
 

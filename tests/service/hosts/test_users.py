@@ -346,7 +346,7 @@ def test_reload(process: Process) -> None:
     for text, told in (
         ("mailboxes: [", "the configuration is faulty, the old one stays in force"),
         (good.replace("/lib/", "/other/"), "the directory of the ledgers cannot be changed while the service runs"),
-        (_OF_ONE_PERSON.format(process.directory), "whether it is the configuration of one person or of a host cannot"),
+        (_OF_ONE_PERSON.format(process.directory), "the kind of configuration (one person's or a host's) cannot"),
         (good.replace("users: {}", "users: {without: [u00@one.example]}"), "read the configuration again"),
     ):
         process.config.write_text(text)

@@ -60,7 +60,7 @@ def test_service_ends_where_nobody_is_answered(site: Site) -> None:
         assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
         assert service._spamd._running is not None
         service._spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
-        with pytest.raises(SpamnbError, match="the spamd protocol is not answered any more"):
+        with pytest.raises(SpamnbError, match="the spamd protocol is no longer answered"):
             running.result(PATIENCE)
 
 

@@ -157,7 +157,7 @@ def test_untaught(service: Service) -> None:
     """A filter that has too few lessons tells no verdict, and says why; nothing is remembered."""
     service.use(replace(service.config, learning=Learning(minimum_messages=1000)))
     assert told(service.ask(request("CHECK", SPAM))) == (False, 0.0)
-    assert b"No verdict is told yet: 975 more ham messages" in service.ask(request("REPORT", SPAM))
+    assert b"No verdict is given yet: 975 more ham messages" in service.ask(request("REPORT", SPAM))
     assert b"X-Spam-Flag" not in service.ask(request("PROCESS", SPAM))
     with service.ledger() as ledger:
         assert ledger.early_verdicts.find(identity(SPAM), time.time()) is None
@@ -175,7 +175,7 @@ def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.Monke
     assert max(len(line) for text in reports for line in text.splitlines()) <= 76
     said = [" ".join(text.decode().split()) for text in reports]
     assert "List: the sender is in senders of the configuration" in said[0]
-    assert f"No verdict is told yet: {why}" in said[1]
+    assert f"No verdict is given yet: {why}" in said[1]
 
 
 def test_moving_stopped(service: Service) -> None:

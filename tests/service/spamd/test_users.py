@@ -159,7 +159,7 @@ def test_no_name(host: OfHost, caplog: pytest.LogCaptureFixture) -> None:
     host.user(ANNA)
     with caplog.at_level("INFO"):
         assert check(host, "") == b"SPAMD/1.0 69 Service Unavailable: no user is named\r\n"
-    assert "CHECK is not answered: it names no user, as a mail host needs it (spamc -u)" in caplog.text
+    assert "CHECK is not answered: it names no user, and a mail host needs one (spamc -u)" in caplog.text
     assert host.ask(b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
 
 
@@ -217,7 +217,7 @@ def test_asking_makes_nothing(host: OfHost) -> None:
     for mail in (SPAM, HAM, UNSURE):
         assert told(check(host, ANNA, mail)) == (False, 0.0)
     report = host.ask(request("REPORT", SPAM, user=ANNA))
-    assert b"No verdict is told yet: 1 more ham message and 1 more spam message to learn" in report
+    assert b"No verdict is given yet: 1 more ham message and 1 more spam message to learn" in report
     assert b"X-Spamnb: unsure, " in host.ask(request("PROCESS", SPAM, user=ANNA))
     assert tell(host, ANNA, SPAM, "forget").endswith(b"EX_OK\r\n\r\n")
     assert host.files() == before

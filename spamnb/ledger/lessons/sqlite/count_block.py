@@ -1,12 +1,12 @@
 """The counts of some tokens as one row of the ledger: those of consecutive ids, in as few bytes as they need.
 
 A block has the counts of `TOKENS` ids, in four columns: ham messages, spam messages, occurrences in ham, occurrences in
-spam. First come the widths of the columns, a byte each: how many bytes each number of the column takes, as the largest
-of them needs. Then come the columns, of unsigned numbers, the lowest byte first. A column of zeros has width 0 and is
-one byte. Worker processes load this module: no numpy.
+spam. First come the widths of the columns, one byte each: the bytes that the largest number of the column needs. Then
+come the columns, of unsigned numbers, the lowest byte first. A column of zeros has width 0 and is one byte. Worker
+processes load this module: no numpy.
 
-What a message is the first to hold has consecutive ids, few occurrences, and one class, so that 32 tokens take 120
-bytes; a row for each of them took 460 (csdmc2010, `benchmarks/footprint.py`).
+Tokens that a message is the first to hold have consecutive ids, few occurrences, and one class. So 32 tokens take 120
+bytes; one row for each took 460 (csdmc2010, `benchmarks/footprint.py`).
 """
 
 import struct
@@ -16,11 +16,11 @@ from spamnb.base.errors import LedgerDamagedError, LedgerError
 
 TOKENS = 32
 COLUMNS = 4
-CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of numbers of so many bytes, as `struct` has them
+CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # by the number of bytes, as in `struct`
 
 
 def counts_in(block: bytes, place: int) -> tuple[int, int, int, int]:
-    """The counts of the id at that place of a block, from 0. Raises LedgerError for damaged bytes.
+    """Return the counts of the id at that place of a block, from 0. Raises LedgerError for damaged bytes.
 
     >>> counts_in(bytes([1, 0, 2, 0, *range(32), 0, *bytes(62), 0, 1, 0]), 31)
     (31, 0, 256, 0)
@@ -33,13 +33,13 @@ def counts_in(block: bytes, place: int) -> tuple[int, int, int, int]:
 
 
 def damaged() -> LedgerError:
-    """What is said of counts that cannot be read."""
+    """Return the error for unreadable counts."""
     return LedgerDamagedError("the counts in the ledger are damaged: see `spamnb verify`, and restore a copy of it")
 
 
 @lru_cache(maxsize=1024)
 def _of_one(widths: bytes, place: int) -> struct.Struct:
-    """What reads one id's counts out of a block whose columns are that wide."""
+    """Return the struct that reads one id's counts out of a block with these column widths."""
     if len(widths) != COLUMNS:
         raise ValueError("a block of counts is cut short")
     columns = (

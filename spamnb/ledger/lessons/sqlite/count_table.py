@@ -12,24 +12,24 @@ from spamnb.ledger.lessons.sqlite.count_block import CODES, COLUMNS, TOKENS, dam
 ALL = "SELECT block, numbers FROM counts ORDER BY block"
 _SELECT = "SELECT block, numbers FROM counts WHERE block IN (SELECT value FROM json_each(?)) ORDER BY block"
 _REPLACE = "ON CONFLICT (block) DO UPDATE SET numbers = excluded.numbers"
-_TOGETHER = 256  # blocks, in 256 KB; what is computed on the way takes several times as much
+_TOGETHER = 256  # blocks, in 256 KB; computing them takes several times as much
 _LIMITS = np.array([0, *((1 << 8 * width) - 1 for width in CODES if width < 8)], dtype=np.int64)
-_WIDTHS = np.array([0, *CODES], dtype=np.int64)  # beside the limits of the narrower ones
+_WIDTHS = np.array([0, *CODES], dtype=np.int64)  # with the limits of the narrower ones
 
 
 def read(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The counts of tokens, int64 (n, 4), by their ids, int64 (n,); zeros for those that have none.
+    """Return the counts of tokens, int64 (n, 4), by their ids, int64 (n,); zeros for tokens without counts.
 
-    Raises LedgerError where they are damaged.
+    Raises LedgerError if the counts are damaged.
     """
     blocks, rows, places = _places(ids)
     return _read_blocks(db, blocks)[rows, places]
 
 
 def add(db: Connection, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> int:
-    """Change the counts of distinct tokens, int64 (n,), by int64 (n, 4). Returns by how many the vocabulary grew.
+    """Change the counts of distinct tokens, int64 (n,), by int64 (n, 4). Returns the growth of the vocabulary.
 
-    Raises LedgerError where they are damaged, also where a count would be less than nothing.
+    Raises LedgerError if the counts are damaged, or if one would become negative.
     """
     blocks, rows, places = _places(ids)
     table = _read_blocks(db, blocks)
@@ -44,9 +44,9 @@ def add(db: Connection, ids: NDArray[np.int64], changes: NDArray[np.int64]) -> i
 
 
 def all_counts(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """The counts in rows of `ALL`, some at a time: an id, and int64 (n, 4), the counts of it and of the ids after it.
+    """Yield the counts in rows of `ALL` in parts: an id, and int64 (n, 4), the counts of it and of the ids after it.
 
-    The ids rise; those that are left out have none. Raises LedgerError for damaged ones.
+    The ids rise; missing ids have no counts. Raises LedgerError for damaged counts.
     """
     waiting = iter(rows)
     while some := list(islice(waiting, _TOGETHER)):
@@ -61,7 +61,7 @@ def all_counts(rows: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, NDArray
 
 
 def sums(rows: Iterable[tuple[int, bytes]]) -> list[int]:
-    """Of rows of `ALL`, the sums of the counts by column, and how many tokens are in some message."""
+    """Return the sums of the counts in rows of `ALL` by column, and how many tokens are in some message."""
     total, vocabulary = np.zeros(COLUMNS, dtype=np.int64), 0
     for _, counts in all_counts(rows):
         total += counts.sum(axis=0)
@@ -70,13 +70,13 @@ def sums(rows: Iterable[tuple[int, bytes]]) -> list[int]:
 
 
 def _places(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The blocks of ids, distinct and sorted; of each id the index of its block among these, and its place there."""
+    """Return the blocks of ids, distinct and sorted; and for each id the index of its block, and its place in it."""
     blocks, rows = np.unique(ids // TOKENS, return_inverse=True)
     return blocks, rows, ids % TOKENS
 
 
 def _read_blocks(db: Connection, blocks: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The counts of blocks, sorted: int64 (n, TOKENS, 4); zeros for a block that is not there."""
+    """Return the counts of blocks, sorted: int64 (n, TOKENS, 4); zeros for a missing block."""
     table = np.zeros((len(blocks), TOKENS, COLUMNS), dtype=np.int64)
     rows = db.all(_SELECT, (str(blocks.tolist()),)) if len(blocks) else []
     there = np.searchsorted(blocks, np.array([block for block, _ in rows], dtype=np.int64))
@@ -85,7 +85,7 @@ def _read_blocks(db: Connection, blocks: NDArray[np.int64]) -> NDArray[np.int64]
 
 
 def packed(table: NDArray[np.int64]) -> list[bytes]:
-    """The bytes of blocks, int64 (n, TOKENS, 4), none negative.
+    """Return the bytes of blocks, int64 (n, TOKENS, 4), none negative.
 
     >>> [len(block) for block in packed(np.arange(256).reshape(2, 32, 4) * [0, 1, 1, 1000])]
     [197, 197]
@@ -107,7 +107,7 @@ def packed(table: NDArray[np.int64]) -> list[bytes]:
 
 
 def unpacked(blobs: Sequence[bytes]) -> NDArray[np.int64]:
-    """The counts of blocks by their bytes: int64 (n, TOKENS, 4). Raises LedgerError for damaged ones."""
+    """Return the counts of blocks from their bytes: int64 (n, TOKENS, 4). Raises LedgerError for damaged ones."""
     table = np.zeros((len(blobs), TOKENS, COLUMNS), dtype=np.int64)
     try:
         whole = np.frombuffer(b"".join(blobs), dtype=np.uint8)
@@ -124,13 +124,13 @@ def unpacked(blobs: Sequence[bytes]) -> NDArray[np.int64]:
             wide = widths[:, column] == width
             numbers = whole[_bytes(starts[wide, column], width)].view(f"<u{width}")
             table[wide, :, column] = numbers.astype(np.int64)
-    if table.min(initial=0) < 0:  # of eight bytes
+    if table.min(initial=0) < 0:  # numbers of eight bytes
         raise damaged()
     return table
 
 
 def _columns(widths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the columns of blocks begin, int64 (n, 4), and where each block ends, int64 (n,), one behind the other.
+    """Return the start of each column, int64 (n, 4), and the end of each block, int64 (n,), in concatenated blocks.
 
     widths: int64 (n, 4).
     """
@@ -141,5 +141,5 @@ def _columns(widths: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.i
 
 
 def _bytes(starts: NDArray[np.int64], width: int) -> NDArray[np.int64]:
-    """The places of the bytes of columns that begin there: int64 (n, TOKENS * width)."""
+    """Return the places of the bytes of columns with these starts: int64 (n, TOKENS * width)."""
     return starts[:, np.newaxis] + np.arange(TOKENS * width)

@@ -1,4 +1,4 @@
-"""The counts of tokens and their dictionary: looking them up, and adding up changes that are written once."""
+"""The counts of tokens and their dictionary: look them up, and add up changes that are written once."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -20,40 +20,40 @@ ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
 
 
 class Dictionary:
-    """The ids of tokens. Those that were looked up are remembered as long as no other connection writes.
+    """The ids of tokens. It remembers those that were looked up, as long as no other connection writes.
 
-    Others may learn and prune meanwhile, so that a token gets an id, or loses it; none gets another. To be dropped
-    where a transaction fails in which ids were given.
+    Other processes may learn and prune at the same time: a token may get an id, or lose it, but its id never changes.
+    Drop this object if a transaction fails in which it gave ids.
 
-    Tokens are remembered by their hashes (SipHash of 64 bits, by a key that no message can know), in arrays: in a
-    tenth of the time and of the memory that a dictionary of texts takes. That two of a million have the same, and count
-    as one token, has the probability 3e-8.
+    It remembers tokens by their hashes (SipHash of 64 bits, with a key that no message can know), in arrays: a tenth of
+    the time and memory of a dictionary of texts. The probability that two of a million share a hash, and count as one
+    token, is 3e-8.
     """
 
     def __init__(self, db: Connection, *, is_kept: bool = True) -> None:
-        """is_kept: more tokens will be asked for."""
+        """is_kept: it will be asked for more tokens."""
         self._db = db
         self._is_kept = is_kept
         self._hashes = np.zeros(0, dtype=np.int64)  # sorted
         self._ids = np.zeros(0, dtype=np.int64)
         self._version = 0
-        self._all_until = -1  # the id up to which all are remembered: the ledger had none when it was asked
+        self._all_until = -1  # all ids up to this are remembered: the ledger was empty at the first look-up
 
     def ids(
         self, tokens: Sequence[str], hashes: NDArray[np.int64], met: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], list[tuple[str, int]]]:
-        """The id of each token, int64 (n,); and of those that had none, text and id as they are on disk, by text.
+        """Return the id of each token, int64 (n,); and text and id, as on disk, of the new tokens, by text.
 
         tokens: distinct. hashes, met: int64 (n,), the hash of each, and when it is met. Tokens without an id get the
-        next ones in the order in which they are met: those that a message is the first to hold follow one another,
-        which makes it small (`token_blob`). To be asked in the transaction that writes these.
+        next ids in the order in which they are met. So the tokens that a message is the first to hold have consecutive
+        ids, which makes the message small (`token_blob`). Call it in the transaction that writes the new tokens.
         """
         ids = self._remembered(hashes)
         text_of = {place: encode(tokens[place]) for place in np.flatnonzero(ids == 0).tolist()}
-        unknown = sorted(text_of, key=text_of.__getitem__)  # quick where runs are sorted
+        unknown = sorted(text_of, key=text_of.__getitem__)  # quick if runs are sorted
         places = np.array(unknown, dtype=np.int64)
         (last,) = total(self._db, "last_token")
-        are_all = last in (0, self._all_until)  # this very connection may have given others without us
+        are_all = last in (0, self._all_until)  # this connection may have given other ids without us
         if not are_all:  # neighbours in the index come together: a page is read once
             known = np.array(look_up_ids(self._db, [text_of[place] for place in unknown]), dtype=np.int64)
             asked, ids_known = known.reshape(-1, 2).T
@@ -66,7 +66,7 @@ class Dictionary:
         return ids, list(zip([text_of[place] for place in new.tolist()], ids[new].tolist(), strict=True))
 
     def _remembered(self, hashes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The ids of those that are remembered, int64 (n,), and 0 for the others."""
+        """Return the ids of remembered tokens, int64 (n,), and 0 for the others."""
         if not self._is_kept:
             return np.zeros(len(hashes), dtype=np.int64)
         (version,) = self._db.row("PRAGMA data_version")
@@ -88,21 +88,21 @@ class Dictionary:
 
 
 def next_changes(db: Connection, count: int = 1) -> range:
-    """The numbers of the next changes, of lessons or an import."""
+    """Return the numbers of the next changes, of lessons or an import."""
     db.execute("UPDATE total SET change = change + ?", (count,))
     (last,) = total(db, "change")
     return range(last + 1 - count, last + 1)
 
 
 def hashes_of(tokens: Sequence[str]) -> NDArray[np.int64]:
-    """The hashes of tokens, int64 (n,), by which a dictionary remembers them."""
+    """Return the hashes of tokens, int64 (n,), by which a dictionary remembers them."""
     return np.fromiter(map(hash_of, tokens), np.int64, len(tokens))
 
 
 def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The counts of tokens of learned messages, int64 (n, 4), by their ids, int64 (n,).
+    """Return the counts of learned messages' tokens, int64 (n, 4), by their ids, int64 (n,).
 
-    Raises LedgerError where one of them is in no message.
+    Raises LedgerError if a token is in no message.
     """
     counts = count_table.read(db, ids)
     if not counts[:, :2].any(axis=1).all():
@@ -111,17 +111,17 @@ def counts_of(db: Connection, ids: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts of tokens of one class, int64 (n, 4): messages and occurrences, int64 (n,), in its two columns."""
+    """Return counts of tokens of one class, int64 (n, 4): messages and occurrences, int64 (n,), in its two columns."""
     table = np.zeros((len(occurrences), 4), dtype=np.int64)
     table[:, label], table[:, 2 + label] = messages, occurrences
     return table
 
 
 class Rows(NamedTuple):
-    """Token matrices as numpy takes them, one behind the other; the fields are those of `TokenMatrix`.
+    """Token matrices as numpy arrays, joined; the fields are those of `TokenMatrix`.
 
-    vocabulary: the distinct tokens of all; hashes: int64 (n_tokens,), theirs. lengths: int64 (n_messages,). columns,
-    occurrences: int64 (n_entries,).
+    vocabulary: the distinct tokens of all; hashes: their hashes, int64 (n_tokens,). lengths: int64 (n_messages,).
+    columns, occurrences: int64 (n_entries,).
     """
 
     vocabulary: list[str]
@@ -132,7 +132,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def joined(cls, matrices: Sequence[TokenMatrix]) -> Self:
-        """The rows of all matrices, in order."""
+        """Return the rows of all matrices, in order."""
         sizes = np.array([len(matrix.vocabulary) for matrix in matrices])
         columns = [np.array(matrix.columns, dtype=np.int64) for matrix in matrices]
         tokens = list(chain.from_iterable(matrix.vocabulary for matrix in matrices))
@@ -148,14 +148,14 @@ class Rows(NamedTuple):
         )
 
     def first_met(self) -> NDArray[np.int64]:
-        """Where each token of the vocabulary stands first among the entries, int64 (n_tokens,)."""
+        """Return the place of each vocabulary token's first entry, int64 (n_tokens,)."""
         entries = np.arange(len(self.columns))
         met = np.full(len(self.vocabulary), len(entries))
-        met[self.columns[::-1]] = entries[::-1]  # of several values for one place, numpy keeps the last
+        met[self.columns[::-1]] = entries[::-1]  # if a place gets several values, numpy keeps the last
         return met
 
     def with_more(self, more: Sequence[Sequence[str]]) -> Self:
-        """The same messages, each with more tokens, once each; no message has one of these yet."""
+        """Return the same messages, each with more tokens, once each; no message has one of these yet."""
         added = list(chain.from_iterable(more))
         if not added:
             return self
@@ -172,7 +172,7 @@ class Rows(NamedTuple):
         )
 
     def take(self, rows: Sequence[int]) -> Self:
-        """Some of the messages, in their order, with the tokens that they hold."""
+        """Return some of the messages, in their order, with the tokens that they hold."""
         if len(rows) == len(self.lengths):
             return self
         taken = np.zeros(len(self.lengths), dtype=bool)
@@ -193,9 +193,9 @@ def _hashes_of_matrix(matrix: TokenMatrix) -> NDArray[np.int64]:
 
 
 def _distinct(hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each distinct hash is first, int64 (n_distinct,), sorted; and which of these each hash has, int64 (n,).
+    """Return where each distinct hash is first, sorted, int64 (n_distinct,), and each hash's index there, int64 (n,).
 
-    As `np.unique`, in their order, and in half of its time.
+    Like `np.unique`, in the same order, and in half of its time.
     """
     order = np.argsort(hashes)
     begins = np.diff(hashes[order], prepend=0) != 0
@@ -209,10 +209,10 @@ def _distinct(hashes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 class Sum:
-    """What a batch of messages adds to the counts, or takes from them.
+    """The change that a batch of messages makes to the counts.
 
-    `new` are tokens that the dictionary does not hold yet, as they are on disk, with their ids, sorted by text; each
-    must get a count.
+    `new`: tokens that the dictionary does not hold yet, as on disk, with their ids, sorted by text; each must get a
+    count.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -227,13 +227,13 @@ class Sum:
         self.add_counts(ids, of_class(label, sign, sign * occurrences), sign * ONE[label])
 
     def add_rows(self, ids: NDArray[np.int64], rows: Rows, label: Label) -> None:
-        """Count messages of one class. ids: int64 (n,), those of the vocabulary of `rows`."""
+        """Count messages of one class. ids: int64 (n,), of the vocabulary of `rows`."""
         messages = np.bincount(rows.columns, minlength=len(ids))
         occurrences = np.bincount(rows.columns, rows.occurrences, len(ids)).astype(np.int64)  # exact up to 2**53
         self.add_counts(ids, of_class(label, messages, occurrences), len(rows.lengths) * ONE[label])
 
     def add_counts(self, ids: NDArray[np.int64], changes: NDArray[np.int64], messages: NDArray[np.int64]) -> None:
-        """Add sums of many messages: int64 (n,) ids, (n, 4) changes of a token's counts, (2,) messages a class."""
+        """Add sums of many messages: int64 (n,) ids, (n, 4) changes of the counts, (2,) messages per class."""
         self._ids.append(ids)
         self._changes.append(changes)
         self._total[:2] += messages
@@ -255,7 +255,7 @@ class Sum:
         )
 
     def _added_up(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The ids of all tokens that changed, int64 (n,), sorted, and by how much, int64 (n, 4)."""
+        """Return the ids of all tokens that changed, int64 (n,), sorted, and their changes, int64 (n, 4)."""
         ids, changes = np.concatenate(self._ids), np.concatenate(self._changes)
         order = np.argsort(ids)
         ids = ids[order]

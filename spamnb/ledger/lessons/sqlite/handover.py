@@ -1,4 +1,4 @@
-"""Lessons handed from one ledger to another, with the very tokens that they count with."""
+"""Hand lessons from one ledger to another, with exactly the tokens that they count with."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -31,7 +31,7 @@ _PUT = (
 
 
 class Row(NamedTuple):
-    """A lesson as it is here. number: that of its row. tokens: as they are on disk."""
+    """A lesson in this ledger. number: of its row. tokens: as on disk."""
 
     number: int
     lesson: Lesson
@@ -41,9 +41,9 @@ class Row(NamedTuple):
 
 
 class _Told(NamedTuple):
-    """A lesson as it is there: its tokens by the ids that they have here, int64 (n,), sorted, with their occurrences.
+    """A lesson from the other ledger: its tokens by the ids of this one, int64 (n,), sorted, with their occurrences.
 
-    blob: these, as they are on disk.
+    blob: these, as on disk.
     """
 
     kept: Kept
@@ -53,7 +53,7 @@ class _Told(NamedTuple):
 
 
 def rows_of(db: Connection, digests: Sequence[bytes]) -> dict[bytes, Row]:
-    """The lessons of these messages, by their identities."""
+    """Return the lessons of these messages, by their identities."""
     found = {}
     for number, change, digest, summary, label, weak, at, why, how, takes_back, *rest in look_up_bound(
         db, _SELECT, digests
@@ -66,7 +66,7 @@ def rows_of(db: Connection, digests: Sequence[bytes]) -> dict[bytes, Row]:
 def kept(
     rows: Sequence[Row], with_tokens: Collection[bytes], texts: Callable[[Collection[int]], Mapping[int, str]]
 ) -> list[Kept]:
-    """The lessons, those of some messages with their tokens. texts: the tokens of ids, asked for once."""
+    """Return the lessons, some with their tokens. texts: returns the tokens of ids; called once."""
     unpacked_of = {
         row.lesson.digest: unpacked(row.number, row.tokens) for row in rows if row.lesson.digest in with_tokens
     }
@@ -84,8 +84,8 @@ def kept(
 
 
 def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
-    """Make each message what it is there. Returns how many changed."""
-    by_digest = {kept.lesson.digest: kept for kept in lessons}  # of several of one message the last counts
+    """Make each lesson the same as in the other ledger. Returns how many changed."""
+    by_digest = {kept.lesson.digest: kept for kept in lessons}  # if a message comes several times, the last one counts
     rows = Rows.joined([gather(kept.with_its_tokens() for kept in by_digest.values())])
     with db.transaction():
         former = rows_of(db, list(by_digest))
@@ -116,20 +116,20 @@ def _told(lessons: Sequence[Kept], of_vocabulary: NDArray[np.int64], rows: Rows)
 
 
 def _is_so(former: Row | None, told: _Told) -> bool:
-    """Whether the lesson is here what it is there, but for its number and what is for people."""
+    """Whether both lessons agree, except in their numbers and in texts for people."""
     kept = told.kept
     if former is None or not former.lesson.is_as(kept.lesson):
         return False
     if (former.tokenizer, former.sender_over_path) != (kept.tokenizer, sender_of(kept.relations)):
         return False
     if former.tokens == told.blob:
-        return True  # else they may be compressed otherwise
+        return True  # else they may be compressed differently
     ids, occurrences = unpacked(former.number, former.tokens)
     return np.array_equal(ids, told.ids) and np.array_equal(occurrences, told.occurrences)
 
 
 def _add(sum_: Sum, told: _Told) -> None:
-    """Count a lesson. Of a forgotten one the tokens are in the dictionary all the same, with counts of their own."""
+    """Count a lesson. The dictionary also has a forgotten lesson's tokens, with counts of their own."""
     label = told.kept.lesson.label
     if label is not None:
         sum_.add(told.ids, told.occurrences, label, 1)

@@ -1,7 +1,7 @@
-"""Imports: counts that came from other ledgers, kept apart from what was learned here.
+"""Imports: counts from other ledgers, kept apart from what was learned here.
 
-The messages behind them are not here, so what was imported is kept as it came: the counts are the sum over the
-learned messages and the imports, `verify` can prove it, and an import can be taken back.
+The messages behind them are not here, so an import is kept as it came. Thus the counts are the sum over the learned
+messages and the imports, `verify` can prove it, and an import can be taken back.
 """
 
 import zlib
@@ -23,7 +23,7 @@ _BYTES = 40  # of a token: five numbers
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """An import; one that was taken back is of no message and no token.
+    """An import; one that was taken back has no messages and no tokens.
 
     messages: int64 (2,), ham then spam. ids: int64 (n,). counts: int64 (n, 4): ham messages, spam messages, ham
     occurrences, spam occurrences.
@@ -51,7 +51,7 @@ def add_import(db: Connection, counts: ExportedCounts, name: str, why: str, at: 
 
 
 def _count(db: Connection, added: ExportedCounts) -> NDArray[np.int64]:
-    """Add up the counts, some thousands of tokens at a time. Returns the tokens' ids, int64 (n,)."""
+    """Add up the counts, a few thousand tokens at a time. Returns the tokens' ids, int64 (n,)."""
     ids = np.empty(len(added.tokens), dtype=np.int64)
     messages = np.array([added.ham, added.spam], dtype=np.int64)
     dictionary = Dictionary(db)
@@ -66,9 +66,9 @@ def _count(db: Connection, added: ExportedCounts) -> NDArray[np.int64]:
 
 
 def take_import_back(db: Connection, digest: bytes, why: str, at: float, takes_back: int) -> int:
-    """Take the counts of an import from those of the ledger. Returns the number of the change.
+    """Subtract the counts of an import from those of the ledger. Returns the number of the change.
 
-    Its row stays, without its tokens: the history learns from it what was done, also after this process was killed.
+    Its row stays, without its tokens: the history learns from it what was done, even after a kill of this process.
     """
     with db.transaction():
         last, is_done = db.row(
@@ -76,7 +76,7 @@ def take_import_back(db: Connection, digest: bytes, why: str, at: float, takes_b
             (takes_back, digest),
         )
         if last is None or is_done:
-            raise LedgerError("that import does not count any more")
+            raise LedgerError("that import no longer counts")
         (found,) = imported(db, "WHERE id = ?", last)
         sum_ = Sum(db)
         sum_.add_counts(found.ids, -found.counts, -found.messages)
@@ -92,12 +92,12 @@ def take_import_back(db: Connection, digest: bytes, why: str, at: float, takes_b
 
 
 def imported(db: Connection, where: str = "", *parameters: int) -> Iterator[Import]:
-    """The imports. Raises LedgerError for one whose bytes are damaged."""
+    """Yield the imports. Raises LedgerError for one with damaged bytes."""
     for number, ham, spam, blob in db.rows(
         f"SELECT id, ham_messages, spam_messages, tokens FROM import {where}",  # noqa: S608 - of this package
         parameters,
     ):
-        # Each token of an import is in the dictionary: no more is unpacked than that has.
+        # Each token of an import is in the dictionary: no more is unpacked than the dictionary has.
         (tokens,) = db.row("SELECT count(*) FROM token")
         try:
             yield Import(number, np.array([ham, spam], dtype=np.int64), *_unpacked(blob, tokens))
@@ -108,15 +108,15 @@ def imported(db: Connection, where: str = "", *parameters: int) -> Iterator[Impo
 
 
 def keep_only(db: Connection, one: Import, kept: NDArray[np.bool_]) -> None:
-    """Forget tokens of an import: `kept`, bool (n,), says which stay. Their counts are the caller's to change."""
+    """Forget tokens of an import: `kept`, bool (n,), says which stay. The caller changes their counts."""
     blob = _packed(one.ids[kept], one.counts[kept])
     db.execute("UPDATE import SET tokens = ? WHERE id = ?", (blob, one.id))
 
 
 def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
-    """The ids as steps, and four numbers of eight bytes a token: sums have no such bound as one message has.
+    """Return the ids as steps, and four numbers of eight bytes per token: sums have no such limit as one message has.
 
-    Equal bytes of all numbers of a column stand together: most of the high ones are zero, and cost next to nothing.
+    The bytes of a column are grouped by place: most high bytes are zero, and take almost no room.
     """
     order = np.argsort(ids)
     packer = zlib.compressobj()
@@ -128,7 +128,7 @@ def _packed(ids: NDArray[np.int64], counts: NDArray[np.int64]) -> bytes:
 
 
 def _unpacked(blob: bytes, most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ids of an import and their counts. Raises ValueError or zlib.error where it holds more tokens than `most`."""
+    """Return the ids of an import and their counts. Raises ValueError or zlib.error for more than `most` tokens."""
     inflate = zlib.decompressobj()
     planes = np.frombuffer(inflate.decompress(blob, _BYTES * most + 1), np.uint8)
     if len(planes) % _BYTES or not inflate.eof:

@@ -1,21 +1,21 @@
-"""How the dictionary on disk writes tokens: with one character, its code, for the prefix of a common kind.
+"""How the dictionary on disk writes tokens: one character, the code, replaces the prefix of a common kind.
 
-`opening-pair:dear friend` is kept as `Adear friend`. Each token is in the dictionary once, and most of them have one of
-few prefixes. Without grams the codes save a seventh of a ledger of csdmc2010 (2,122 for 2,484 bytes a message,
-`benchmarks/footprint.py`), and looking up takes as long. All the rest of the program speaks of whole tokens.
+`opening-pair:dear friend` is kept as `Adear friend`. Each token is in the dictionary once, and most tokens have one of
+a few prefixes. Without grams the codes save a seventh of a ledger of csdmc2010 (2,122 instead of 2,484 bytes per
+message, `benchmarks/footprint.py`), and looking up takes as long. The rest of the program uses whole tokens.
 
-Codes are of the range from @ to ^. The tokenizer never begins a token with one of these; an import may, and such
-a text gets ESCAPE before it. So each text has one form on disk, and each form is of one text. They are printable ASCII:
-one byte in UTF-8, and not escaped in the JSON by which tokens are looked up, where a control character takes six.
+Codes are in the range from @ to ^. The tokenizer never begins a token with one of these. An import may; then ESCAPE
+comes before the text. So each text has one form on disk, and each form belongs to one text. Codes are printable ASCII:
+one byte in UTF-8. JSON, by which tokens are looked up, does not escape them; a control character takes six bytes there.
 
-The codes are in the column `code` of `mail/tokens/kinds.py`, and are on disk: none is ever changed, taken away, or
-given to another prefix. A kind may get one of those that are left, V to Z, [, ] and ^, only by a step of the schema
-that writes its tokens anew and adds up those that are there in both forms: an import may have brought them before, and
-an earlier program, which does not know the code, must refuse the ledger. U needed no such step: it came before the
-first release, when no ledger had tokens of its kind. (\\ is left out, which JSON escapes.)
+The codes are in the column `code` of `mail/tokens/kinds.py`, and on disk: none is ever changed, removed, or given to
+another prefix. A kind may get one of the codes that are left (V to Z, [, ] and ^) only by a step of the schema. The
+step rewrites the kind's tokens, and adds up those in both forms, since an import may have brought them before. An older
+program does not know the code, and must refuse the ledger. U needed no such step: it came before the first release,
+when no ledger had tokens of its kind. (\\ is left out, because JSON escapes it.)
 
-The first 20 kinds that have one save most, over csdmc2010 and Enron together: 99 % of what codes for all 60 would. For
-a kind with few distinct tokens (`tag:`, `charset:`) a code saves nothing.
+The first 20 kinds with codes save most, over csdmc2010 and Enron together: 99 % of what codes for all 60 would save.
+For a kind with few distinct tokens (`tag:`, `charset:`) a code saves nothing.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from spamnb.mail.tokens.kinds import KINDS
 
 ESCAPE: Final = "@"
 FIRST: Final = "@"
-_BEHIND = "_"  # the first character behind "^", the last of them
+_BEHIND = "_"  # the first character after "^", the last code
 _HIGHEST = "\U0010ffff"
 _END = b""  # to SQLite each text is less than any blob
 _CODES = {kind.prefix: kind.code for kind in KINDS.values() if kind.code}
@@ -37,7 +37,7 @@ _BETWEEN = "SELECT text, id FROM token WHERE text >= ? AND text < ? ORDER BY tex
 
 
 def encode(token: str) -> str:
-    """A token as it is on disk.
+    """Return a token's form on disk.
 
     >>> encode("subject:hello"), encode("hello"), encode("known:answer"), encode("Fhello")
     ('Fhello', 'hello', 'known:answer', '@Fhello')
@@ -49,7 +49,7 @@ def encode(token: str) -> str:
 
 
 def decode(text: str) -> str:
-    """The token of a text on disk. Raises LedgerDamagedError for a code that no kind has.
+    """Return the token of a text on disk. Raises LedgerDamagedError for an unknown code.
 
     >>> decode("Fhello"), decode("hello"), decode("@Fhello")
     ('subject:hello', 'hello', 'Fhello')
@@ -57,15 +57,14 @@ def decode(text: str) -> str:
     if not FIRST <= text < _BEHIND:
         return text
     if text[0] not in _PREFIXES and text[0] != ESCAPE:
-        raise LedgerDamagedError(f"The ledger is damaged, it has a token of no kind, {text!r}: restore a copy of it")
+        raise LedgerDamagedError(f"The ledger is damaged: token {text!r} has an unknown kind. Restore a copy of it")
     return _PREFIXES.get(text[0], "") + text[1:]
 
 
 def spans(beginning: str = "") -> Iterator[tuple[str, str | bytes, str]]:
-    """Where the tokens that begin so are: one span after another, they come in the order of whole tokens.
+    """Yield the spans on disk of the tokens with this beginning, in the order of whole tokens.
 
-    A span is the first text on disk, the end that all are below, and their code where they are of one kind that has
-    one, else "".
+    A span is its first text on disk, the end that all its texts are below, and the code of its kind, or "" without one.
 
     >>> [(first, code) for first, _, code in spans("subject")]
     [('subject', ''), ('B', 'B'), ('subject-pair:', ''), ('F', 'F'), ('subject:', '')]
@@ -85,7 +84,7 @@ def spans(beginning: str = "") -> Iterator[tuple[str, str | bytes, str]]:
 
 
 def in_order(db: Connection, beginning: str = "") -> Iterator[tuple[str, int]]:
-    """The tokens of the dictionary that begin so, and their ids, in the order of their code points."""
+    """Yield the dictionary's tokens with this beginning, and their ids, in the order of their code points."""
     for first, end, _ in spans(beginning):
         for text, id_ in db.rows(_BETWEEN, (first, end)):
             yield decode(text), id_

@@ -1,4 +1,4 @@
-"""Looking up in the ledger what is known of tokens and of messages, to judge one message; without numpy."""
+"""Look up tokens and messages in the ledger, to judge one message; without numpy."""
 
 import json
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from spamnb.ledger.lessons.sqlite.kind_codes import encode
 from spamnb.ledger.queries import look_up
 from spamnb.mail.relations import Relations
 
-# CROSS JOIN: SQLite goes through what is asked, as it comes; for `text IN (SELECT …)` it would sort that first, in a
-# table of its own, which takes a fifth more.
+# CROSS JOIN: SQLite takes the asked values in their order. For `text IN (SELECT …)` it would first sort them in a table
+# of its own, which takes a fifth more.
 _IDS = "SELECT asked.key, token.id FROM {asked} CROSS JOIN token ON text = asked.value"
 _BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
 _SEEN = """
@@ -28,12 +28,12 @@ TOTALS = (
 
 
 def look_up_ids(db: Connection, texts: Sequence[str]) -> list[tuple[int, int]]:
-    """Those of the texts, as they are on disk, that are in the dictionary: the place of each, and its id."""
+    """Return the place and id of each text, in its form on disk, that is in the dictionary."""
     return look_up(db, _IDS, texts)
 
 
 def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str, tuple[int, int, int, int]]]:
-    """Those of the tokens that are in the dictionary: id, text and counts, as `Evidence` has them."""
+    """Return the id, text and counts, as in `Evidence`, of each token that is in the dictionary."""
     ids = look_up_ids(db, list(map(encode, tokens)))
     blocks = dict(look_up(db, _BLOCKS, sorted({id_ // TOKENS for _, id_ in ids})))
     return [
@@ -44,31 +44,31 @@ def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str
 
 
 def total(db: Connection, columns: str) -> Sequence[int]:
-    """The totals of the counts. Raises LedgerError where they are gone."""
+    """Return the totals of the counts. Raises LedgerError if they are gone."""
     row: Sequence[int] | None = db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of the ledger's own modules
     if row is None:
-        raise LedgerDamagedError("The ledger is damaged, its totals are gone: restore a copy of it, or train again")
+        raise LedgerDamagedError("The ledger is damaged: its totals are gone. Restore a copy of it, or train again")
     return row
 
 
 def look_up_seen(db: Connection, relations: Relations, without: bytes | None = None) -> Seen:
-    """What is kept of the sender of a message; `without` the lesson of that identity."""
+    """Return what is kept about the sender of a message; `without` the lesson of that identity."""
     asked = (relations.sender_over_path, without, json.dumps(relations.answers))
     return Seen(*map(bool, db.row(_SEEN, asked)))
 
 
 class SqliteEvidence:
-    """What a ledger knows of a message that is to be judged, as `Evident` has it."""
+    """The ledger's evidence for judging a message, as in `Evident`."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
     def evidence(self, tokens: Sequence[str]) -> Evidence:
-        """The counts of these tokens."""
+        """Return the counts of these tokens."""
         with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
             rows = look_up_counts(self._db, tokens)
             return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
 
     def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages."""
+        """Return what decisions and sent mail say of each of these messages."""
         return [look_up_seen(self._db, each).known for each in messages]

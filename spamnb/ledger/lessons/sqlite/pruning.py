@@ -1,13 +1,13 @@
-"""Forgetting tokens for the sake of size: the least useful ones first, and out of the learned messages too.
+"""Forget tokens to save space: the least useful ones first, also in the learned messages.
 
-Messages stay learned: they keep their label and their other tokens, so that corrections and undoing stay exact,
-and the counts stay their sum. Other processes may work with the ledger meanwhile:
+Messages stay learned: they keep their label and their other tokens, so that corrections and undoing stay exact, and the
+counts stay their sum. Other processes may work with the ledger at the same time:
 
-1. A few messages at a time, tokens are taken out of the messages and their counts corrected, in one transaction.
-   After each one the ledger is sound, wherever the work is broken off.
-2. Tokens that no message holds any more leave the dictionary, some thousands a transaction. A message that was
-   learned meanwhile may hold one of them again: those that have changed since are looked at, and what they hold stays.
-3. The file is written again (VACUUM), since pages that are half empty are not given back otherwise.
+1. A few messages at a time, one transaction takes tokens out of the messages and corrects the counts. After each one
+   the ledger is sound, wherever the work is broken off.
+2. Tokens that no message holds now leave the dictionary, some thousands per transaction. A message that was learned in
+   the meantime may hold one of them again: lessons that have changed since are looked at, and their tokens stay.
+3. The file is written again (VACUUM), since half-empty pages are not given back otherwise.
 """
 
 import contextlib
@@ -34,25 +34,25 @@ from spamnb.ledger.lessons.sqlite.imports import imported, keep_only
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpack
 
 _LEVELS = 100
-_MESSAGES = 100  # a transaction
-_TOKENS = 20_000  # a transaction
-# SQLite waits for a lock by looking again at most every 100 ms: with a pause after each transaction, a quarter as long
-# as it, a process that waits gets in after a few looks.
+_MESSAGES = 100  # per transaction
+_TOKENS = 20_000  # per transaction
+# SQLite waits for a lock by looking again at most every 100 ms. The pause after each transaction is a quarter of its
+# length, so a waiting process gets in after a few looks.
 _SHARE, _SHORTEST = 0.25, 0.01
 _TOKEN_BYTES = 8  # of a token's row, beside its text
-_FULL = 1.02  # the size of a file that is written again, in its net bytes
+_FULL = 1.02  # the size of a file that is written again, relative to its net bytes
 # While the file is written again nobody else can write, and a service waits 10 s for that.
 _LARGEST_WITH_SERVICE = 150_000_000
-_ROUNDS = 3  # what is learned meanwhile, and what the estimate was short of
+_ROUNDS = 3  # for lessons from the meantime, and for the error of the estimate
 _SPARE = 16_000_000  # bytes; for the log of the steps before
 _NEXT = "SELECT text, id FROM token WHERE text > ? ORDER BY text LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to forget: bool (largest id + 1,), true for a token's id; and what the file should measure then, in bytes.
+    """The tokens to forget: bool (largest id + 1,), true for a token's id; and the expected size of the file in bytes.
 
-    tokens: how many are forgotten. hapaxes: how many of them are in one message only. of: how many there are.
+    tokens: how many are forgotten. hapaxes: how many of these are in only one message. of: the number of all tokens.
     """
 
     forgotten: NDArray[np.bool_]
@@ -64,7 +64,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """How many tokens were forgotten, how many of them were in one message only, and the bytes that the file takes."""
+    """How many tokens were forgotten, how many of these were in only one message, and the file's new size in bytes."""
 
     tokens: int
     hapaxes: int
@@ -72,30 +72,29 @@ class Shrunk:
 
 
 class Pruning:
-    """Plans what to forget, and forgets it. `pause` waits for some seconds, so that other processes can write."""
+    """Plans which tokens to forget, and forgets them. `pause` waits some seconds, so that others can write."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
     def size(self) -> int:
-        """The size of the ledger's file in bytes, once its log is written into it."""
+        """Return the size of the ledger's file in bytes, once its log is written into it."""
         return int(self._db.row("PRAGMA page_count")[0] * self._db.row("PRAGMA page_size")[0])
 
     def shrink(
         self, target: int, shown: Callable[[Iterator[int]], Iterable[int]] = iter, claim: str | None = None
     ) -> Shrunk:
-        """Forget tokens and write the file again; others may work with the ledger meanwhile.
+        """Forget tokens and write the file again; others may work with the ledger at the same time.
 
-        `shown` hands on the numbers of messages processed so far. claim: what `is_running` is asked, if it is not the
-        ledger. Raises UsageError as `possible_plan` does, and
-        SpamnbError where there is too little room.
+        `shown` passes on the numbers of messages processed so far. claim: what `is_running` is asked, if it is not the
+        ledger. Raises UsageError as `possible_plan` does, and SpamnbError if there is too little room.
         """
         path = self._db.path
-        os.environ["SQLITE_TMPDIR"] = os.path.dirname(os.path.abspath(path))  # whose room is looked at
+        os.environ["SQLITE_TMPDIR"] = os.path.dirname(os.path.abspath(path))  # whose free space is checked
         tokens = hapaxes = 0
         wanted = target
         for number in range(_ROUNDS):
-            plan = self.plan(wanted) if number else self.possible_plan(wanted)  # begun, it forgets what there is
+            plan = self.plan(wanted) if number else self.possible_plan(wanted)  # once begun, it forgets what it can
             _need_room(path, 2 * plan.size + _SPARE)
             if plan.size > _LARGEST_WITH_SERVICE and is_running(claim or path):
                 raise SpamnbError("the ledger is too large to be written again while the service runs: stop that first")
@@ -104,11 +103,11 @@ class Pruning:
             tokens, hapaxes, size = tokens + plan.tokens, hapaxes + plan.hapaxes, self.size()
             if size <= target:
                 break
-            wanted = target - (size - plan.size)  # by so much the estimate was too low
+            wanted = target - (size - plan.size)  # the estimate was too low by this much
         return Shrunk(tokens, hapaxes, size)
 
     def possible_plan(self, target: int) -> Plan:
-        """What to forget so that the file takes `target` bytes. Raises UsageError where that cannot be."""
+        """Plan what to forget so that the file takes `target` bytes. Raises UsageError if that is impossible."""
         plan = self.plan(target)
         if plan.size > target:
             raise UsageError(
@@ -118,7 +117,7 @@ class Pruning:
         return plan
 
     def plan(self, target: int) -> Plan:
-        """The fewest tokens, in hundredths of all, without which the file is not larger than `target` bytes."""
+        """Plan the fewest tokens, in hundredths of all, without which the file takes at most `target` bytes."""
         with self._db.snapshot():
             tokens = self._db.rows("SELECT id, length(CAST(text AS BLOB)) FROM token ORDER BY id")
             ids, lengths = np.fromiter(chain.from_iterable(tokens), np.int64).reshape(-1, 2).T
@@ -160,11 +159,11 @@ class Pruning:
             yield done
 
     def compact(self) -> None:
-        """Write the file again, without its free pages; others can read meanwhile, but not write."""
+        """Write the file again, without its free pages; at that time others can read, but not write."""
         self._db.compact()
 
     def _uses(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """In how many messages each token is, and when it was met last; forgotten messages count, they may return."""
+        """Return how many messages hold each token, and when it was last met. Forgotten ones count: they may return."""
         uses, last = np.zeros(number, dtype=np.int64), np.zeros(number)
         for at, blob in self._db.rows("SELECT learned_at, tokens FROM lesson"):
             ids, _ = unpack(blob)
@@ -177,14 +176,14 @@ class Pruning:
     def _sizes(
         self, levels: NDArray[np.int64], texts: NDArray[np.int64], cells: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Bytes of the file, float64 (_LEVELS + 1,), if all tokens below a level are forgotten: an estimate.
+        """Return the file's bytes, float64 (_LEVELS + 1,), if all tokens below a level are forgotten: an estimate.
 
         int64 (n_tokens,) each: the levels of the tokens, the bytes of their texts and counts, and in how many messages
-        they are. What learned messages take falls with the share of their tokens that stays.
+        they are. The size of learned messages falls with the share of their tokens that stays.
         """
         pages = self._db.row("PRAGMA page_count")[0] - self._db.row("PRAGMA freelist_count")[0]
         size = float(pages) * self._db.row("PRAGMA page_size")[0]
-        with contextlib.suppress(LedgerError):  # SQLite may be compiled without dbstat: then the estimate is too large
+        with contextlib.suppress(LedgerError):  # SQLite may be compiled without dbstat: then the estimate is too high
             size -= self._db.row("SELECT total(unused) FROM dbstat WHERE name = 'token'")[0]
         (blobs,) = self._db.row(
             "SELECT total(length(tokens)) FROM (SELECT tokens FROM lesson UNION ALL SELECT tokens FROM import)"
@@ -227,9 +226,9 @@ class Pruning:
         sum_.write()
 
     def _drop(self, after: str, forgotten: NDArray[np.bool_], since: int) -> str | None:
-        """Take some tokens out of the dictionary, but for those that what was learned after change `since` holds again.
+        """Remove some tokens from the dictionary, except those that lessons after change `since` hold again.
 
-        Returns the last one that was looked at, where the next step goes on, or None at the end.
+        Returns the last token that was looked at, where the next step goes on, or None at the end.
         """
         words = self._db.all(_NEXT, (after, _TOKENS))
         if not words:
@@ -250,14 +249,14 @@ class Pruning:
 def _least_useful_first(
     uses: NDArray[np.int64], last: NDArray[np.float64], messages: NDArray[np.int64], of: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The order in which tokens are forgotten: indexes, int64 (n,). `messages`: (n, 2), of so many ham and spam, (2,).
+    """Return the order of forgetting: indexes, int64 (n,). `messages`: (n, 2), of the ham and spam messages `of`, (2,).
 
-    What was met once goes first, the oldest before the newer; then what decides least, for its rarity or because it is
-    as frequent in ham as in spam.
+    Tokens that were met once go first, the oldest before the newer. Then come the tokens that decide least, because
+    they are rare or as frequent in ham as in spam.
 
-    csdmc2010, the first half learned, the second scored: (1−ROCA)% is 0.0023 and 96.9 % of the spam is caught with the
-    whole ledger, 0.0052 and 95.6 % with half its size, 0.0113 and 92.7 % with a quarter. At a quarter only by rarity
-    and age 0.0315 and 83.7 %, only by age 0.1047 and 85.2 %. No ham is lost in any of these.
+    csdmc2010, the first half learned, the second scored: with the whole ledger (1−ROCA)% is 0.0023 and 96.9 % of the
+    spam is caught, 0.0052 and 95.6 % with half its size, 0.0113 and 92.7 % with a quarter. At a quarter, only by rarity
+    and age: 0.0315 and 83.7 %; only by age: 0.1047 and 85.2 %. No ham is lost in any of these.
     """
     shares = np.log((messages + 0.5) / (of + 1.0))
     weight = np.sqrt(uses) * np.abs(shares[:, 1] - shares[:, 0])
@@ -267,14 +266,14 @@ def _least_useful_first(
 
 @contextlib.contextmanager
 def _paced(pause: Callable[[float], None]) -> Iterator[None]:
-    """Pause after what is done inside, in proportion to how long it took."""
+    """Pause after the block, in proportion to its time."""
     start = time.monotonic()
     yield
     pause(max(_SHORTEST, _SHARE * (time.monotonic() - start)))
 
 
 def _among(ids: NDArray[np.int64], forgotten: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which ids are to be forgotten; those that came after the plan are not."""
+    """Return which ids are to be forgotten; newer ids than the plan's are not."""
     known = ids < len(forgotten)
     return known & forgotten[np.where(known, ids, 0)]
 

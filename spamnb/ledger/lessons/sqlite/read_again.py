@@ -1,7 +1,7 @@
-"""Learned messages that are read again: their tokens of another version of the tokenizer give way to those of today.
+"""Read learned messages again: today's tokens replace those of another version of the tokenizer.
 
-All else of a lesson stays as it was: its label, when, why and in which order it was learned. So do its tokens of what
-was known of the sender: they are those of the day on which the message was learned.
+Everything else of a lesson stays: its label, and when, why and in which order it was learned. Its tokens about what was
+known of the sender stay too: they are from the day when the message was learned.
 """
 
 from collections.abc import Sequence
@@ -26,19 +26,19 @@ _DIGESTS = "SELECT digest FROM lesson WHERE label IS NOT NULL AND tokenizer <> ?
 
 
 def read_otherwise(db: Connection, after: bytes, most: int) -> list[bytes]:
-    """The first identities above that one, and at most so many, of learned messages with tokens of another version."""
+    """Return the first `most` identities above that one of learned messages with tokens of another version."""
     return [digest for (digest,) in db.all(_DIGESTS, (VERSION, after, most))]
 
 
 def read_again(db: Connection, batches: Sequence[Batch], dictionary: Dictionary) -> int:
-    """Give the tokens in the batches to those of their messages that have others. Returns how many these are."""
+    """Give messages with other tokens those of the batches. Returns how many messages these are."""
     row_of: dict[bytes, int] = {}
     for row, digest in enumerate(chain.from_iterable(batch.digests for batch in batches)):
         row_of.setdefault(digest, row)
     digests = [digest for digest, *_ in look_up_bound(db, _READ_OTHERWISE.format(VERSION), list(row_of))]
     if not digests:
         return 0
-    rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
+    rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: until then others may write
     with db.transaction():
         lessons = look_up_bound(db, _READ_OTHERWISE.format(VERSION), digests)
         lessons.sort(key=lambda lesson: row_of[lesson[0]])
@@ -62,5 +62,5 @@ def read_again(db: Connection, batches: Sequence[Batch], dictionary: Dictionary)
             "UPDATE lesson SET tokenizer = ?, tokens = ? WHERE id = ?",
             [(VERSION, blob, number) for (_, number, *_), blob in zip(lessons, blobs, strict=True)],
         )
-        next_changes(db)  # what is computed of the lessons and kept by `last_change` is of the former tokens
+        next_changes(db)  # results that were computed from the old tokens, and kept by `last_change`, are outdated
     return len(lessons)

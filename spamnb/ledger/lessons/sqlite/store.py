@@ -52,7 +52,7 @@ _CHANGES = f"""
     SELECT change, digest, summary, NULL, 0, learned_at, why, 'import', takes_back FROM import WHERE change > ?1
     ORDER BY change LIMIT ?2"""  # noqa: S608 - no text from outside
 _LEARNED = _LESSON.replace(" FROM", ", tokens FROM") + " WHERE label IS NOT NULL"
-# One after the other by the index, which DISTINCT would read from end to end.
+# Goes from one version to the next by the index; DISTINCT would read the whole index.
 _TOKENIZERS = """
     WITH RECURSIVE version (number) AS (
         SELECT min(tokenizer) FROM lesson WHERE label IS NOT NULL
@@ -61,17 +61,17 @@ _TOKENIZERS = """
         WHERE number IS NOT NULL
     )
     SELECT number FROM version WHERE number IS NOT NULL"""
-# Tokens whose kind has no code: bare words are gone through; the tokens with one prefix stand together, since `;`
-# follows `:`. To group by the prefix, for which all tokens are sorted, takes three times as long.
+# Tokens whose kind has no code: it goes through bare words, and skips tokens with one prefix together, since `;`
+# follows `:`. Grouping by the prefix sorts all tokens, and takes three times as long.
 _NEXT_WITH_PREFIX = "SELECT text FROM token WHERE text >= ? AND text < ? AND instr(text, ':') LIMIT 1"
 _BETWEEN = "SELECT group_concat(id) FROM token WHERE text >= ? AND text < ?"
-# The second parameter has a byte for each id, 1 where it is wanted: of 500,000 tokens 80 of the most frequent are found
-# in 24 ms, and 250 of any in 60 ms. By IN (SELECT value FROM json_each(?)) it is 42 ms and 82 to 92 ms.
+# The second parameter has a byte for each id, 1 if it is wanted. Among 500,000 tokens it finds 80 of the most frequent
+# in 24 ms, and any 250 in 60 ms. IN (SELECT value FROM json_each(?)) takes 42 ms and 82 to 92 ms.
 _TEXTS = "SELECT id, text FROM token WHERE id < ?1 AND substr(?2, id + 1, 1) = x'01'"
 
 
 class _New(NamedTuple):
-    """A message to be learned, beside its tokens."""
+    """A message to be learned, without its tokens."""
 
     digest: bytes
     summary: str
@@ -79,10 +79,10 @@ class _New(NamedTuple):
 
 
 class SqliteLessons(SqliteEvidence):
-    """The learned messages of a ledger, and their counts, as the port `Lessons` has them. The only writer of counts."""
+    """The learned messages of a ledger, and their counts, by the port `Lessons`. The only writer of counts."""
 
     def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
-        """The counts of these tokens."""
+        """Return the counts of these tokens."""
         if without is None:
             return super().evidence(tokens)
         with self._db.snapshot():
@@ -102,38 +102,38 @@ class SqliteLessons(SqliteEvidence):
         return Evidence(counts, totals.tolist())
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
-        """The counts of these tokens, in their order; zeros for tokens never learned."""
+        """Return the counts of these tokens, in their order; zeros for tokens never learned."""
         return as_counts(self.evidence(tokens, without), tokens)
 
     def totals(self) -> NDArray[np.int64]:
-        """int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
+        """Return int64 (7,): messages, tokens summed over messages, and occurrences, each ham then spam; vocabulary."""
         return np.array(total(self._db, TOTALS), dtype=np.int64)
 
     def stats(self) -> LessonStats:
-        """When a message was learned last, and the versions of the tokenizer with which they were read."""
+        """Return when a message was last learned, and which tokenizer versions have read the messages."""
         row = self._db.row("SELECT learned_at FROM lesson WHERE label IS NOT NULL ORDER BY change DESC LIMIT 1")
         last = None if row is None else float(row[0])
         return LessonStats(last, frozenset(tokenizer for (tokenizer,) in self._db.rows(_TOKENIZERS)))
 
     def find(self, digest: bytes) -> Lesson | None:
-        """What the message of that identity was learned as last, or None where it never was."""
+        """Return the last lesson of the message of that identity, or None if it was never learned."""
         return next(map(_lesson, self._db.all(f"{_LESSON} WHERE digest = ?", (digest,))), None)
 
     def changes(self, since: int, most: int = 1000) -> list[Lesson]:
-        """The first lessons, and at most so many, whose number is above `since`, in the order of their numbers."""
+        """Return the first lessons with a number above `since`, at most `most`, in the order of their numbers."""
         return list(map(_lesson, self._db.all(_CHANGES, (since, most))))
 
     def last_change(self) -> int:
-        """The number of the last change of a lesson or an import; 0 before the first."""
+        """Return the number of the last change of a lesson or an import; 0 before the first."""
         return total(self._db, "change")[0]
 
     def newest(self, label: Label, most: int) -> list[Lesson]:
-        """The messages that were learned last with this label, and at most so many, the newest first."""
+        """Return the messages that were last learned with this label, at most `most`, the newest first."""
         rows = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
         return list(map(_lesson, rows))
 
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
-        """Those of the messages that are learned now, in their order, with their tokens and the counts of these."""
+        """Return the messages among these that are learned now, in order, with their tokens and the tokens' counts."""
         with self._db.snapshot():
             row_of = {row[1]: row for row in look_up_bound(self._db, f"{_LEARNED} AND digest", digests)}
             rows = [row_of[digest] for digest in digests if digest in row_of]
@@ -147,7 +147,7 @@ class SqliteLessons(SqliteEvidence):
         return LearnedTokens([_lesson(row[:-1]) for row in rows], lengths, columns, occurrences, ids, sums)
 
     def crowds(self) -> NDArray[np.int64]:
-        """Which tokens are of one crowd: int64 (n,), a number for each id."""
+        """Return the crowd of each token: int64 (n,), a number for each id."""
         numbers = first_numbers()
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
@@ -160,7 +160,7 @@ class SqliteLessons(SqliteEvidence):
         return kinds
 
     def _spans_of_crowds(self) -> Iterator[tuple[str, str, str | bytes]]:
-        """Each prefix that tokens have, where they begin on disk, and what none of them reaches."""
+        """Yield each prefix that tokens have, where they begin on disk, and the end that none of them reaches."""
         for first, end, code in spans():
             if code:
                 yield decode(code), first, end
@@ -172,7 +172,7 @@ class SqliteLessons(SqliteEvidence):
                 yield prefix, encode(prefix), begin
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
-        """The tokens of these ids; all of the dictionary is looked through for them."""
+        """Return the tokens of these ids; this looks through the whole dictionary."""
         wanted = bytearray(max(ids, default=0) + 1)
         for id_ in ids:
             wanted[id_] = 1
@@ -185,11 +185,11 @@ class SqliteLessons(SqliteEvidence):
         return self._learn([Batch.of(readings)], label, why, at, Dictionary(self._db, is_kept=False), how, weak)
 
     def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Learned messages with tokens of another version of the tokenizer, by their identities."""
+        """Return learned messages whose tokens another version of the tokenizer made, by their identities."""
         return read_otherwise(self._db, after, most)
 
     def batcher(self) -> "SqliteBatcher":
-        """One that learns many messages, and remembers tokens from one call to the next."""
+        """Return a batcher, which learns many messages, and remembers tokens from one call to the next."""
         return SqliteBatcher(self, self._db)
 
     def _learn(
@@ -205,7 +205,7 @@ class SqliteLessons(SqliteEvidence):
         messages: list[_New] = []
         for batch in batches:
             messages += map(_New, batch.digests, batch.summaries, batch.relations)
-        rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may write meanwhile
+        rows = Rows.joined([batch.tokens for batch in batches])  # before the ledger is held: others may still write
         first: dict[bytes, int] = {}
         for row, message in enumerate(messages):
             first.setdefault(message.digest, row)
@@ -229,7 +229,7 @@ class SqliteLessons(SqliteEvidence):
                     senders.add(sender)
             learned = int(label), weak, at, why, how
             rows = rows.take(new).with_more(more)
-            # Those that were forgotten; not by REPLACE, which would drop another lesson of the same number as well.
+            # Forgotten messages; not by REPLACE, which would also drop another lesson of the same number.
             forgotten = [(change.digest,) for change in changes if change.before is None and change.digest in lessons]
             self._db.executemany("DELETE FROM lesson WHERE digest = ?", forgotten)
             self._learn_new(sum_, [messages[row] for row in new], rows, learned, dictionary)
@@ -237,7 +237,7 @@ class SqliteLessons(SqliteEvidence):
         return [Change(change.digest, change.before) for change in changes]
 
     def _former(self, digests: Sequence[bytes]) -> dict[bytes, tuple[Label | None, bool]]:
-        """The labels of messages that are or were learned, and whether they are weak."""
+        """Return the labels of messages that are or were learned, and whether they are weak."""
         rows = look_up_bound(self._db, "SELECT digest, label, weak FROM lesson WHERE digest", digests)
         return {digest: (label_or_none(label), bool(weak)) for digest, label, weak in rows}
 
@@ -261,37 +261,37 @@ class SqliteLessons(SqliteEvidence):
             return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
-        """Those of the messages that are or were learned, in their order; with tokens where these are asked for."""
+        """Return those of the messages that are or were learned, in order; with tokens if these are asked for."""
         with self._db.snapshot():
             rows = handover.rows_of(self._db, digests)
             return handover.kept([rows[digest] for digest in digests if digest in rows], with_tokens, self.texts)
 
     def take_over(self, lessons: Iterable[Kept]) -> int:
-        """Make each message what it is there, with exactly those tokens and relations. Returns how many changed."""
+        """Make each lesson equal to the other ledger's, with its tokens and relations. Returns how many changed."""
         return handover.take_over(self._db, lessons)
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
-        """Add counts that came from elsewhere, under a name. Returns the number of the change."""
+        """Add counts from elsewhere, under a name. Returns the number of the change."""
         return add_import(self._db, counts, name, why, at)
 
     def take_import_back(self, digest: bytes, why: str, at: float, *, takes_back: int) -> int:
-        """Take the counts of an import from the others again. Returns the number of the change."""
+        """Subtract the counts of an import again. Returns the number of the change."""
         return take_import_back(self._db, digest, why, at, takes_back)
 
     def imported(self) -> tuple[int, int]:
-        """How many ham and spam messages stand behind the imports that count."""
+        """Return how many ham and spam messages are behind the imports that count."""
         ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
         return ham, spam
 
     def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
-        """What decisions and sent mail say of each of these messages."""
+        """Return what decisions and sent mail say of each of these messages."""
         if without is None:
             return super().known(messages)
         with self._db.snapshot():
             return [look_up_seen(self._db, each, without).known for each in messages]
 
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that messages of the person's may get, by their identities."""
+        """Keep the answers that a person's sent messages may get, by their identities."""
         rows = [(digest, answer) for digest, answers in messages.items() for answer in (list(answers) or [0])]
         with self._db.transaction():
             self._db.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", sorted(rows))
@@ -302,24 +302,24 @@ class SqliteLessons(SqliteEvidence):
             self._db.executemany("DELETE FROM sent WHERE digest = ?", ((digest,) for digest in digests))
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """The first identities of sent messages above that one, and at most so many, sorted."""
+        """Return the first identities of sent messages above that one, at most `most`, sorted."""
         rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
-        """The tokens that at least so many messages hold; kinds: with one of these prefixes."""
+        """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes."""
         with self._db.snapshot():
             return frequent(self._db, least, kinds)
 
     def beginning_with(self, text: str, most: int) -> list[str]:
-        """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+        """Return the first `most` tokens that begin with this text and that messages hold, sorted."""
         return beginning_with(self._db, text, most)
 
     def teachers(self, tokens: Sequence[str], most: int = 3, without: bytes | None = None) -> dict[str, list[Teacher]]:
-        """For each token learned messages that hold it, the newest first and at most `most` of them.
+        """Return for each token learned messages that hold it, the newest first and at most `most` of them.
 
-        Looked for among the newest 5,000 learned messages: most tokens of a clue are met there, and those that only
-        older messages hold, or imports, of which no message is here, cost no more than that.
+        It looks among the newest 5,000 learned messages. They hold most tokens of a clue. Tokens that only older
+        messages hold, or imports, which have no messages here, cost no more than that.
         """
         own = self._learned(without)
         rows = look_up_counts(self._db, tokens)
@@ -346,22 +346,22 @@ class SqliteLessons(SqliteEvidence):
         return teachers
 
     def verify(self) -> list[str]:
-        """The faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
+        """Return the faults of the counts: each differs from the sum over the learned messages. Empty: all is well."""
         return list(chain.from_iterable(self.verification()))
 
     def verification(self) -> Iterator[list[str]]:
-        """As `verify`, in steps: about one for each learned message."""
+        """Like `verify`, in steps: about one for each learned message."""
         with self._db.snapshot():
             yield from verification(self._db, self.totals().tolist())
 
     def export(self) -> Iterator[str]:
-        """All counts as lines of text, as they are at this moment, imports included."""
+        """Yield all counts as lines of text, as of this moment, imports included."""
         with self._db.snapshot():
             ham, spam, *_, number = self.totals().tolist()
             yield from write(self._counted(), number, ham, spam, self.stats().tokenizers)
 
     def _counted(self) -> Iterator[tuple[int, int, int, int, str]]:
-        """The counts and the text of each token that learned messages hold, sorted by text."""
+        """Yield the counts and the text of each token that learned messages hold, sorted by text."""
         tokens = in_order(self._db)
         while part := list(islice(tokens, _EXPORTED)):
             counts = count_table.read(self._db, np.array([id_ for _, id_ in part], dtype=np.int64)).tolist()
@@ -370,7 +370,7 @@ class SqliteLessons(SqliteEvidence):
                     yield ham, spam, in_ham, in_spam, text
 
     def _learned(self, digest: bytes | None) -> tuple[int, Label, NDArray[np.int64], NDArray[np.int64]] | None:
-        """A learned message: its number, its label, and the ids of its tokens, sorted, with their occurrences."""
+        """Return a learned message: its number and label, and the sorted ids of its tokens with their occurrences."""
         row = digest and self._db.row(
             "SELECT id, label, tokens FROM lesson WHERE digest = ? AND label IS NOT NULL", (digest,)
         )
@@ -386,7 +386,7 @@ class SqliteLessons(SqliteEvidence):
     ) -> None:
         """Learn messages that are not learned yet, each with its row of tokens.
 
-        learned: label, whether it is weak, when, why and how, as they are written.
+        learned: the columns to write: label, whether it is weak, when, why and how.
         """
         if not messages:
             return
@@ -421,7 +421,7 @@ class SqliteLessons(SqliteEvidence):
 
 
 class SqliteBatcher:
-    """Learns messages in batches; to be dropped where a transaction fails in which tokens were given ids."""
+    """Learns messages in batches; drop it if a transaction fails in which it gave ids to tokens."""
 
     def __init__(self, lessons: SqliteLessons, connection: Connection) -> None:
         self._lessons = lessons
@@ -431,16 +431,16 @@ class SqliteBatcher:
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
-        """As `SqliteLessons.learn`, for messages in batches."""
+        """Like `SqliteLessons.learn`, for messages in batches."""
         return self._lessons._learn(batches, label, why, at, self._dictionary, how, weak)
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """Give messages that have tokens of another version of the tokenizer those of the batches."""
+        """Replace the tokens of messages that another version of the tokenizer read, by those of the batches."""
         return read_again(self._db, batches, self._dictionary)
 
 
 def _distinct(ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The distinct ids, sorted, and the place of each id among them: as `np.unique`, without sorting."""
+    """Return the distinct ids, sorted, and the place of each id among them: like `np.unique`, without sorting."""
     there = np.zeros(int(ids.max(initial=-1)) + 1, dtype=bool)
     there[ids] = True
     return np.flatnonzero(there), (np.cumsum(there) - 1)[ids]

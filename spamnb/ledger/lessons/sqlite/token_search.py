@@ -1,6 +1,6 @@
-"""Looking tokens up: those that are often met, and those that begin with a text.
+"""Find tokens: the frequent ones, and those that begin with a text.
 
-The ids are chosen in the table of counts, and their texts looked for once, for all of them.
+The ids are chosen in the table of counts; then one search finds the texts of all of them.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _BETWEEN = "SELECT id FROM token WHERE text >= ? AND text < ?"
 
 
 def frequent(db: Connection, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
-    """The tokens that at least so many messages hold; kinds: with one of these prefixes (`subject:`)."""
+    """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes (`subject:`)."""
     ids, counts = _counted(db, least)
     if kinds is not None:
         bounds = [(first, end) for kind in kinds for first, end, _ in spans(kind)]
@@ -31,7 +31,7 @@ def frequent(db: Connection, least: int, kinds: Sequence[str] | None = None) -> 
 
 
 def _counted(db: Connection, least: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The ids of tokens that at least so many messages hold, sorted, and their counts, int64 (n, 4)."""
+    """Return the ids of tokens that at least `least` messages hold, sorted, and their counts, int64 (n, 4)."""
     ids, counts = [np.zeros(0, dtype=np.int64)], [np.zeros((0, 4), dtype=np.int64)]
     for first, part in count_table.all_counts(db.rows(count_table.ALL)):
         places = np.flatnonzero(part[:, :2].sum(axis=1) >= least)
@@ -41,7 +41,7 @@ def _counted(db: Connection, least: int) -> tuple[NDArray[np.int64], NDArray[np.
 
 
 def beginning_with(db: Connection, text: str, most: int) -> list[str]:
-    """The first tokens that begin so and that messages hold, sorted, and at most so many."""
+    """Return the first `most` tokens that begin with this text and that messages hold, sorted."""
     tokens: list[str] = []
     rows = in_order(db, text)
     while len(tokens) < most and (part := list(islice(rows, most))):

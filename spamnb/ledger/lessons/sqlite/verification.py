@@ -1,4 +1,4 @@
-"""Verifying a ledger: its pages can be read, its rows refer to rows, and its counts are the sums they should be."""
+"""Verify a ledger: its pages are readable, its rows refer to existing rows, and its counts are the right sums."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -15,14 +15,14 @@ from spamnb.ledger.lessons.sqlite.imports import imported
 from spamnb.ledger.lessons.sqlite.lookup import total
 from spamnb.ledger.lessons.sqlite.token_blob import unpacked
 
-_MOST_UNCOUNTED = 100_000  # ids that are told of; of a copy that somebody has made up there may be any number
+_MOST_UNCOUNTED = 100_000  # ids in the report; a forged copy may have any number of them
 
 
 def verification(db: Connection, totals: Sequence[int]) -> Iterator[list[str]]:
-    """What is wrong with a ledger, whose seven totals are kept as that, step by step; nothing if all is well.
+    """Yield the faults of a ledger, step by step, given its seven kept totals; nothing if all is well.
 
-    A step for each learned message, and one before and after them. To be read in one snapshot: other processes learn
-    meanwhile.
+    It makes a step for each learned message, and one before and after them. Read it in one snapshot: other processes
+    learn at the same time.
     """
     yield list(_wrong_pages(db))
     try:
@@ -42,7 +42,7 @@ def _wrong_pages(db: Connection) -> Iterator[str]:
 
 
 def _wrong_sums(db: Connection, sums: "_Sums", named: NDArray[np.int64], totals: Sequence[int]) -> Iterator[str]:
-    """Where the counts, the ids of the dictionary and the totals are not what messages and imports sum to."""
+    """Yield where counts, dictionary ids and totals differ from the sums over messages and imports."""
     try:
         for one in imported(db):
             sums.add(one.ids, one.counts, one.messages)
@@ -58,7 +58,7 @@ def _wrong_sums(db: Connection, sums: "_Sums", named: NDArray[np.int64], totals:
 
 
 class _Sums:
-    """What the counts should be: int64 (n, 4), a row for each id of the blocks, and the ids that have no row."""
+    """The expected counts: int64 (n, 4), a row for each id of the blocks, and the ids that have no row."""
 
     def __init__(self, blocks: NDArray[np.int64]) -> None:
         self._blocks = blocks
@@ -67,14 +67,14 @@ class _Sums:
         self._total = np.zeros(6, dtype=np.int64)
 
     def add(self, ids: NDArray[np.int64], counts: NDArray[np.int64], messages: NDArray[np.int64]) -> None:
-        """As `Sum.add_counts`. A message holds a token once: twice, by damage, it differs from the counts."""
+        """Add, as `Sum.add_counts` does. A message holds a token once; if damage made it two, the counts differ."""
         rows, there = self._rows_of(ids)
         self.rows[rows] += counts[there]
         self._total[:2] += messages
         self._total[2:] += counts.sum(axis=0)
 
     def _rows_of(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """The rows of those ids that have one, and which these are, bool (n,)."""
+        """Return the rows of the ids that have one, and which ids these are, bool (n,)."""
         of = ids // TOKENS
         blocks = np.minimum(np.searchsorted(self._blocks, of), len(self._blocks) - 1)
         there = self._blocks[blocks] == of if len(self._blocks) else np.zeros(len(ids), dtype=np.bool_)
@@ -86,26 +86,26 @@ class _Sums:
         return rows[there], there
 
     def rows_from(self, first: int, number: int) -> NDArray[np.int64]:
-        """The rows of so many ids in blocks that follow one another, from the first id of one."""
+        """Return the rows of `number` ids in consecutive blocks, from the first id of a block."""
         start = int(np.searchsorted(self._blocks, first // TOKENS)) * TOKENS
         return self.rows[start : start + number]
 
     def have_counts(self, ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which ids are in a block, bool (n,)."""
+        """Return which ids are in a block, bool (n,)."""
         return np.isin(ids // TOKENS, self._blocks)
 
     def met(self) -> NDArray[np.int64]:
-        """The ids that learned messages hold."""
+        """Return the ids that learned messages hold."""
         rows = np.flatnonzero(self.rows[:, :2].any(axis=1))
         return self._blocks[rows // TOKENS] * TOKENS + rows % TOKENS
 
     def totals(self) -> list[int]:
-        """As the ledger keeps them, the vocabulary last."""
+        """Return the totals in the ledger's order, the vocabulary last."""
         return [*self._total.tolist(), int(self.rows[:, :2].any(axis=1).sum()) + len(self.uncounted)]
 
 
 def _numbers(db: Connection, select: str) -> NDArray[np.int64]:
-    """The one column of a statement, int64 (n,). Raises LedgerError where damage has made something else of it."""
+    """Return the only column of a statement, int64 (n,). Raises LedgerError if damage has left other values there."""
     try:
         return np.fromiter((row[0] for row in db.rows(select)), np.int64)
     except (TypeError, ValueError, OverflowError) as fault:
@@ -126,14 +126,14 @@ def _add_messages(db: Connection, sums: _Sums) -> Iterator[list[str]]:
 
 
 def _wrong_ids(named: NDArray[np.int64], last: int, sums: _Sums) -> Iterator[str]:
-    """Each id should have one text and counts, and be none that is given again."""
+    """Yield each id that does not have exactly one text and counts, and each that would be given again."""
     ids, texts = np.unique(named, return_counts=True)
     yield from (f"token {token}: it has several texts" for token in ids[texts > 1].tolist())
     without = np.setdiff1d(sums.met(), ids, assume_unique=True)
     yield from (f"token {token}: it has no text" for token in without.tolist())
     yield from (f"token {token}: it has no counts" for token in ids[~sums.have_counts(ids)].tolist())
     if len(ids) and ids[-1] > last:
-        yield f"totals: the last token is said to be {last}, but there is {ids[-1]}"
+        yield f"totals: the last token should be {last}, but it is {ids[-1]}"
 
 
 def _wrong_counts(sums: _Sums, kept: Iterable[tuple[int, NDArray[np.int64]]]) -> Iterator[str]:
