@@ -93,11 +93,16 @@ class MaildirEmitter(EventEmitter):
         watched = self._watched.get(watch)
         return None if watched is None else Directory(watched.folder, watched.subdir)
 
-    def remove(self, watch: int) -> None:
-        """Stop watching it. Events that were already read may still come."""
+    def remove(self, root: str, watch: int) -> None:
+        """Stop watching a directory of that root. Events that were already read may still come.
+
+        A directory that was renamed keeps its descriptor: if another root has it since, that root keeps its watch.
+        """
         with self._lock:
-            self._watched.pop(watch, None)
-            self._inotify.remove(watch)
+            watched = self._watched.get(watch)
+            if watched is None or watched.root == root:
+                self._watched.pop(watch, None)
+                self._inotify.remove(watch)
 
     def close(self) -> None:
         """Close what is open, after the thread has ended."""

@@ -188,7 +188,7 @@ class Watcher:
             self._refused(refusal)
             return False
         for watch in before - watched:
-            self._emitter.remove(watch)
+            self._emitter.remove(root, watch)
         self._watches[root] = tuple(watched)
         self._polled.discard(root)
         return True
@@ -231,7 +231,7 @@ class Watcher:
         """Stop watching a root. A hint that was given before may still come."""
         for watch in self._watches.pop(root, ()):
             if self._emitter is not None:
-                self._emitter.remove(watch)
+                self._emitter.remove(root, watch)
         self._polled.discard(root)
 
     def wake(self) -> None:

@@ -236,6 +236,25 @@ def test_no_longer_watched(watching: Watcher, root: str, tmp_path: Path) -> None
     assert hints(watching, beside) == []
 
 
+@pytest.mark.parametrize("is_other_gone", [True, False])
+def test_a_mailbox_gets_another_name(watching: Watcher, root: str, tmp_path: Path, *, is_other_gone: bool) -> None:
+    """A renamed mailbox stays watched under its new name when the old name, which had the same watches, is given up."""
+    (beside,) = made(tmp_path / "beside")
+    renamed = str(tmp_path / "renamed")
+    watch(watching, beside)
+    watch(watching, root)
+    Path(root).rename(renamed)
+    watch(watching, renamed)
+    if is_other_gone:
+        watching.unwatch(root)
+    else:
+        made(Path(root))
+        watch(watching, root)
+    hints(watching, beside)  # those of the renaming
+    Path(renamed, "new", "1.a").touch()
+    assert hints(watching, beside) == [Hint(renamed, renamed, Entry("new", "1.a"))]
+
+
 def test_directories_of_no_mailbox(watching: Watcher, root: str, tmp_path: Path) -> None:
     """Directories in which something else comes and goes may be watched too, below any name."""
     domain = tmp_path / "users"
