@@ -1,1 +1,1 @@
-"""What is wrong, and what to do about it."""
+"""Find what is wrong, and say what to do about it."""

@@ -1,4 +1,4 @@
-"""All checks: what was found, what it means, and what to do. Nothing is written."""
+"""Run all checks: each result says what was found, what it means, and what to do. Nothing is written."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -19,12 +19,11 @@ from spamnb.ledger.file.locks import is_running
 
 
 def checkup(path: Path, environ: Mapping[str, str], user: str = "", *, whole: bool = True) -> list[Finding]:
-    """Check the configuration at that path and all that it names; first that no mail is moved, where it is so.
+    """Check the configuration at that path and all that it names. A fault that stops all moves comes first.
 
-    user: of a mail host, whose mailbox and ledger are checked; without one the host itself is. whole: each message
-    file is looked at, the ledger and its newest copy are read to their ends, and the sums proved, which may take a
-    minute. Raises as `load_user` does,
-    but for a ConfigError.
+    user: a user of a mail host, whose mailbox and ledger are checked; without one, the host itself is checked. whole:
+    look at each message file, read the ledger and its newest copy to their ends, and prove the sums, which may take a
+    minute. Raises what `load_user` raises, except for ConfigError.
     """
     return sorted(
         _findings(path, environ, user, whole), key=lambda finding: (finding.what, finding.state) != ("moving", FAULT)
@@ -79,7 +78,7 @@ def _step(path: Path, environ: Mapping[str, str]) -> str:
 
 
 def _guarded(findings: Iterator[Finding]) -> Iterator[Finding]:
-    """A check that cannot go on is a finding too, and the others are made all the same."""
+    """Turn the error of a check that cannot go on into a finding, so that the other checks still run."""
     try:
         yield from findings
     except (SpamnbError, OSError) as error:

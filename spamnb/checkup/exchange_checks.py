@@ -1,4 +1,4 @@
-"""Checks of what is shared with other hosts, by what the ledger itself knows: the database is not asked."""
+"""Check the lessons shared with other hosts, by what the ledger itself knows: the database is not asked."""
 
 import importlib.util
 import time
@@ -17,7 +17,7 @@ _STEP = "{} exchange --status says whether the database can be reached; see that
 
 
 def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
-    """Whether lessons are told and heard, and what is not told at all; nothing where nothing is shared.
+    """Check that lessons are told and heard, and name those that are never told; nothing if nothing is shared.
 
     spamnb: how a command begins here.
     """
@@ -31,11 +31,11 @@ def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
     else:
         yield ok("exchange", shared.words)
     counts = f"counts of {plural(imported, 'message')} that were imported, " if imported else ""
-    yield ok("exchange", f"this host's own, and not told: {counts}what `prune` and `train --again` change")
+    yield ok("exchange", f"only on this host, never told: {counts}the changes of `prune` and `train --again`")
 
 
 def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
-    """Whether the lessons of all users of a mail host are told; nothing where nothing is shared."""
+    """Check that the lessons of all users of a mail host are told; nothing if nothing is shared."""
     if host.template.exchange.database is None:
         return
     yield from _installed()

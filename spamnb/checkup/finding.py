@@ -8,15 +8,15 @@ from functools import partial
 
 OK, WARNING, FAULT = "ok", "warning", "fault"
 
-# File systems whose changes by other machines the kernel does not report, and whose locks SQLite cannot trust.
+# File systems on which the kernel does not report changes by other machines, and SQLite cannot trust locks.
 _NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "ceph", "afs", "glusterfs", "lustre", "virtiofs"})
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`state` is ok, warning or fault; what was looked at, what it means, and what to do next ("" for nothing).
+    """`state` is ok, warning or fault. Then: what was checked, what was found, what to do next ("" for nothing).
 
-    command: what of that can be typed as it stands, or "".
+    command: the part of the next step that can be typed unchanged, or "".
     """
 
     state: str
@@ -30,7 +30,7 @@ ok, warning, fault = (partial(Finding, state) for state in (OK, WARNING, FAULT))
 
 
 def network_file_system(path: str, mounts: str = "/proc/self/mounts") -> str:
-    """The type of the file system that holds a path, if it is one over the network; else ""."""
+    """Return the type of the file system that holds a path, if it is a network file system; else ""."""
     best, kind = "", ""
     real = os.path.realpath(path)
     try:
@@ -47,12 +47,12 @@ def network_file_system(path: str, mounts: str = "/proc/self/mounts") -> str:
 
 
 def owner_of(path: str) -> int:
-    """The user id of a file's owner."""
+    """Return the user id of a file's owner."""
     return os.stat(path).st_uid
 
 
 def name_of(user: int) -> str:
-    """A user's name, for a person; the number where nobody has it."""
+    """Return a user's name, for a person; the number if nobody has it."""
     try:
         return pwd.getpwuid(user).pw_name
     except KeyError:
@@ -60,5 +60,5 @@ def name_of(user: int) -> str:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first of many names, and how many there are more."""
+    """Return the first of many names, and the number of the others."""
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,4 +1,4 @@
-"""Checks of a mail host itself: its services, users, limits and disks, and what the register says of the users."""
+"""Check a mail host itself: its services, users, limits and disks, and the users' state in the register."""
 
 import glob
 import os
@@ -20,16 +20,16 @@ from spamnb.ledger.file.parts import SQLITE_PARTS
 from spamnb.maildir.folders import FolderUnavailableError, find_folders
 
 _LOOKED_AT = 200  # users whose folders are counted
-_OF_FOLDER = 3  # watches: of the folder itself, of new and of cur
-_OF_ACCOUNT = 6  # files that are open for an account which is awake
-_OF_SERVICE = 256  # files beside these: sockets, connections, what is being read
+_OF_FOLDER = 3  # watches: for the folder itself, for new and for cur
+_OF_ACCOUNT = 6  # files that are open for an awake account
+_OF_SERVICE = 256  # files beside these: sockets, connections, files being read
 _NO_ROOM = 10_000_000  # bytes
-_LITTLE = 20  # the part of a disk that should be free
-_SHOWN = 10  # users with faults
+_LITTLE = 20  # one part in 20 of a disk should be free
+_SHOWN = 10  # users with faults to name
 
 
 def of_services(host: Host, here: Installation) -> Iterator[Finding]:
-    """Whether there is a service for each user. here: with the commands about those that are missing."""
+    """Check that a service works for each user. here: with the commands about the missing services."""
     found, step = running(host.register.parent), here.next
     if not found:
         yield warning("service", "not running: nothing is judged or learned now", step, here.start)
@@ -41,37 +41,37 @@ def of_services(host: Host, here: Installation) -> Iterator[Finding]:
 
 
 def of_users(host: Host) -> Iterator[Finding]:
-    """Whether the paths of the configuration find the users that are there, and whose the mail is."""
+    """Check that the paths of the configuration find the existing users, and who owns the mail."""
     found, where = host.users(), str(host.mail.fixed)
     if found.users:
         yield ok("users", f"{plural(len(found.users), 'user')} with a Maildir as {host.mail.text}")
     else:
-        means = f"there is no Maildir as {host.mail.text} that belongs to {name_of(os.geteuid())}"
+        means = f"no Maildir as {host.mail.text} belongs to {name_of(os.geteuid())}"
         yield fault("users", means, "correct `path`, or run spamnb as the owner of the mail")
     yield from _left_out(found, where)
     if found.strange:
-        means = f"{_directories(found.strange)} below {where} with a name that no user can have, which are passed over"
+        means = f"{_directories(found.strange)} below {where} with a name that no user can have: these are ignored"
         yield ok("users", means)
 
 
 def _left_out(found: FoundUsers, where: str) -> Iterator[Finding]:
-    """Users who might be meant, and whose mail is not filtered."""
+    """Find users that may be intended but whose mail is not filtered."""
     if found.of_others:
-        means = f"{plural(found.of_others, 'Maildir')} not of {name_of(os.geteuid())}, which are not filtered"
+        means = f"{plural(found.of_others, 'Maildir')} not owned by {name_of(os.geteuid())}: not filtered"
         yield warning("users", means, "correct the owner: chown; or give each of these users a service: spamnb@USER")
     if found.links:
-        means = f"{plural(found.links, 'link')} where a directory of a user should be, which none is followed"
+        means = f"{plural(found.links, 'link')} in place of users' directories: links are not followed"
         yield warning("users", means, f"if users are meant, move their mail there; all are below {where}")
     if found.twice:
-        means = f"{plural(found.twice, 'user')} with two Maildirs each, none of which is filtered"
+        means = f"{plural(found.twice, 'user')} with two Maildirs each: neither is filtered"
         yield warning("users", means, "move one of the two away")
     if found.unreadable:
-        means = f"{some(found.unreadable)} cannot be looked into: who is there is not known"
+        means = f"{some(found.unreadable)} cannot be read: the users there are unknown"
         yield fault("users", means, "correct the owner or the permissions, or run spamnb as the owner of the mail")
 
 
 def of_limits(host: Host) -> Iterator[Finding]:
-    """Whether so many folders can be watched, and so many ledgers be open."""
+    """Check that this number of folders can be watched, and this number of ledgers be open."""
     found, service = host.users(), host.template.service
     if service.watch == "polling":
         yield ok("watching", f"polling, every {service.poll_seconds:g} s")
@@ -103,12 +103,12 @@ def _watching(host: Host, found: FoundUsers) -> Iterator[Finding]:
 
 
 def _watches(host: Host, found: FoundUsers) -> int:
-    """How many watches the folders of all users need, by those of some."""
+    """Estimate the watches for the folders of all users, by a sample of users."""
     folders, looked_at = 0, found.users[:: len(found.users) // _LOOKED_AT + 1]
     for user in looked_at:
         try:
             folders += len(find_folders(str(user.root), host.template.mailboxes[0].layout))
-        except FolderUnavailableError:  # which is a fault of that user's
+        except FolderUnavailableError:  # this is a fault of that user
             continue
     return round(_OF_FOLDER * folders * len(found.users) / max(1, len(looked_at)))
 
@@ -118,7 +118,7 @@ def _sysctl(name: str) -> str:
 
 
 def of_disks(host: Host) -> Iterator[Finding]:
-    """Whether there is room for ledgers and mail, and whether others may look at what was learned."""
+    """Check that there is room for ledgers and mail, and that others cannot read what was learned."""
     ledgers, mail = str(host.register.parent), str(host.mail.fixed)
     places = {path: what for what, path in (("ledgers", ledgers), ("mail", mail)) if os.path.isdir(path)}
     for path, what in places.items():
@@ -134,23 +134,23 @@ def of_disks(host: Host) -> Iterator[Finding]:
         return
     if kind := network_file_system(ledgers):
         means = f"{ledgers} is on {kind}, where two processes can damage a ledger"
-        yield fault("ledgers", means, "set `ledger` in the configuration to a local disk, and move all of it there")
+        yield fault("ledgers", means, "set `ledger` in the configuration to a local disk, and move all ledgers there")
     if owner_of(ledgers) != os.geteuid():
-        means = f"{ledgers} belongs to {name_of(owner_of(ledgers))}, and this is {name_of(os.geteuid())}"
-        yield fault("ledgers", means, "run spamnb, and its services, as the owner; or correct that: chown -R")
+        means = f"{ledgers} belongs to {name_of(owner_of(ledgers))}, but spamnb runs as {name_of(os.geteuid())}"
+        yield fault("ledgers", means, "run spamnb, and its services, as the owner; or correct the owner: chown -R")
     if os.stat(ledgers).st_mode & 0o007:
         yield warning("ledgers", f"other users may look into {ledgers}", f"chmod o-rwx {shlex.quote(ledgers)}")
 
 
 def of_register(host: Host, here: Installation) -> Iterator[Finding]:
-    """Whether the register is there and sound, and what it says of the users."""
+    """Check that the register exists and is sound, and report the users' state from it."""
     path = str(host.register)
     try:
         with reading(path) as register:
             rows = None if register is None else register.all()
     except RegisterDamagedError:
         means = f"{path} is damaged; no mail and no ledger is affected"
-        yield fault("register", means, "start the service, or start it again: it makes another")
+        yield fault("register", means, "start the service, or restart it: it makes a new one")
         return
     former = [file for file in glob.glob(f"{glob.escape(path)}.damaged-*") if not file.endswith(SQLITE_PARTS)]
     if former:
@@ -161,15 +161,15 @@ def of_register(host: Host, here: Installation) -> Iterator[Finding]:
     yield ok("register", f"{path}, {plural(len(rows), 'user')}")
     known = {row.name for row in rows}
     if new := sum(user.name not in known for user in host.users().users):
-        means = f"{plural(new, 'user')} of whom nothing is known yet"
+        means = f"nothing is known yet of {plural(new, 'user')}"
         yield warning("users", means, "wait until the service has looked at them; see that it runs")
     yield from _in_need(rows, here.spamnb)
 
 
 def _in_need(rows: Sequence[AccountRow], spamnb: str) -> Iterator[Finding]:
-    """Users with something to be looked at. spamnb: how a command begins here."""
+    """Report users that need attention. spamnb: how a command begins here."""
     if gone := sum(row.state is State.GONE for row in rows):
-        means = f"{plural(gone, 'user')} whose mailbox is not there any more, and whose ledger stays"
+        means = f"the mailbox of {plural(gone, 'user')} is gone, but the ledger stays"
         yield warning("users", means, f"for those who do not come back: {spamnb} users forget NAME")
     worst = [row for row in rows if row.state in (State.BROKEN, State.STOPPED)]
     others = [row for row in rows if row.fault and row.state not in (State.BROKEN, State.STOPPED, State.GONE)]
@@ -178,7 +178,7 @@ def _in_need(rows: Sequence[AccountRow], spamnb: str) -> Iterator[Finding]:
         means = f"{row.fault}{since}" if row.fault else "moving has stopped: too much mail looked like spam"
         yield state(f"user {row.name}", means, f"{spamnb} --user {shlex.quote(row.name)} doctor")
     if (more := len(worst) + len(others) - _SHOWN) > 0:
-        yield warning("users", f"{plural(more, 'more user')} with something to look at", f"{spamnb} users --all")
+        yield warning("users", f"{plural(more, 'more user')} with a problem", f"{spamnb} users --all")
 
 
 def _directories(number: int) -> str:

@@ -1,4 +1,4 @@
-"""How much the kernel lets a user watch, and how much of it is in use."""
+"""Find out how much the kernel lets a user watch, and how much of it is in use."""
 
 import contextlib
 import os
@@ -9,7 +9,7 @@ _PROCESSES = Path("/proc")
 
 
 def limit(name: str) -> int | None:
-    """The sysctl `fs.inotify.NAME`; None where the kernel does not tell."""
+    """Return the sysctl `fs.inotify.NAME`; None if the kernel does not report it."""
     try:
         return int((_LIMITS / name).read_text())
     except (OSError, ValueError):
@@ -17,10 +17,10 @@ def limit(name: str) -> int | None:
 
 
 def instances_in_use() -> int:
-    """How many inotify instances the processes of this user have; those that may not be looked at do not count."""
+    """Return how many inotify instances this user's processes have; those that cannot be read do not count."""
     user, number = os.geteuid(), 0
     for process in _PROCESSES.glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it has ended, or is another user's
+        with contextlib.suppress(OSError):  # the process has ended, or belongs to another user
             if process.stat().st_uid == user:
                 number += sum(map(_is_inotify, (process / "fd").iterdir()))
     return number
@@ -30,4 +30,4 @@ def _is_inotify(descriptor: Path) -> bool:
     try:
         return os.readlink(descriptor) == "anon_inode:inotify"
     except OSError:
-        return False  # closed meanwhile
+        return False  # closed in the meantime

@@ -1,6 +1,6 @@
-"""How spamnb is run here: as a user's service, as a system unit, on a mail host, in a container, or by hand.
+"""Determine how spamnb runs here: as a user's service, as a system unit, on a mail host, in a container, or by hand.
 
-Each kind has other commands. `doctor`, `init` and the pages ask here before they suggest one.
+Each kind needs different commands. `doctor`, `init` and the pages ask here before they suggest one.
 """
 
 import os
@@ -34,9 +34,9 @@ _UNITS: Mapping[Manager, Sequence[str]] = {  # systemd.unit(5)
 class Installation:
     """The commands that fit. A command is "" if there is none.
 
-    spamnb: how a command of spamnb begins. start, enable, reload and log are about the service; enable: starts it now
-    and whenever the machine starts. install: what to do first, if the units are missing. where: the place for the
-    commands about the service, if it is not the person's own terminal.
+    spamnb: how a command of spamnb begins. start, enable, reload and log concern the service. enable starts it now and
+    whenever the machine starts. install: the first step if the units are missing. where: the place for the commands
+    about the service, if it is not the person's own terminal.
     """
 
     spamnb: str
@@ -49,7 +49,7 @@ class Installation:
 
     @property
     def next(self) -> str:
-        """What to do if the service does not run.
+        """Return what to do if the service does not run.
 
         >>> Installation("spamnb", "spamnb run", install="spamnb install-unit --user").next
         'spamnb run, or for good: spamnb install-unit --user'
@@ -57,7 +57,7 @@ class Installation:
         return f"{self.told(self.start)}, or for good: {self.install}" if self.install else self.told(self.start)
 
     def told(self, command: str) -> str:
-        """A command of the service, after the place for it.
+        """Return a command of the service, after the place for it.
 
         >>> Installation("spamnb", "systemctl start spamnb@anna", where="as root").told("systemctl stop spamnb@anna")
         'as root: systemctl stop spamnb@anna'
@@ -71,10 +71,10 @@ def installation(
     config: Config | None = None,
     shares: Sequence[str] = (),
 ) -> Installation:
-    """The installation that works with the configuration at a path.
+    """Return the installation that works with the configuration at a path.
 
-    config: what the file says, if it can be read. shares: the services of a mail host that the commands are about; none
-    means the one that works for the user of `config`, or the only one.
+    config: the content of the file, if it can be read. shares: the services of a mail host that the commands are about;
+    without any, the one that works for the user of `config`, or the only one.
     """
     path = Path(os.path.abspath(path))
     program = "spamnb" if path == default_config_path(environ) else f"spamnb --config {shlex.quote(str(path))}"
@@ -88,14 +88,14 @@ def installation(
         return _of_unit(manager, unit, spamnb)
     start = " & ".join(f"{program} run" + f" --shard {share}" * (share != _ONLY) for share in shares)
     install = ""
-    if manager is not None and has_manager:  # of a person's own the command says what comes next
+    if manager is not None and has_manager:  # a person's own manager: the command itself says what comes next
         then = f", then {_of_unit(manager, unit, spamnb).enable}" if manager == "system" else ""
         install = f"spamnb install-unit --{manager}{then}"
     return Installation(spamnb, start, install=install)
 
 
 def is_installed(file: str, manager: Manager, environ: Mapping[str, str]) -> bool:
-    """Whether a service manager finds the file of a unit."""
+    """Tell whether a service manager finds the file of a unit."""
     return any(_is(directory / file) for directory in _directories(manager, environ))
 
 
@@ -112,9 +112,10 @@ def _in_container(engine: str, name: str, spamnb: str) -> Installation:
 def _unit(
     path: Path, environ: Mapping[str, str], config: Config | None, shares: Sequence[str]
 ) -> tuple[Manager | None, str, str]:
-    """Whose manager starts a service with this configuration, from which file, and the names of the units.
+    """Return whose manager starts a service with this configuration, from which file, and the names of the units.
 
-    The units in `systemd` name the configurations: of a person's own service the usual one, else one in /etc/spamnb.
+    The units in `systemd` name the configurations: a person's own service has the usual one, any other one in
+    /etc/spamnb.
     """
     if config is not None and (config.is_template or config.user):
         units = " ".join(f"spamnb-host@{share}" for share in shares)
@@ -139,7 +140,7 @@ def _of_unit(manager: Manager, unit: str, spamnb: str) -> Installation:
 
 
 def _directories(manager: Manager, environ: Mapping[str, str]) -> Iterator[Path]:
-    """Where a service manager looks for units."""
+    """Yield the directories in which a service manager looks for units."""
     if manager == "user":
         for name, in_home in (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share")):
             if (above := first_directory(environ, name, in_home)) is not None:
@@ -148,7 +149,7 @@ def _directories(manager: Manager, environ: Mapping[str, str]) -> Iterator[Path]
 
 
 def _is(path: Path) -> bool:
-    """Whether there is such a file or directory; not if it cannot be told."""
+    """Tell whether such a file or directory exists; False if this cannot be determined."""
     try:
         return path.exists()
     except OSError:

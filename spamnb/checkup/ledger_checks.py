@@ -1,4 +1,4 @@
-"""Checks of the ledger: the file, its disk, its copies, what was learned, and what is left to do."""
+"""Check the ledger: the file, its disk, its copies, its lessons, and unfinished work."""
 
 import glob
 import os
@@ -27,12 +27,12 @@ _UNUSUAL_SILENCE = 30 * _DAY
 _UNUSUAL_BALANCE = 20
 _NO_ROOM = 1_000_000  # bytes; learning a few messages needs as much
 _COPY_IS_LATE = 3 * _DAY
-_LARGE = 20_000_000  # bytes, which are examined in some 3 seconds (benchmarks/years.py)
-_RECENT = 7 * _DAY  # so long a restore, and what it set aside, is a warning
+_LARGE = 20_000_000  # bytes, examined in some 3 seconds (benchmarks/years.py)
+_RECENT = 7 * _DAY  # the time for which a restore, or an old ledger, is a warning
 
 
 def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bool = True) -> Iterator[Finding]:
-    """All checks of the ledger; here: how spamnb is run; whole: its content too, and that of its newest copy."""
+    """Run all checks of the ledger. here: how spamnb is run. whole: also its content, and that of its newest copy."""
     spamnb = here.spamnb
     running = is_running(str(config.claim) if config else path)
     if running:
@@ -76,9 +76,10 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
 
 
 def _examined_at(path: str, file: str) -> float | None:
-    """When a ledger that is too large to be examined while a person waits was examined: when it was copied last.
+    """Return when a large ledger was examined last: the time of its last copy.
 
-    None where it is to be examined now. The copy of the day is made only of a ledger whose pages and sums are right.
+    None if it must be examined now. The service copies a ledger daily, and only if its pages and sums are right. A
+    large ledger takes too long to examine while a person waits.
     """
     copies = rolling(path)
     if not copies or os.path.getsize(file) < _LARGE:
@@ -114,7 +115,7 @@ def _permissions(path: str, file: str) -> Iterator[Finding]:
         step = f"chmod 600 {shlex.quote(file)}"
         yield warning("ledger", "other users may read it: it holds words of your mail", step, step)
     if owner_of(file) != owner_of(directory):
-        yield warning("ledger", "file and directory belong to two users", "correct the owner: chown")
+        yield warning("ledger", "file and directory belong to different users", "correct the owner: chown")
 
 
 def _former_files(path: str) -> list[str]:
@@ -122,7 +123,7 @@ def _former_files(path: str) -> list[str]:
 
 
 def _former(path: str) -> Iterator[Finding]:
-    """Former ledgers beside this one."""
+    """Report old ledgers beside this one."""
     left = _former_files(path)
     files = [file for file in left if not file.endswith(SQLITE_PARTS)]
     if not files:
@@ -136,11 +137,11 @@ def _former(path: str) -> Iterator[Finding]:
 
 
 def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
-    """That a copy was restored: for a week, or until the person has removed the ledger that was kept beside it."""
+    """Report that a copy was restored: for a week, or until the person has removed the old ledger beside it."""
     at, was_kept = ledger.state.restored_at, bool(ledger.state.former_kept)
     if at is None or time.time() - at >= _RECENT or (was_kept and not _former_files(path)):
         return
-    means = f"a copy was restored on {clock(at)}: what was learned after the copy was made is missing"
+    means = f"a copy was restored on {clock(at)}: everything learned after the copy was made is missing"
     ends = "; this warning ends when you remove the former ledger, or" if was_kept else "; this warning ends"
     step = f"correct what is judged wrongly by moving it{ends} {days(_RECENT)} after the restore"
     yield warning("ledger", means, step)
@@ -165,7 +166,7 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) 
         command = f"{spamnb} train --again"
         means = f"some with another tokenizer ({', '.join(map(str, others))}, this one is {VERSION})"
         if ledger.state.read_again == VERSION:
-            yield ok("learned", f"{means}, of which no file was found: when one is back, {command}")
+            yield ok("learned", f"{means}, but their files are gone; if a file comes back: {command}")
         else:
             yield warning("learned", f"{means}, which helps less", command, command)
 

@@ -1,4 +1,4 @@
-"""Checks of the mailboxes: folders, roles, permissions, file systems, watching."""
+"""Check the mailboxes: folders, roles, permissions, file systems, watching."""
 
 import os
 import shlex
@@ -25,7 +25,7 @@ from spamnb.maildir.messages import Entry, Unread, scan, why_unread
 
 
 def of_mailboxes(config: Config, *, whole: bool = True) -> Iterator[Finding]:
-    """All checks of the mailboxes of a configuration; whole: each message file is looked at, too."""
+    """Run all checks of the mailboxes of a configuration. whole: also look at each message file."""
     for mailbox in config.mailboxes:
         yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery, whole=whole)
     yield from list(_watching(config)) or [_watches(config)]
@@ -49,20 +49,20 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Fin
     yield from findings or [ok(name, f"{len(folders)} folders, spam goes to {mailbox.spam_folder}")]
     training = [folder for folder in folders if mailbox.role_of(folder) in (Role.TRAIN_SPAM, Role.TRAIN_HAM)]
     if training:
-        means = "mail that is delivered straight into it is not learned"
+        means = "mail that is delivered directly into it is not learned"
         if trusted:
             means = (
-                "mail that is delivered straight into it is learned too. If the server files mail for you+FOLDER@ by"
+                "mail that is delivered directly into it is learned too. If the server files mail for you+FOLDER@ by"
                 " itself, anybody can train: then write `trust_delivery: false` under `learning`"
             )
         yield ok(f"training by {some(training)}", means)
 
 
 def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:
-    """Folders that are configured and not there."""
+    """Report folders that are configured but missing."""
     inbox = mailbox.inbox_folder
     if inbox not in folders:
-        means = f"there is no folder {inbox}, which has the role inbox: the service will not start"
+        means = f"the folder {inbox}, which has the role inbox, does not exist: the service will not start"
         yield fault(name, means, f"correct `roles` in the configuration{_instead(inbox, folders)}")
     made = [goal for goal in (mailbox.spam_folder, mailbox.unsure_folder) if goal is not None and goal not in folders]
     for goal in made:
@@ -71,7 +71,7 @@ def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
         except FolderNameError as error:
             yield fault(name, f"{error}: the service will not start", "correct the name in the configuration")
         else:
-            means = f"there is no folder {goal} yet: the service makes it at its start"
+            means = f"the folder {goal} does not exist yet: the service makes it at its start"
             step = f"if you mean another folder, correct its name in the configuration{_instead(goal, folders)}"
             yield warning(name, means, step)
     missing = [folder for folder in mailbox.roles if folder not in {*folders, *made, inbox}]
@@ -82,7 +82,7 @@ def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
 
 
 def _instead(name: str, folders: Iterable[str]) -> str:
-    """The name of a folder that is there, and that another program would call `name`; "" without one."""
+    """Return the name of an existing folder that another program would call `name`; "" without one."""
 
     def plain(name: str) -> str:
         return name.lower().removeprefix(".").replace(".", "/").removeprefix("inbox/")
@@ -92,7 +92,7 @@ def _instead(name: str, folders: Iterable[str]) -> str:
 
 
 def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[Finding]:
-    """Folders without a role of their own whose name suggests another; not ham, for neutral is the cautious choice."""
+    """Report folders without a role of their own whose name suggests another role, except ham: neutral is safer."""
     for folder in folders:
         role, usual = mailbox.role_of(folder), usual_role(folder)
         named = folder in mailbox.roles or mailbox.by_pattern(folder) is role or folder == mailbox.unsure_folder
@@ -132,7 +132,7 @@ def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Findin
 
 
 def _messages(name: str, folders: list[Folder]) -> Iterator[Finding]:
-    """Messages that the service leaves where they are, since it cannot read them."""
+    """Report messages that the service cannot read, and so leaves in place."""
     found: dict[Unread, list[str]] = {}
     for folder in folders:
         for entry in _listed(folder):
@@ -152,7 +152,7 @@ def _messages(name: str, folders: list[Folder]) -> Iterator[Finding]:
 def _listed(folder: Folder) -> list[Entry]:
     try:
         return scan(folder)
-    except FolderUnavailableError:  # `_permissions` tells it
+    except FolderUnavailableError:  # `_permissions` reports it
         return []
 
 
@@ -164,7 +164,7 @@ def _file_systems(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> It
 
 
 def _watching(config: Config) -> Iterator[Finding]:
-    """What stands in the way of watching by inotify: a fault where the configuration demands it."""
+    """Report what prevents watching by inotify: a fault if the configuration requires it."""
     if config.service.watch == "polling":
         return
     demanded = config.service.watch == "inotify"

@@ -1,4 +1,4 @@
-"""Checks of the sockets on which the service answers the spamd protocol."""
+"""Check the sockets on which the service answers the spamd protocol."""
 
 import pwd
 import socket
@@ -12,7 +12,7 @@ _PONG = b" 0 PONG"
 
 
 def of_spamd(spamd: Spamd, is_running: bool) -> Iterator[Finding]:
-    """Whether the users that may ask exist, and whether the service, if it runs, answers where it should."""
+    """Check that the users who may ask exist, and that a running service answers at its addresses."""
     for name in spamd.peers:
         if not name.isdigit() and not _exists(name):
             yield fault("spamd", f"there is no user {name!r}, and the service does not start", "correct spamd.peers")
@@ -33,13 +33,13 @@ def _of_socket(address: str) -> Finding:
     try:
         reply = _ping(address)
     except PermissionError:
-        return warning("spamd", f"only others may ask on {address}: it cannot be tried", "run doctor as root")
+        return warning("spamd", f"only other users may ask on {address}, so it cannot be tried", "run doctor as root")
     except OSError as error:
         why = error.strerror or "it takes too long"
         return fault("spamd", f"nobody answers on {address}: {why}", "look into the service's log")
     if _PONG in reply:
         return ok("spamd", f"the service answers on {address}")
-    return fault("spamd", f"{address} answers something else than spamd", "write another address as spamd.listen")
+    return fault("spamd", f"{address} does not answer like spamd", "write another address as spamd.listen")
 
 
 def _ping(address: str) -> bytes:

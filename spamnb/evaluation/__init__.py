@@ -1,1 +1,1 @@
-"""How good the filter is: corpora, protocols, measures, and the comparison of event models."""
+"""Measure how good the filter is: corpora, protocols, measures, and the comparison of event models."""

@@ -1,9 +1,9 @@
 """Which naive Bayes? The protocol of the comparison, over any corpora.
 
-Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006,
-sections 4 and 5: messages in order of arrival, in batches of 100; train on all batches so far, test on the next
-one; attributes are chosen again at each retraining, by information gain, among the tokens of at least 5 training
-messages. Tokens come from subject and body only.
+Metsis, Androutsopoulos and Paliouras, "Spam Filtering with Naive Bayes - Which Naive Bayes?", CEAS 2006, sections 4 and
+5. Messages come in order of arrival, in batches of 100: train on all batches so far, test on the next one. Attributes
+   are chosen again at each training, by information gain, among the tokens of at least 5 training messages. Tokens come
+   from subject and body only.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Entrant:
 ENTRANTS = (
     Entrant("multinomial Boolean", MultinomialBoolean, "occurrences"),
     Entrant("multinomial TF", MultinomialTF, "occurrences"),
-    # Of the readings of the paper this one comes nearest to what it reports. With relative frequencies, which are
-    # small against σ, all kernels look alike and nothing is caught; with a σ for each class Enron1's spam recall is
-    # 67 %, with one σ 89 %.
+    # Among the readings of the paper, this one comes nearest to its results. Relative frequencies are small against σ:
+    # with them all kernels look alike and no spam is caught. With a σ for each class Enron1's spam recall is 67 %, with
+    # one σ 89 %.
     Entrant("flexible Bayes", lambda: Flexible(one_width=True), "occurrences"),
     Entrant("multivariate Gauss", Gaussian, "frequencies"),
     Entrant("multivariate Bernoulli", Bernoulli, "presence"),
@@ -74,7 +74,7 @@ class Dataset:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """How one model judged all messages after the first batch.
+    """One model's judgements of all messages after the first batch.
 
     log_odds: float64 (n,), log P(spam | message) − log P(ham | message). labels: int64 (n,).
     """
@@ -86,7 +86,7 @@ class Trial:
     labels: NDArray[np.int64]
 
     def recall(self, label: Label) -> float:
-        """Share of a class, in percent, that is recognised where spam is P(spam | message) above ½."""
+        """Share of a class, in percent, that is recognised; spam means that P(spam | message) is above ½."""
         right = (self.log_odds > 0) == (label is Label.SPAM)
         return 100 * float(right[self.labels == label].mean())
 
@@ -100,14 +100,14 @@ class Trial:
 
 
 def plain_tokens(message: Message) -> list[str]:
-    """The tokens that the comparison uses: what stands between spaces in subject and body, in lower case."""
+    """Return the tokens that the comparison uses: the text between spaces in subject and body, in lower case."""
     texts = [message.first("subject")]
     texts += [read_html(text.text, DEFAULT_LIMITS).visible if text.is_html else text.text for text in message.texts]
     return [token for text in texts for token in text.lower().split()]
 
 
 def read_dataset(corpus: str, seed: int) -> Dataset:
-    """A corpus as the comparison reads it: both classes in their order, the spam spread among the ham by the seed."""
+    """Read a corpus as the comparison does: both classes in their order, the spam spread among the ham by the seed."""
     corpus_messages = load_corpus(corpus, seed)
     ham, spam = ([message for message in corpus_messages if message.label is label] for label in Label)
     messages = interleave(ham, spam, seed)
@@ -118,7 +118,7 @@ def read_dataset(corpus: str, seed: int) -> Dataset:
 
 
 def dataset(name: str, messages: Sequence[Mapping[str, int]], labels: Sequence[Label]) -> Dataset:
-    """The matrix of messages that are given as their tokens with occurrences."""
+    """Return the matrix of messages that are given as their tokens with occurrences."""
     rows = gather(messages)
     values, columns = np.array(rows.occurrences, dtype=np.int64), np.array(rows.columns, dtype=np.int64)
     starts = np.cumsum([0, *rows.lengths])
@@ -129,8 +129,8 @@ def dataset(name: str, messages: Sequence[Mapping[str, int]], labels: Sequence[L
 def compare_on(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entrant] = ENTRANTS) -> Iterator[Trial]:
     """Run the protocol: a trial for each number of attributes (0: all of them) and each entrant.
 
-    Steps without both classes in the training messages are passed over. Raises MailError where no step is left, or
-    where only one class is tested.
+    Steps without both classes in the training messages are skipped. Raises MailError if no step is left, or only one
+    class is tested.
     """
     occurrences = data.occurrences
     matrices = {
@@ -154,8 +154,8 @@ def compare_on(data: Dataset, attributes: Sequence[int], entrants: Sequence[Entr
             truth.append(data.labels[test])
         if not truth or len(np.unique(np.concatenate(truth))) < 2:
             raise MailError(
-                f"{data.name} is too small to be compared on: it takes more than {BATCH} messages, and both ham and"
-                f" spam beyond the first {BATCH}"
+                f"{data.name} is too small for a comparison: it needs more than {BATCH} messages, and both ham and"
+                f" spam after the first {BATCH}"
             )
         for entrant in entrants:
             yield Trial(data.name, entrant.name, number, np.concatenate(judged[entrant.name]), np.concatenate(truth))

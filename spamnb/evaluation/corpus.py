@@ -1,4 +1,4 @@
-"""Labelled mail in a known order, and how it is read."""
+"""Labelled mail in a known order, and how to read it."""
 
 import os
 import random
@@ -18,7 +18,7 @@ from spamnb.mail.tokens.kinds import is_header
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A message file, what it is called in the corpus, and its true label."""
+    """A message file, its name in the corpus, and its true label."""
 
     path: str
     name: str
@@ -26,7 +26,7 @@ class Labelled:
 
 
 class Sample(NamedTuple):
-    """A message of a corpus, as it was read."""
+    """A message of a corpus, after reading."""
 
     name: str
     label: Label
@@ -34,11 +34,11 @@ class Sample(NamedTuple):
 
 
 def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
-    """The messages of a corpus, in order.
+    """Return the messages of a corpus, in order.
 
-    A corpus has a file `index` with `spam PATH` or `ham PATH` a line, in order and relative to it, or else
-    folders `ham/` and `spam/`, whose order is `interleave`'s with this seed. Raises MailError with the line
-    for an index that cannot be read.
+    A corpus has a file `index` with `spam PATH` or `ham PATH` per line, in order and relative to it. Otherwise it has
+    folders `ham/` and `spam/`, in the order of `interleave` with this seed. Raises MailError with the line if an index
+    cannot be read.
     """
     index = Path(directory) / "index"
     if index.is_file():
@@ -46,7 +46,7 @@ def load_corpus(directory: str, seed: int = 0) -> list[Labelled]:
     ham, spam = (_from_folder(directory, label) for label in Label)
     if not (ham and spam):
         raise MailError(
-            f"{directory} is not a corpus: it needs a file `index` (`spam PATH` or `ham PATH` a line),"
+            f"{directory} is not a corpus: it needs a file `index` (`spam PATH` or `ham PATH` per line),"
             " or folders `ham` and `spam`"
         )
     return interleave(ham, spam, seed)
@@ -57,7 +57,7 @@ def samples(
 ) -> Generator[Sample]:
     """Read labelled messages, in order; without the header only their subject and body.
 
-    A message that cannot be read raises MailError if `strict`; else it is left out: it may have been moved since.
+    A message that cannot be read raises MailError if `strict`; otherwise it is left out, as it may have been moved.
     """
     sources = (Source(message.name, os.path.realpath(message.path)) for message in messages)
     with each(read_all, sources, executor) as done:
@@ -97,7 +97,7 @@ def _from_folder(directory: str, label: Label) -> list[Labelled]:
 
 
 def interleave(ham: Sequence[Labelled], spam: Sequence[Labelled], seed: int) -> list[Labelled]:
-    """Both classes in their own order, the spam spread at random among the ham (Metsis et al. 2006, section 4)."""
+    """Return both classes in their order, the spam spread at random among the ham (Metsis et al. 2006, section 4)."""
     number = len(ham) + len(spam)
     places = set(random.Random(seed).sample(range(number), len(spam)))  # noqa: S311 - a fair shuffle
     next_ham, next_spam = iter(ham), iter(spam)

@@ -1,7 +1,7 @@
-"""What a spam cutoff does to mail that was judged by a filter which has not learned it, and which cutoff to take.
+"""What a spam cutoff does to mail judged by a filter that has not learned it, and which cutoff to choose.
 
-The page Tune shows what some cutoffs do; `evaluate --at-most-one-ham-in` chooses one, and tells what a cutoff that is
-chosen so does to mail that it was not chosen on: each message is judged at the cutoff that all the others give.
+The page Tune shows the effect of some cutoffs. `evaluate --at-most-one-ham-in` chooses one. It also measures the effect
+on mail that had no part in the choice: each message is judged at the cutoff that all others give.
 """
 
 from bisect import bisect_right
@@ -15,17 +15,17 @@ from spamnb.base.label import Label
 from spamnb.evaluation.measures import Measure, Outcome, judged_opposite, wilson
 
 CUTOFFS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
-"""Spam cutoffs worth a look: about evenly spaced in log-odds."""
-_LOWEST = 0.5  # what is more probably ham is not called spam, however few ham come near
-# Sparing ham that are really spam, filed wrongly, gives up most of the spam. On csdmc2010, Enron1 and Enron6, for one
-# ham in 100 to 2000, a raised cutoff gives up at most 12 % of what is caught at 0.95 (22 % where one ham of Enron6,
-# at 0.995, is to be spared); with 3 or 30 of the spam called ham, 21 to 98 % or less than 8 %.
+"""Spam cutoffs to show: about evenly spaced in log-odds."""
+_LOWEST = 0.5  # mail that is more probably ham is never called spam, however few ham come near
+# To spare ham that are really spam, filed wrongly, means to give up most of the spam. On csdmc2010, Enron1 and Enron6,
+# for one ham in 100 to 2000, a raised cutoff gives up at most 12 % of what is caught at 0.95 (22 % if one ham of
+# Enron6, at 0.995, has to be spared). With 3 or 30 of the spam called ham, it gives up 21 to 98 % or less than 8 %.
 _RUINOUS = 0.15
 
 
 @dataclass(frozen=True, slots=True)
 class AtCutoff:
-    """What a spam cutoff does: `lost` of `ham` messages are taken for spam, `caught` of `spam` messages are."""
+    """The effect of a spam cutoff: `lost` of `ham` messages are taken for spam, `caught` of `spam` messages are."""
 
     cutoff: float
     ham: int
@@ -35,24 +35,23 @@ class AtCutoff:
 
     @property
     def lost_share(self) -> Measure:
-        """The share of the ham that is lost, in percent, with its 95 % interval (Wilson)."""
+        """Share of the ham that is lost, in percent, with its 95 % interval (Wilson)."""
         return wilson(self.lost, self.ham)
 
     @property
     def caught_share(self) -> Measure:
-        """The share of the spam that is caught, in percent, with its 95 % interval (Wilson)."""
+        """Share of the spam that is caught, in percent, with its 95 % interval (Wilson)."""
         return wilson(self.caught, self.spam)
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The lowest spam cutoff at which at most one ham in so many is lost; None where the mail contradicts itself.
+    """The lowest spam cutoff that loses at most one ham in the given number; None if the mail contradicts itself.
 
-    caught, ham_lost: spam caught, in percent, and ham lost, where each message is judged at a cutoff that was chosen in
-    the same way on all others. caught_now, ham_lost_now: at the configured cutoff.
-    given_up: of the spam that is caught now, in percent, what a cutoff that spares enough ham would miss.
-    enough: whether there is enough ham to tell. look_at: ham that looks like spam, the strongest first, where it
-    decides the cutoff or stands against it.
+    caught, ham_lost: spam caught, in percent, and ham lost, if each message is judged at a cutoff that was chosen in
+    the same way on all others. caught_now, ham_lost_now: at the configured cutoff. given_up: in percent of the spam
+    that is caught now, what a cutoff that spares enough ham would miss. enough: whether there is enough ham to tell.
+    look_at: ham that looks like spam, the strongest first, if it decides the cutoff or prevents one.
     """
 
     cutoff: float | None
@@ -68,7 +67,7 @@ class Advice:
 def at_cutoffs(
     is_spam: NDArray[np.bool_], probability: NDArray[np.float64], cutoffs: Sequence[float] = CUTOFFS
 ) -> list[AtCutoff]:
-    """What each cutoff does to messages, bool (n,) and float64 (n,), of which some are ham and some are spam.
+    """Count what each cutoff does to messages, ham and spam: bool (n,) and float64 (n,).
 
     >>> at_cutoffs(np.array([False, False, True]), np.array([0.1, 0.96, 0.99]), [0.95, 0.98])[0]
     AtCutoff(cutoff=0.95, ham=2, lost=1, spam=1, caught=1)
@@ -81,17 +80,17 @@ def at_cutoffs(
 
 
 def lost_at(is_spam: NDArray[np.bool_], probability: NDArray[np.float64], cutoff: float) -> list[int]:
-    """The places of the ham that a cutoff loses, the most probable spam first."""
+    """Return the places of the ham that a cutoff loses, the most probable spam first."""
     places = np.flatnonzero(~is_spam & (probability >= cutoff))
     ordered: list[int] = places[np.argsort(-probability[places], kind="stable")].tolist()
     return ordered
 
 
 def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cutoff: float) -> Advice:
-    """Which spam cutoff to take, so that at most one ham in `one_in` is lost.
+    """Choose a spam cutoff that loses at most one ham in `one_in`.
 
-    The configured one stays where it loses no more than that, unless a lower one does so too and catches more. A lower
-    one is advised only where there is enough ham to tell, and is above `ham_cutoff`.
+    The configured cutoff stays if it loses no more than that, unless a lower one does so too and catches more. A lower
+    one is advised only if there is enough ham to tell, and if it is above `ham_cutoff`.
     """
     is_spam = np.array([outcome.label is Label.SPAM for outcome in outcomes])
     probability = np.array([outcome.probability for outcome in outcomes])
@@ -123,13 +122,13 @@ def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cuto
 
 
 def cutoff_for(ham: Sequence[float], spam: Sequence[float], one_in: int) -> float:
-    """The lowest cutoff at which one ham in `one_in` is expected to be lost, of mail of which this is a sample.
+    """Return the lowest cutoff that is expected to lose one ham in `one_in`, in mail of which this is a sample.
 
-    ham: probabilities, the highest first. spam: the lowest first. Of n ham, as much other ham is expected above the
-    k-th highest as k / (n + 1). Where n is too small for that to be one in `one_in`, the cutoff is above all of them.
+    ham: probabilities, the highest first. spam: the lowest first. With n ham, the expected share of other ham above the
+    k-th highest is k / (n + 1). If n is too small for one in `one_in`, the cutoff is above all of them.
 
-    The cutoff is above the ham that has to be spared, about half the way to the next spam, and has no more decimals
-    than that takes: it is written down.
+    The cutoff is above the ham to be spared, about half-way to the next spam. It has as few decimals as possible, since
+    a person writes it down.
     """
     spared = ham[_spared(len(ham), one_in)]
     place = bisect_right(spam, spared)
@@ -137,12 +136,12 @@ def cutoff_for(ham: Sequence[float], spam: Sequence[float], one_in: int) -> floa
 
 
 def _spared(n_ham: int, one_in: int) -> int:
-    """Which ham, counted from the highest probability, is the first that may not be lost."""
+    """Return which ham, counted from the highest probability, is the first that must not be lost."""
     return max(0, (n_ham + 1) // one_in - 1)
 
 
 def _between(low: float, high: float) -> float:
-    """A number with few decimals above `low`, and up to `high`."""
+    """Return a number with few decimals, above `low` and at most `high`."""
     tries = (round((low + high) / 2, decimals) for decimals in range(2, 17))
     return next((number for number in tries if low < number <= high), high)
 
@@ -150,16 +149,16 @@ def _between(low: float, high: float) -> float:
 def _on_other_mail(
     ham: Sequence[float], spam: Sequence[float], one_in: int, least: float, most: float
 ) -> tuple[int, int]:
-    """The ham lost and the spam caught where each message is judged at the cutoff of all others, within these limits.
+    """Count the ham lost and spam caught if each message is judged at the cutoff of all others, within these limits.
 
-    The cutoff follows from one ham and the next spam above it. So without one of the ham there are two cutoffs: one
-    without any ham that ranks up to the spared one, and one without any other; and with the spam it is the same.
+    The cutoff follows from one ham and the next spam above it. So there are only two cutoffs without one of the ham:
+    one without any ham that ranks up to the spared one, and one without any other ham. The same holds for the spam.
     """
 
     def limited(ham: Sequence[float], spam: Sequence[float]) -> float:
         return min(most, max(least, cutoff_for(ham, spam, one_in))) if ham else most
 
-    last = _spared(len(ham) - 1, one_in)  # of the others
+    last = _spared(len(ham) - 1, one_in)  # among the others
     without_high, without_low = limited(ham[1:], spam), limited(ham[:-1], spam)
     lost = sum(chance >= without_high for chance in ham[: last + 1])
     lost += sum(chance >= without_low for chance in ham[last + 1 :])

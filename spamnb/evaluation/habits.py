@@ -1,17 +1,17 @@
-"""What simulated users do: how often, and how late, they correct the filter."""
+"""The habits of simulated users: how often, and how late, they correct the filter."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What a user does, and how many messages later.
+    """A user's acts, and how many messages later they happen.
 
     correct: the share of missed spam that is moved to the spam folder, `corrected_after` messages later. left: the
-    share of the rest that is opened and left lying; the remainder is deleted. looks: the user opens a message in the
-    spam folder `rescued_after` messages after each that came there. rescue: the share of ham there that is taken out
-    then. keep: the share of ham in the inbox that is read and kept. learned: messages that are learned at the
-    beginning. wrong: the share of messages that the user takes for the other class. told: the filter is told the truth
+    share of the rest that is opened and left in the inbox; the remainder is deleted. looks: the user opens a message in
+    the spam folder, `rescued_after` messages after each arrival there. rescue: the share of ham there that is then
+    taken out. keep: the share of ham in the inbox that is read and kept. learned: messages that are learned at the
+    start. wrong: the share of messages that the user takes for the other class. told: the filter learns the true label
     of each message at once.
     """
 

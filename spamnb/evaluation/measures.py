@@ -1,12 +1,11 @@
-"""Measures of a filter: those of the TREC spam track, and how well its probabilities are calibrated.
+"""Measures of a filter: those of the TREC spam track, and the calibration of its probabilities.
 
-Cormack and Lynam, "TREC 2005 Spam Track Overview". All rates are in percent. A message counts as taken for spam
-only if that is the verdict: what the filter is unsure of stays in the inbox.
+Cormack and Lynam, "TREC 2005 Spam Track Overview". All rates are in percent. A message counts as taken for spam only if
+that is the verdict: mail with the verdict unsure stays in the inbox.
 
-A filter that has not learned a message of each class has no score for a message. In the TREC track such messages have
-whatever number the filter printed, and enter the ROC curve with it. Here they have no rank: they count as not taken for
-spam, and are left out of the ROC curve and of sm_at_hm. `one_minus_roca_of_all` is the track's figure, in which they
-have the score 0.
+A filter that has not learned a message of each class has no score. In the TREC track such messages have whatever number
+the filter printed, and enter the ROC curve with it. Here they have no rank: they count as not taken for spam, and are
+left out of the ROC curve and of sm_at_hm. `one_minus_roca_of_all` is the track's figure, in which their score is 0.
 """
 
 import math
@@ -26,10 +25,10 @@ _RESAMPLES = 200
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the filter judged one message. `label`: the truth. `score`: what it ranks by.
+    """The filter's judgement of one message. `label`: the truth. `score`: for ranking.
 
-    name: what the message is called in the corpus. summary: its subject and sender, for a person.
-    has_score: False where the filter had not learned a message of each class; its score is then 0, and means nothing.
+    name: the message's name in the corpus. summary: its subject and sender, for a person.
+    has_score: False if the filter had not learned a message of each class; then the score is 0, and means nothing.
     """
 
     name: str
@@ -52,7 +51,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Messages whose probability is in [low, high): its mean, how many they are, and how many of them are spam."""
+    """Messages with a probability in [low, high): its mean, their number, and the number of spam among them."""
 
     low: float
     high: float
@@ -62,7 +61,7 @@ class CalibrationBin:
 
     @property
     def share(self) -> Measure:
-        """The share of spam in percent, with its 95 % interval."""
+        """Share of spam in percent, with its 95 % interval."""
         return wilson(self.spam, self.messages)
 
 
@@ -79,12 +78,12 @@ class Columns:
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> "Columns":
-        """The columns of outcomes. Raises MailError where ham or spam is missing among those that have a score."""
+        """Make the columns of outcomes. Raises MailError if no ham or no spam has a score."""
         ranked = [outcome for outcome in outcomes if outcome.has_score]
         if {outcome.label for outcome in ranked} != set(Label):
             raise MailError(
-                "nothing can be measured: both ham and spam have to be among the messages that are scored by a filter"
-                " that has learned both; give more of them (see --limit, --warm-up), or --protocol folds"
+                "nothing can be measured: both ham and spam must be among the messages after the filter has learned one"
+                " of each; give more messages (see --limit, --warm-up), or --protocol folds"
             )
         return cls(
             np.array([outcome.label for outcome in outcomes], dtype=bool),
@@ -97,7 +96,7 @@ class Columns:
 
 
 def judged_opposite(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """The messages that are judged the opposite of their label, the strongest contradiction first.
+    """Return the messages that are judged the opposite of their label, the strongest contradiction first.
 
     Either the filter errs, or they are filed wrongly: only a person can tell.
     """
@@ -106,18 +105,18 @@ def judged_opposite(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMPLES) -> dict[str, Measure]:
-    """All measures of a run.
+    """Return all measures of a run.
 
-    hm: ham taken for spam. sm: spam not taken for spam. unsure: what got no verdict. lam: the logistic mean of hm and
-    sm. one_minus_roca: 100 minus the area under the ROC curve in percent. sm_at_hm: spam missed where 0.1 % of the ham
-    is lost. brier and calibration: 100 times the Brier score and the expected calibration error.
+    hm: ham taken for spam. sm: spam not taken for spam. unsure: messages with that verdict. lam: the logistic mean of
+    hm and sm. one_minus_roca: 100 minus the area under the ROC curve in percent. sm_at_hm: spam missed if 0.1 % of the
+    ham is lost. brier and calibration: 100 times the Brier score and the expected calibration error.
 
-    Every interval has a width, also where there was no error. Those of hm, sm and unsure are Wilson's, and so is that
-    of the Brier score, a mean of values from 0 to 1, of which the widest distribution is a share. That of
-    one_minus_roca holds the percentiles of a stratified bootstrap. Where every spam ranks above every ham a bootstrap
-    sees nothing but that: then it is Wilson's for the smaller class, since no area A has a variance above
+    Every interval has a width, even if there was no error. Those of hm, sm and unsure are Wilson's. So is that of the
+    Brier score: it is a mean of values from 0 to 1, and a share is the widest distribution of such values. That of
+    one_minus_roca has the percentiles of a stratified bootstrap. If every spam ranks above every ham, a bootstrap sees
+    nothing else. Then it is Wilson's for the smaller class, since no area A has a variance above
     A (1 - A) / min(ham, spam) (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic", 1957).
-    Raises MailError where nothing can be measured.
+    Raises MailError if nothing can be measured.
     """
     run = Columns.of(outcomes)
     n, n_spam = len(run.is_spam), int(run.is_spam.sum())
@@ -136,7 +135,7 @@ def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMP
 
 
 def values(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """The values of `measure` without their intervals, which take most of its time. Raises MailError as it does."""
+    """Return the values of `measure` without their intervals, which take most of its time. Raises MailError too."""
     run = Columns.of(outcomes)
     n_spam = int(run.is_spam.sum())
     n_ham = len(run.is_spam) - n_spam
@@ -154,13 +153,13 @@ def values(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 
 def one_minus_roca_of_all(outcomes: Sequence[Outcome]) -> float:
-    """(1−ROCA)% as the TREC spam track has it: a message that no score was known for enters with the score 0."""
+    """(1−ROCA)% as in the TREC spam track: a message without a score enters with the score 0."""
     is_spam = np.array([outcome.label for outcome in outcomes], dtype=bool)
     return one_minus_roca(np.array([outcome.score for outcome in outcomes]), is_spam)
 
 
 def _errors(run: Columns) -> tuple[int, int]:
-    """Ham that was taken for spam, and spam that was not."""
+    """Return the number of ham taken for spam, and of spam that was not."""
     return int((run.called_spam & ~run.is_spam).sum()), int((~run.called_spam & run.is_spam).sum())
 
 
@@ -188,7 +187,7 @@ def missed_at(score: NDArray[np.float64], y: NDArray[np.bool_], ham_lost: float)
 
 
 def logistic_mean(ham_lost: int, n_ham: int, spam_missed: int, n_spam: int) -> float:
-    """lam% = logit⁻¹((logit hm + logit sm) / 2), with half an error more in each cell so that 0 has a logit."""
+    """lam% = logit⁻¹((logit hm + logit sm) / 2), with half an error added to each cell so that 0 has a logit."""
     mean = (_logit(ham_lost, n_ham) + _logit(spam_missed, n_spam)) / 2
     return 100 / (1 + math.exp(-mean))
 
@@ -201,7 +200,7 @@ def calibration_error(probability: NDArray[np.float64], y: NDArray[np.bool_]) ->
 
 
 def calibration_bins(is_spam: NDArray[np.bool_], probability: NDArray[np.float64]) -> list[CalibrationBin]:
-    """Ten bins of equal width; those that no message is in are left out."""
+    """Return ten bins of equal width, without the empty ones."""
     bins = _bins_of(probability)
     messages = np.bincount(bins, minlength=_BINS)
     spam = np.bincount(bins, weights=is_spam, minlength=_BINS)
@@ -214,7 +213,7 @@ def calibration_bins(is_spam: NDArray[np.bool_], probability: NDArray[np.float64
 
 
 def _bins_of(probability: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Which of ten bins of equal width each probability is in, int64 (n,)."""
+    """Return which of ten bins of equal width each probability is in, int64 (n,)."""
     bins: NDArray[np.int64] = np.minimum((probability * _BINS).astype(np.int64), _BINS - 1)
     return bins
 
@@ -236,7 +235,7 @@ def wilson(errors: float, n: int) -> Measure:
 
 
 def _logistic_mean_interval(ham_lost: int, n_ham: int, spam_missed: int, n_spam: int) -> Measure:
-    """Normal on the scale of the logit, whose variance is 1 / (e + ½) + 1 / (n - e + ½) (Gart and Zweifel, 1967)."""
+    """Normal interval on the logit's scale, with the variance 1 / (e + ½) + 1 / (n - e + ½) (Gart, Zweifel, 1967)."""
     value = logistic_mean(ham_lost, n_ham, spam_missed, n_spam)
     cells = (ham_lost, n_ham - ham_lost, spam_missed, n_spam - spam_missed)
     reach = _Z * math.sqrt(sum(1 / (cell + 0.5) for cell in cells)) / 2
@@ -245,7 +244,7 @@ def _logistic_mean_interval(ham_lost: int, n_ham: int, spam_missed: int, n_spam:
     return Measure(value, low, high)
 
 
-# Quoted: numpy.random takes 2 MB, and is imported when it is named.
+# Quoted: numpy.random takes 2 MB, and naming it imports it.
 def _roca_interval(run: Columns, choose: "np.random.Generator", resamples: int) -> Measure:
     value = one_minus_roca(run.score, run.ranked_is_spam)
     if value in (0.0, 100.0):
@@ -257,7 +256,7 @@ def _roca_interval(run: Columns, choose: "np.random.Generator", resamples: int) 
 
 
 def _missed_at_interval(run: Columns, choose: "np.random.Generator", resamples: int) -> Measure:
-    """The bootstrap's, which knows that the cutoff is uncertain, or Wilson's for the share of the spam, if wider."""
+    """Return the bootstrap's interval, which allows for the cutoff's uncertainty, or Wilson's, whichever is wider."""
     value = missed_at(run.score, run.ranked_is_spam, 0.001)
     n_spam = int(run.ranked_is_spam.sum())
     low, high = _bootstrap(lambda score, is_spam: missed_at(score, is_spam, 0.001), run, choose, resamples)
@@ -271,7 +270,7 @@ def _bootstrap(
     choose: "np.random.Generator",
     resamples: int,
 ) -> tuple[float, float]:
-    """The 2.5 and 97.5 percentiles over resamples with as much of each class."""
+    """Return the 2.5 and 97.5 percentiles over resamples of the same size per class."""
     classes = np.flatnonzero(~run.ranked_is_spam), np.flatnonzero(run.ranked_is_spam)
     tries = []
     for _ in range(resamples):
@@ -282,12 +281,12 @@ def _bootstrap(
 
 
 def _calibration_interval(run: Columns, choose: "np.random.Generator", resamples: int) -> Measure:
-    """Drawn from Jeffreys' posterior of each bin's share of spam, which has a width also where a bin has no spam.
+    """Draw from Jeffreys' posterior of each bin's share of spam, which has a width even if a bin has no spam.
 
-    The error is a sum of absolute values: any noise makes it larger, in the draws and once before in the messages
-    themselves. So the draws exceed the value by about as much as the value exceeds what it estimates, and both ends are
-    lowered by twice that (the basic bootstrap's correction: Davison and Hinkley, "Bootstrap Methods", 1997, 5.2).
-    Where probabilities without any error would show as much (Bröcker and Smith, "Increasing the Reliability of
+    The error is a sum of absolute values. Any noise increases it: the noise of the draws, and before that the noise of
+    the messages themselves. So the draws exceed the value by about as much as the value exceeds what it estimates, and
+    both ends are lowered by twice that (the basic bootstrap's correction: Davison and Hinkley, "Bootstrap Methods",
+    1997, 5.2). If probabilities without any error would show as much (Bröcker and Smith, "Increasing the Reliability of
     Reliability Diagrams", 2007), the interval begins at 0.
     """
     value = calibration_error(run.probability, run.is_spam)

@@ -1,6 +1,6 @@
-"""A person's own mail as a corpus: the learned messages that are still on the disk, as the page Tune chooses them.
+"""A person's own mail as a corpus: the learned messages that are still on the disk, as on the page Tune.
 
-The folder of any other message says nothing: the filter has moved it there, or nobody has looked at it.
+The folder of any other message proves nothing: the filter has moved it there, or nobody has looked at it.
 """
 
 import os
@@ -16,9 +16,9 @@ from spamnb.ledger.ledger import Ledger
 
 
 def own_mail(ledger: Ledger | None, config: Config) -> list[Labelled]:
-    """Return the learned messages with what they are learned as, in the order in which they arrived.
+    """Return the learned messages with their labels, in the order in which they arrived.
 
-    Raises MailError unless there is both ham and spam. ledger: None where there is none yet.
+    Raises MailError unless there is both ham and spam. ledger: None if there is none yet.
     """
     labels = {} if ledger is None else {lesson.digest: lesson.label for lesson in learned_now(ledger.lessons)}
     arrived: list[tuple[float, Labelled]] = []
@@ -27,7 +27,7 @@ def own_mail(ledger: Ledger | None, config: Config) -> list[Labelled]:
         for digest, label in labels.items():
             file = files.best(digest, label)
             if file is not None and label is not None:
-                with suppress(OSError):  # it was moved since, or is one of the messages of an mbox
+                with suppress(OSError):  # it was moved since then, or is in an mbox
                     arrived.append((os.stat(file.path).st_mtime, Labelled(file.path, file.path, label)))
     if {labelled.label for _, labelled in arrived} != set(Label):
         raise MailError(

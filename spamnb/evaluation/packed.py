@@ -1,6 +1,6 @@
-"""Messages that were read, kept small: a corpus is judged in several orders, and read once.
+"""Messages in a small form: a corpus is read once, and judged in several orders.
 
-As text a message's tokens take 20 to 30 KB; as numbers in a common vocabulary 8 bytes each, some 2.5 KB.
+As text, a message's tokens take 20 to 30 KB. As numbers in a common vocabulary they take 8 bytes each, some 2.5 KB.
 """
 
 import random
@@ -14,7 +14,7 @@ from spamnb.evaluation.corpus import Sample
 
 
 class _Row(NamedTuple):
-    """A sample without its tokens, and these: their ids and their occurrences, int32 (n_tokens,)."""
+    """A sample without its tokens, and the tokens' ids and occurrences, int32 (n_tokens,)."""
 
     sample: Sample
     ids: NDArray[np.int32]
@@ -22,7 +22,7 @@ class _Row(NamedTuple):
 
 
 class Packed(Sequence[Sample]):
-    """Samples in an order; each is made whole when it is asked for."""
+    """Samples in an order; each is unpacked at its use."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
         ids: dict[str, int] = {}
@@ -30,7 +30,7 @@ class Packed(Sequence[Sample]):
         self._vocabulary = list(ids)
 
     def shuffled(self, seed: int) -> "Packed":
-        """These samples in the order of that seed."""
+        """Return these samples in the order of that seed."""
         rows = self._rows.copy()
         random.Random(seed).shuffle(rows)  # noqa: S311 - a repeatable order
         return self._of(rows)

@@ -1,4 +1,4 @@
-"""Pictures: ROC curves and learning curves (by matplotlib)."""
+"""Draw ROC curves and learning curves (by matplotlib)."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from spamnb.evaluation.measures import Outcome
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_WINDOW = 200  # messages of a class, over which a learning curve is averaged
+_WINDOW = 200  # messages of a class for each point of a learning curve
 
 
 def plot_run(directory: str, outcomes: Sequence[Outcome]) -> None:
@@ -43,7 +43,7 @@ def plot_run(directory: str, outcomes: Sequence[Outcome]) -> None:
 
 
 def plot_comparison(directory: str, trials: Iterable[Trial]) -> None:
-    """Write the ROC curves of a comparison, one picture for each corpus and number of attributes."""
+    """Write the ROC curves of a comparison, one picture per corpus and number of attributes."""
     pictures: dict[tuple[str, int], list[Trial]] = {}
     for trial in trials:
         pictures.setdefault((trial.dataset, trial.attributes), []).append(trial)

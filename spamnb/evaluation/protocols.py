@@ -1,7 +1,7 @@
-"""In which order a filter is tested and trained.
+"""The orders in which a filter is tested and trained.
 
-`online` is that of the TREC spam track: each message is scored, then its true label is learned. `batch` learns
-the first half and scores the second. `folds` is a stratified cross-validation.
+`online` is that of the TREC spam track: each message is scored, then its true label is learned. `batch` learns the
+first half and scores the second. `folds` is a stratified cross-validation.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ Protocol = Literal["online", "batch", "folds"]
 
 
 class Learner:
-    """A filter that begins with nothing, and learns from the samples that it is shown."""
+    """A filter that begins with nothing, and learns from the samples that it gets."""
 
     def __init__(self, scoring: Scoring, train: Train = "everything") -> None:
         self._learned = MemoryLessons()
@@ -63,7 +63,7 @@ def outcomes_of(
     n_folds: int = 10,
     seed: int = 0,
 ) -> Iterator[Outcome]:
-    """The outcomes of a protocol, in the order of the samples. Raises UsageError for a delay that it does not have."""
+    """Yield the outcomes of a protocol, in the order of the samples. Raises UsageError for a delay, except online."""
     if protocol == "online":
         return online(samples, learner(), delay)
     if delay:
@@ -75,7 +75,7 @@ def outcomes_of(
 
 
 def online(samples: Iterable[Sample], learner: Learner, delay: int = 0) -> Iterator[Outcome]:
-    """Score each message, then learn its label; with a delay, only after that many further messages were scored."""
+    """Score each message, then learn its label; with a delay, only after that number of further messages."""
     waiting: deque[Sample] = deque()
     for sample in samples:
         yield learner.judge(sample)
@@ -93,10 +93,10 @@ def batch(samples: Sequence[Sample], learner: Learner) -> Iterator[Outcome]:
 
 
 def folds(samples: Sequence[Sample], learner: Callable[[], Learner], n: int, seed: int) -> Iterator[Outcome]:
-    """Cross-validation: each message is scored once, by a learner that learned all other folds; each has both classes.
+    """Cross-validate: a learner of all other folds scores each message once. Each fold has both classes.
 
-    Copies of one message are in one fold: who has learned a message knows what its copy is. The outcomes are in the
-    order of the samples.
+    Copies of one message are in one fold: a learner of a message knows its copy. The outcomes are in the order of the
+    samples.
     """
     labels = np.array([sample.label for sample in samples])
     first: dict[bytes, int] = {}

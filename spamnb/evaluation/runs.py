@@ -1,4 +1,4 @@
-"""One run of a protocol, or several over the same messages in other orders, and the figures of each.
+"""A run of a protocol, or several over the same messages in other orders, and the figures of each.
 
 One order is one draw: over four orders of csdmc2010 (1−ROCA)% is 0.008 to 0.020.
 """
@@ -15,7 +15,7 @@ Figures = Mapping[str, Figure]
 
 
 def figures(outcomes: Sequence[Outcome]) -> dict[str, Figure]:
-    """The figures of one run: what is counted, and the measures. Raises MailError where nothing can be measured.
+    """Return the figures of one run: counts and measures. Raises MailError if nothing can be measured.
 
     unscored: judged before a message of each class was learned. contradicting: judged the opposite of their label.
     """
@@ -34,22 +34,22 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Figure]:
 
 
 def in_orders(samples: Packed, number: int) -> Iterator[Packed]:
-    """The samples as they are, and in the orders of the seeds 1, 2, and so on: so many orders together."""
+    """Yield the samples in their order, and in the orders of the seeds 1, 2, and so on: `number` orders together."""
     yield samples
     yield from map(samples.shuffled, range(1, number))
 
 
 def over_orders(orders: Iterable[Packed], column_of: Callable[[Packed, int], Figures]) -> list[Figures]:
-    """The figures of a run over each order; the run is told the order's number, from 0."""
+    """Return the figures of a run over each order. The run gets the order's number, from 0."""
     return [column_of(samples, number) for number, samples in enumerate(orders)]
 
 
 @dataclass(frozen=True, slots=True)
 class Average:
-    """The figures of several runs: the mean of each, and by its name the least and the greatest.
+    """The figures of several runs: the mean of each, and, by its name, the smallest and the largest.
 
-    What is no number is the same in all runs. Where a run has no such figure there is no mean, and the spread is that
-    of the others.
+    A figure that is not a number is the same in all runs. If a run lacks a figure, there is no mean, and the spread is
+    that of the other runs.
     """
 
     mean: dict[str, Figure]
@@ -57,7 +57,7 @@ class Average:
 
 
 def average(runs: Sequence[Figures]) -> Average:
-    """The mean and the spread of runs with the same figures.
+    """Return the mean and the spread of runs with the same figures.
 
     >>> average([{"ham": 3, "ham_lost": 1, "habit": "tidy"}, {"ham": 3, "ham_lost": 2, "habit": "tidy"}])
     Average(mean={'ham': 3, 'ham_lost': 1.5, 'habit': 'tidy'}, spread={'ham': (3, 3), 'ham_lost': (1, 2)})
@@ -77,5 +77,5 @@ def average(runs: Sequence[Figures]) -> Average:
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """The mean; a number that is the same in all runs stays as it is, a count among them a whole number."""
+    """Return the mean. A number that is the same in all runs is unchanged: a count stays a whole number."""
     return numbers[0] if len(set(numbers)) == 1 else sum(numbers) / len(numbers)

@@ -1,12 +1,11 @@
-"""A simulated user: how the filter fares with people who correct it late, and not always.
+"""A simulated user: how well the filter works for people who correct it late, and not always.
 
-The filter gets one message after another, in the order of the corpus, and decides with the very functions that the
-service decides with: what follows from a verdict, when it may move mail, what kept and silent mail teaches, which weak
-lessons give way, when the circuit breaker opens. What the user does then comes later. The protocols of the field tell
-the filter the truth about each message at once; delayed and partial feedback are those of Cormack, "TREC 2006 Spam
-Track Overview", and go further here.
+The filter gets one message after another, in the order of the corpus. It decides with the functions of the service: the
+effect of a verdict, when mail may be moved, what kept and silent mail teaches, which weak lessons give way, and when
+the circuit breaker trips. The user acts later. The usual protocols give the filter the true label of each message at
+once. Delayed and partial feedback are those of Cormack, "TREC 2006 Spam Track Overview", and go further here.
 
-Of what the user looks at in the spam folder, one message is opened each time, which is how the filter knows of it.
+Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it.
 """
 
 import heapq
@@ -39,9 +38,9 @@ _DAY = 86_400.0
 
 @dataclass(slots=True)
 class UserRun:
-    """What came of a run. outcomes: of the messages after those learned first; SPAM is what was moved.
+    """The result of a run. outcomes: of the messages after those learned first; SPAM means that it was moved.
 
-    switched_on_at: before which message, counted from 0 over the whole order, mail began to be moved; None: never.
+    switched_on_at: the message, counted from 0 over the whole order, before which moving began; None: never.
     """
 
     habit: str
@@ -52,7 +51,7 @@ class UserRun:
     learned: tuple[int, int] = (0, 0)
 
     def figures(self) -> dict[str, float | int | str | None]:
-        """The figures of a run; shares are in percent. The second half is that of the whole order."""
+        """Return the figures of a run; shares are in percent. The second half is that of the whole order."""
         second = self.outcomes[max(0, len(self.outcomes) - (self.messages - self.messages // 2)) :]
         n_ham = sum(outcome.label is Label.HAM for outcome in self.outcomes)
         lost = sum(_is_lost(outcome) for outcome in self.outcomes)
@@ -99,7 +98,7 @@ def simulate(
     seed: int = 0,
     messages_a_day: int = 20,
 ) -> UserRun:
-    """Run the filter over messages, in their order, under a habit of `HABITS`; `messages_a_day` is the clock."""
+    """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock."""
     run = UserRun(habit, messages=len(samples))
     mailbox = _Mailbox(samples, scoring, learning, breaker, HABITS[habit], random.Random(seed), messages_a_day, run)  # noqa: S311 - repeatable
     mailbox.work()
@@ -127,13 +126,13 @@ class _Mailbox:
         self._now = 0  # the message that comes next
         self._later: list[
             tuple[int, int, Callable[[int], None], int]
-        ] = []  # a heap: when, in which order, what, of which
+        ] = []  # a heap: when, in which order, the act, its message
         self._missed = MissedSpam.UNKNOWN
         self._traces: dict[int, Trace] = {}
         self._numbers = itertools.count()
-        self._kept: list[int] = []  # in the inbox, read
-        self._doubtful: list[int] = []  # of these, what is not learned
-        self._in_spam: dict[int, float] = {}  # by the filter's hand, with the probability
+        self._kept: list[int] = []  # read, and kept in the inbox
+        self._doubtful: list[int] = []  # those of them that are not learned
+        self._in_spam: dict[int, float] = {}  # moved there by the filter, with the probability
         self._opened_spam = -1
         self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
         self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + WINDOW)
@@ -141,7 +140,7 @@ class _Mailbox:
         self._stopped = False
 
     def work(self) -> None:
-        """Let all messages come, and what follows from them."""
+        """Let all messages arrive, with all consequences."""
         for place, sample in enumerate(self._samples):
             self._now = place
             while self._later and self._later[0][0] <= place:
@@ -176,7 +175,7 @@ class _Mailbox:
         return Label(1 - label) if self._choose.random() < self._habit.wrong else label
 
     def _react(self, place: int, label: Label, is_moved: bool, probability: float) -> None:
-        """The user sees the message, at once or later, or never."""
+        """Let the user see the message, at once or later, or never."""
         habit, chance = self._habit, self._choose.random()
         if is_moved:
             self._in_spam[place] = probability
@@ -226,7 +225,7 @@ class _Mailbox:
         self._look_at_kept([place])
 
     def _look_at_kept(self, places: Sequence[int]) -> None:
-        """Learn those that the filter does not doubt."""
+        """Learn those messages that the filter does not doubt."""
         ham, spam = self._lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._learning)
         for place in places:
@@ -243,8 +242,8 @@ class _Mailbox:
                 self._doubtful.remove(place)
 
     def _each_day(self, day: int) -> None:
-        """What the service does once a day."""
-        self._stopped = False  # the user has looked, and said that all is well
+        """Do what the service does once a day."""
+        self._stopped = False  # the user has looked, and resumed moving
         self._missed = reconsider.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
         self._look_at_kept(list(self._doubtful))
         for place, then in list(self._in_spam.items()):
@@ -267,7 +266,7 @@ class _Mailbox:
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
     def _lacking(self) -> str:
-        """What has still to be learned before mail is moved; once that is nothing, it stays so."""
+        """Return what must still be learned before mail is moved. When nothing is missing once, that holds for ever."""
         if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
             self._missing = missing_now(self._lessons, self._scoring, self._learning)
             if not self._missing:
@@ -297,5 +296,5 @@ class _Mailbox:
         return self._samples[place].reading.digest
 
     def _at(self, place: int) -> float:
-        """When the message comes, in seconds."""
+        """Return the arrival time of the message, in seconds."""
         return place / self._a_day * _DAY

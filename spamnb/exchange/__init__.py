@@ -1,1 +1,1 @@
-"""Lessons that several hosts share, by a log of them in a database; each host keeps its counts in its own ledger."""
+"""Share lessons between several hosts by a log in a database; each host keeps its counts in its own ledger."""

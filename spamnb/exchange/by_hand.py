@@ -1,4 +1,4 @@
-"""What is done with the log at the prompt: a round now, a look, and forgetting a user."""
+"""Work with the log from the prompt: a round now, a look, and forgetting a user."""
 
 import os
 
@@ -11,19 +11,19 @@ from spamnb.ledger.ledger import Ledger
 
 
 def host_of(settings: Exchange) -> str:
-    """How this host is called in the history of the others."""
+    """Return this host's name in the history of the others."""
     return settings.host or os.uname().nodename.partition(".")[0] or "host"
 
 
 def exchange_now(config: Config, ledger: Ledger) -> Round:
-    """Make a whole round of the configuration's ledger. Raises ExchangeError, LedgerError, and UsageError as below."""
+    """Make a whole round for the configuration's ledger. Raises ExchangeError, LedgerError, and UsageError as below."""
     database, account = database_of(config), account_of(config)
     with connected(database) as log:
         return exchange(ledger, log, account, host_of(config.exchange), news_of(log, [account])[account])
 
 
 def look(config: Config) -> tuple[News | None, ExchangeError | None]:
-    """What the log says of the account of a configuration; or None, and why it cannot be asked."""
+    """Return the log's state of the configuration's account; or None, and why the log cannot be asked."""
     database, account = database_of(config), account_of(config)
     try:
         with connected(database) as log:
@@ -33,11 +33,10 @@ def look(config: Config) -> tuple[News | None, ExchangeError | None]:
 
 
 def forget(settings: Exchange, account: str, at: float) -> None:
-    """Delete all lessons of a user from the log, so that each host that asks for news removes its ledger of that user.
+    """Delete all lessons of a user from the log. Each host that asks for news then removes its ledger of that user.
 
-    Does nothing where nothing is shared. at: now, in seconds since the epoch. To be done before this host's own ledger
-    is removed (`ledger.file.removal`): where the log cannot be reached, which raises ExchangeError, what is in it would
-    come back.
+    Does nothing if nothing is shared. at: now, in seconds since the epoch. Call this before this host's own ledger is
+    removed (`ledger.file.removal`): if the log cannot be reached (ExchangeError), its lessons would come back.
     """
     if settings.database is not None:
         with connected(settings.database) as log:
@@ -45,14 +44,14 @@ def forget(settings: Exchange, account: str, at: float) -> None:
 
 
 def database_of(config: Config) -> str:
-    """The database of a configuration. Raises UsageError where there is none."""
+    """Return the database of a configuration. Raises UsageError if there is none."""
     if config.exchange.database is None:
         raise UsageError("nothing is shared: set exchange.database in the configuration (docs/exchange.md)")
     return config.exchange.database
 
 
 def account_of(config: Config) -> str:
-    """How the user is called in the log. Raises UsageError where there is no name."""
+    """Return the user's name in the log. Raises UsageError if there is no name."""
     if config.account is None:
-        raise UsageError("the log has no name for whose configuration this is: set exchange.user")
+        raise UsageError("the configuration names no user for the log: set exchange.user")
     return config.account

@@ -1,4 +1,4 @@
-"""The log that a configuration names; its library is imported only where there is one."""
+"""Connect to the log that a configuration names; its library is imported only if there is one."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def connected(database: str, give_up: Callable[[], bool] = lambda: False) -> "PostgresLog":
-    """The log in that database; as a context it closes the connection. give_up: whether no answer is wanted any more.
+    """Return the log in that database; as a context it closes the connection.
 
-    Raises ExchangeAwayError where it cannot be reached, ExchangeError.
+    give_up: tells whether an answer is no longer wanted. Raises ExchangeAwayError if the log cannot be reached, and
+    ExchangeError.
     """
     with _installed():
         from spamnb.exchange.postgresql import PostgresLog
@@ -21,7 +22,7 @@ def connected(database: str, give_up: Callable[[], bool] = lambda: False) -> "Po
 
 
 def upgrade(database: str) -> tuple[int, int]:
-    """Make the tables of the log, or bring them to this version. Returns the versions before (0: none) and after."""
+    """Create the tables of the log, or bring them to this version. Returns the versions before (0: none) and after."""
     with _installed():
         from spamnb.exchange.postgresql import upgrade
     return upgrade(database)

@@ -1,15 +1,15 @@
-"""The tables of the log in PostgreSQL, and how a log of an earlier version becomes one of this version.
+"""The tables of the log in PostgreSQL, and the steps from an earlier version of the log to this one.
 
-account.seq: the place of the last row that was written; its row is the lock under which rows get their places.
-account.forgotten_at: when the user was forgotten last. lesson has one row a user and message, whatever is corrected;
-seq is its place. lesson.label: NULL where the message is forgotten; the row stays. lesson.tokens: as `row_form` writes
-them; they are compressed already, so PostgreSQL is not to try it again. With all but the longest rows in one place a
-row takes 25 bytes less: 2,145, of which 1,614 are tokens and 124 indexes (989 messages of csdmc2010). lesson.how: one
-of `base.label.How`; a new one is a step that changes nothing but the version, so that hosts that do not know it refuse
-the log. spamnb.made: which log this is.
+account.seq: the place of the last written row. The account's row is the lock under which rows get their places.
+account.forgotten_at: when the user was forgotten last. lesson: one row per user and message, whatever is corrected.
+lesson.seq: the row's place. lesson.label: NULL if the message is forgotten; the row stays. lesson.tokens: as `row_form`
+writes them, already compressed, so PostgreSQL must not try again. If all but the longest rows are stored in one piece,
+a row takes 25 bytes less: 2,145 bytes, with 1,614 for tokens and 124 for indexes (989 messages of csdmc2010).
+lesson.how: one of `base.label.How`. A new value is a step that changes only the version: hosts that do not know it
+refuse the log. spamnb.made: which log this is.
 
-A step is only ever added, and only adds: a host of the version before refuses the log, and tells later what it has
-learned meanwhile.
+Steps are only ever appended, and each only adds. A host of the version before refuses the log, and tells later what it
+has learned in the meantime.
 """
 
 STEPS = (
@@ -29,6 +29,6 @@ STEPS = (
     CREATE TABLE spamnb (version int NOT NULL, made uuid NOT NULL DEFAULT gen_random_uuid());
     INSERT INTO spamnb (version) VALUES (1)
     """,
-)  # step n makes version n + 1 out of version n; each after the first sets the version
+)  # step n turns version n into version n + 1; each step after the first sets the version
 
 VERSION = len(STEPS)

@@ -1,4 +1,4 @@
-"""A log of lessons in memory: the same rules as the one in a database, and nothing of it outlives the process."""
+"""A log of lessons in memory: it has the rules of the one in a database, and ends with the process."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from spamnb.ledger.lessons.port import Kept
 
 @dataclass
 class _Rows:
-    """What there is of an account: its rows by their messages."""
+    """The rows of an account, by their messages."""
 
     account: Account = field(default_factory=Account)
     told: dict[bytes, Told] = field(default_factory=dict)
@@ -24,22 +24,22 @@ class MemoryLog:
         self._accounts: dict[str, _Rows] = {}
 
     def identity(self) -> str:
-        """Which log this is."""
+        """Return which log this is."""
         return self._identity
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Those of the messages of which it has a row."""
+        """Return those of the messages for which it has a row."""
         return set(digests) & self._rows(account).told.keys()
 
     def tell(self, account: str, heard: int, host: str, lessons: Sequence[Kept]) -> None:
-        """Write the lessons of an account that this host has learned; all of them, or none."""
+        """Write the lessons of an account that this host has learned: all of them, or none."""
         rows = self._rows(account)
         last, written = rows.account.last, dict[bytes, Told]()
         for kept in lessons:
             digest = kept.lesson.digest
             former = written.get(digest) or rows.told.get(digest)
             if former is None and kept.tokens is None:
-                raise ExchangeError(f"the log has no row of {digest.hex()} any more, whose tokens it needs")
+                raise ExchangeError(f"the log no longer has the row of {digest.hex()}, whose tokens it needs")
             if former is None or wins(kept, former, heard):
                 last += 1
                 row = kept if former is None else former.kept
@@ -51,15 +51,15 @@ class MemoryLog:
             self._accounts[account] = rows
 
     def hear(self, account: str, since: int, most: int) -> list[Told]:
-        """The first rows above a place, and at most so many, in the order of their places."""
+        """Return the first rows above a place, at most `most`, in the order of their places."""
         return sorted(row for row in self._rows(account).told.values() if row.place > since)[:most]
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
-        """Those of the accounts that there are."""
+        """Return those of the accounts that exist."""
         return {name: self._accounts[name].account for name in names if name in self._accounts}
 
     def forget(self, account: str, at: float) -> None:
-        """Delete the rows of an account, and keep when that was."""
+        """Delete the rows of an account, and keep the time of that."""
         rows = self._accounts.setdefault(account, _Rows())
         rows.told.clear()
         rows.account = rows.account._replace(forgotten_at=at)

@@ -1,7 +1,8 @@
-"""What a round needs of the log of lessons that hosts share, whichever it is; one test suite holds all logs to it.
+"""What a round needs from any log of the lessons that hosts share; one test suite holds all logs to it.
 
-The log has one row a user and message. An account is what it has of a user. Each row has a number, its place: a row
-that is written gets the next one of its account, so that places are in the order in which rows become visible.
+A host tells its lessons: it writes them into the log. It hears those of the others: it reads them from there. The log
+has one row per user and message. A user's rows are an account. Each row has a number, its place. A row that is written
+gets the next place of its account, so places are in the order in which rows become visible.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,7 +12,7 @@ from spamnb.ledger.lessons.port import Kept
 
 
 class Told(NamedTuple):
-    """A row of the log: its place, which is the number of its lesson too, and the host that has told it last."""
+    """A row of the log: its place, which is also the number of its lesson, and the host that told it last."""
 
     place: int
     host: str
@@ -21,7 +22,7 @@ class Told(NamedTuple):
 class Account(NamedTuple):
     """An account: the place of its last row, and when the user was forgotten last (None: never).
 
-    That is in seconds since the epoch. No place is given twice, also not after the user was forgotten.
+    That time is in seconds since the epoch. No place is used twice, even after the user was forgotten.
     """
 
     last: int = 0
@@ -29,52 +30,52 @@ class Account(NamedTuple):
 
 
 class Log(Protocol):
-    """The lessons of many accounts, that hosts share.
+    """The lessons of many accounts that hosts share.
 
-    Raises ExchangeAwayError where it cannot be reached, ExchangeError where it can, but not be used.
+    Raises ExchangeAwayError if the log cannot be reached, and ExchangeError if it can be reached but not used.
     """
 
     def identity(self) -> str:
-        """Which log this is: another one, or this one put back from a copy, has another."""
+        """Return which log this is. A different log, or this one after a restore from a copy, has another identity."""
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Those of the messages of which it has a row."""
+        """Return those of the messages for which it has a row."""
 
     def tell(self, account: str, heard: int, host: str, lessons: Sequence[Kept]) -> None:
-        """Write the lessons of an account that this host has learned; all of them, or none.
+        """Write the lessons of an account that this host has learned: all of them, or none.
 
-        heard: the place up to which the host knew the rows. Of a message that has a row, the lesson takes its place
-        where the host knew the row; or where the lesson is a decision, and the row a weak label; or where both are or
-        none is, and the lesson is the later one. The tokens of a row stay. A lesson without tokens is of a message
-        that has a row; where it has none any more, ExchangeError is raised.
+        heard: the place up to which the host knew the rows. A lesson replaces the row of its message in three cases:
+        the host knew the row; the lesson is a decision and the row a weak label; or both are decisions or both weak,
+        and the lesson is later. The row's tokens stay. A lesson without tokens needs an existing row of its message:
+        without one, ExchangeError is raised.
         """
 
     def hear(self, account: str, since: int, most: int) -> list[Told]:
-        """The first rows above a place, and at most so many, in the order of their places."""
+        """Return the first rows above a place, at most `most`, in the order of their places."""
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
-        """Those of the accounts that there are."""
+        """Return those of the accounts that exist."""
 
     def forget(self, account: str, at: float) -> None:
-        """Delete the rows of an account, and keep when that was, so that each host forgets the user too."""
+        """Delete the rows of an account, and keep the time of that, so that each host forgets the user too."""
 
 
 class News(NamedTuple):
-    """What a log says of an account, before a round. log: which log."""
+    """A log's state of an account, before a round. log: which log."""
 
     log: str
     account: Account
 
 
 def news_of(log: Log, names: Iterable[str]) -> Mapping[str, News]:
-    """What there is of each of these accounts, in two questions."""
+    """Return the state of each of these accounts, in two questions."""
     wanted = list(names)
     identity, found = log.identity(), log.accounts(wanted)
     return {name: News(identity, found.get(name, Account())) for name in wanted}
 
 
 def wins(lesson: Kept, over: Told, heard: int) -> bool:
-    """Whether a lesson takes the place of a row, when a host tells it that knew the rows up to `heard`."""
+    """Tell whether a lesson replaces a row, if the host that tells it knew the rows up to `heard`."""
     new, old = lesson.lesson, over.kept.lesson
     if over.place <= heard:
         return True

@@ -1,8 +1,8 @@
-"""The log in PostgreSQL. Nothing else of the program knows psycopg.
+"""The log in PostgreSQL. Nothing else in the program knows psycopg.
 
-No answer is waited for longer than some seconds, whatever the matter is: a server that is stopped (SIGSTOP) or behind a
-network that drops all packets closes no connection, and no time-out of its own ends. And a host that is cut off in the
-middle of a transaction holds its account no longer than that, since the server ends such a session.
+No wait for an answer is longer than some seconds, whatever the cause. A server that is stopped (SIGSTOP) closes no
+connection, nor does a network that drops all packets, and then no time-out of the server ends. The server ends the
+session of a host that is cut off inside a transaction, so that it holds its account no longer than that.
 """
 
 import json
@@ -26,12 +26,12 @@ from spamnb.exchange.row_form import COLUMNS, FORGOTTEN, SELECTED, Written, read
 from spamnb.ledger.lessons.port import Kept
 
 _T = TypeVar("_T")
-_CONNECT_SECONDS = 5  # the end of a service waits as long, at most
+_CONNECT_SECONDS = 5  # the end of a service waits at most this long
 _SILENT_SECONDS = 15.0  # without an answer; longer than the server's own limits below
-_LOOK_SECONDS = 0.2  # between two looks whether an answer is still wanted
+_LOOK_SECONDS = 0.2  # between two checks that an answer is still wanted
 _UPGRADE = "SELECT pg_advisory_xact_lock(7598543902)"  # a number of our own: "snb log" on a telephone's keys
-# A reply after `synchronous_commit = off` would say that a row is kept which a crash may lose, and its place is given
-# again then, so that hosts would miss another row.
+# With `synchronous_commit = off`, a reply would promise a row that a crash may still lose. Its place would then be used
+# again, and hosts would miss another row.
 _SESSION = """
     SELECT set_config('statement_timeout', '10s', false), set_config('lock_timeout', '5s', false),
         set_config('idle_in_transaction_session_timeout', '10s', false),
@@ -52,25 +52,26 @@ _TELL = f"""
         excluded.how, excluded.why, excluded.host)
         WHERE l.seq <= %(heard)s OR (l.weak AND NOT excluded.weak) OR (l.weak = excluded.weak AND excluded.at > l.at)
     RETURNING seq"""  # noqa: S608 - no text from outside
-# Never in the future: where the clock of a host is ahead, ledgers would be removed that are made until then.
+# Never in the future: if a host's clock is ahead, ledgers made until that time would be removed.
 _FORGET = "UPDATE account SET forgotten_at = least(%s, extract(epoch FROM clock_timestamp())::float8) WHERE id = %s"
-# As JSON there and back: for 5,000 accounts this process takes 6 ms; for an array and rows, by psycopg's Python, 26 ms.
+# As JSON in both directions: for 5,000 accounts this process takes 6 ms; for an array and rows, by psycopg's Python,
+# 26.
 _ACCOUNTS = (
     "SELECT json_object_agg(name, json_build_array(seq,"
     " CASE WHEN forgotten_at > '-infinity' AND forgotten_at < 'infinity' THEN forgotten_at END)) FROM account"
     " WHERE name IN (SELECT json_array_elements_text(%s::json))"
 )
-# The account's number as a value, and not by a join: by that all rows above the place are read and sorted, which takes
-# 2.3 ms for the first 50 of 700, and not 0.2.
+# The account's number as a value, not by a join: the join reads and sorts all rows above the place, which takes 2.3 ms
+# instead of 0.2 for the first 50 of 700.
 _OF_ACCOUNT = "account = (SELECT id FROM account WHERE name = %s)"
 _HAS = f"SELECT digest FROM lesson WHERE {_OF_ACCOUNT} AND digest = ANY(%b::bytea[])"  # noqa: S608
 _HEAR = f"SELECT {SELECTED} FROM lesson WHERE {_OF_ACCOUNT} AND seq > %s ORDER BY seq LIMIT %s"  # noqa: S608
 
 
 class PostgresLog:
-    """The log in the database of this connection string (libpq's). give_up: whether no answer is wanted any more.
+    """The log in the database of this connection string (libpq's). give_up: tells if an answer is no longer wanted.
 
-    To be used in one thread. Raises ExchangeAwayError where it cannot be reached, also at once, and ExchangeError.
+    Use it in one thread. Raises ExchangeAwayError if it cannot be reached, even at the start, and ExchangeError.
     """
 
     def __init__(self, database: str, give_up: Callable[[], bool] = lambda: False) -> None:
@@ -85,7 +86,7 @@ class PostgresLog:
         self._db.close()
 
     def identity(self) -> str:
-        """Which log this is. Raises ExchangeError where its tables are not those of this version."""
+        """Return which log this is. Raises ExchangeError if its tables are not those of this version."""
         with _plain_faults():
             found = self._all("SELECT version, made::text FROM spamnb LIMIT 2")
         if len(found) != 1:
@@ -95,12 +96,12 @@ class PostgresLog:
         return str(made)
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Those of the messages of which it has a row."""
+        """Return those of the messages for which it has a row."""
         with _plain_faults():
             return {bytes(digest) for (digest,) in self._all(_HAS, account, list(digests))}
 
     def tell(self, account: str, heard: int, host: str, lessons: Sequence[Kept]) -> None:
-        """Write the lessons of an account that this host has learned; all of them, or none."""
+        """Write the lessons of an account that this host has learned: all of them, or none."""
         if not lessons:
             return
         columns = zip(Written._fields, map(list, zip(*map(written, lessons), strict=True)), strict=True)
@@ -112,35 +113,35 @@ class PostgresLog:
                 self._db.execute("UPDATE account SET seq = %s WHERE id = %s", (max(places)[0], number))
 
     def hear(self, account: str, since: int, most: int) -> list[Told]:
-        """The first rows above a place, and at most so many, in the order of their places."""
+        """Return the first rows above a place, at most `most`, in the order of their places."""
         with _plain_faults():
             rows = self._all(_HEAR, account, since, most)
         return [read(account, row) for row in rows]
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
-        """Those of the accounts that there are."""
+        """Return those of the accounts that exist."""
         with _plain_faults():
             (found,) = self._all(_ACCOUNTS, json.dumps(list(names)))[0]
         return {name: Account(*account) for name, account in (found or {}).items()}
 
     def forget(self, account: str, at: float) -> None:
-        """Delete the rows of an account, and keep when that was."""
+        """Delete the rows of an account, and keep the time of that."""
         with _plain_faults(), self._db.transaction():
             number, _ = self._locked(account)
             self._db.execute("DELETE FROM lesson WHERE account = %s", (number,))
             self._db.execute(_FORGET, (at, number))
 
     def _locked(self, account: str) -> tuple[int, int]:
-        """The number of an account, which is made where it is new, and its last place; nobody else may tell now.
+        """Return the number of an account, made if it is new, and its last place. Nobody else may tell in the meantime.
 
-        It is looked for first: an INSERT that meets a row takes a number of its sequence all the same.
+        It looks for the account first: an INSERT that meets a row still uses up a number of its sequence.
         """
         row = self._db.execute(_LOCKED, (account,)).fetchone()
         if row is None:
             self._db.execute("INSERT INTO account (name) VALUES (%s) ON CONFLICT DO NOTHING", (account,))
             row = self._db.execute(_LOCKED, (account,)).fetchone()
         if row is None:
-            raise ExchangeAwayError("the account is not there yet that another host makes: try again")
+            raise ExchangeAwayError("another host is creating this account: try again")
         return row[0], row[1]
 
     def _all(self, statement: str, *parameters: object) -> list[tuple[Any, ...]]:
@@ -148,14 +149,14 @@ class PostgresLog:
 
 
 def upgrade(database: str) -> tuple[int, int]:
-    """Make the tables of the log, or bring them to this version. Returns the versions before (0: none) and after.
+    """Create the tables of the log, or bring them to this version. Returns the versions before (0: none) and after.
 
     Raises as `PostgresLog` does.
     """
     db = _opened(database, lambda: False)
     try:
         with _plain_faults(), db.transaction():
-            db.execute(_UPGRADE)  # one host after the other
+            db.execute(_UPGRADE)  # one host at a time
             row = db.execute("SELECT to_regclass('spamnb') IS NOT NULL").fetchone()
             is_there = row is not None and row[0]
             found = db.execute("SELECT version FROM spamnb").fetchone() if is_there else None
@@ -171,12 +172,12 @@ def upgrade(database: str) -> tuple[int, int]:
 
 
 class _Connection(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that waits for no answer longer than some seconds, and for none that nobody wants any more."""
+    """A connection that stops waiting for an answer after some seconds, or if nobody wants it any longer."""
 
     give_up: Callable[[], bool] = staticmethod(lambda: False)
 
     def wait(self, gen: PQGen[_T], *_: Any, **__: Any) -> _T:
-        """Do what psycopg does to the end. It can be done no further after a time-out: the connection is closed."""
+        """Do psycopg's work to the end. After a time-out the work cannot go on: the connection is closed."""
         try:
             wanted = next(gen)
             until = monotonic() + _SILENT_SECONDS
@@ -203,9 +204,9 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
 def _opened(database: str, give_up: Callable[[], bool]) -> _Connection:
     try:
         given = conninfo_to_dict(database)
-    except psycopg.Error as fault:  # whose words have pieces of it, which may be of a password
+    except psycopg.Error as fault:  # its words hold pieces of the string, perhaps of a password
         step = "write it as docs/exchange.md has it, and a password into a file"
-        raise ExchangeError(f"exchange.database is no connection string: {step}") from fault
+        raise ExchangeError(f"exchange.database is not a connection string: {step}") from fault
     with _plain_faults():
         usual: dict[str, str | int] = {
             "connect_timeout": _CONNECT_SECONDS,
@@ -213,8 +214,8 @@ def _opened(database: str, give_up: Callable[[], bool]) -> _Connection:
             "client_encoding": "UTF8",
         }
         more = {name: value for name, value in usual.items() if name not in given}
-        # A statement that is prepared keeps the plan that was right for small tables: 5,000 accounts are asked about by
-        # one within 3,400 ms, until PostgreSQL counts the rows anew, and within 6 by a new plan.
+        # A prepared statement keeps the plan that was right for small tables. With it, a question about 5,000 accounts
+        # takes 3,400 ms until PostgreSQL counts the rows again; with a new plan it takes 6.
         db = _Connection.connect(make_conninfo(database, **more), autocommit=True, prepare_threshold=None)
         try:
             db.give_up = give_up
@@ -229,7 +230,7 @@ def _check_version(version: int) -> None:
     if version > VERSION:
         raise ExchangeError(
             f"the log was upgraded by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
-            " upgrade spamnb on this host; what it learns meanwhile is told then"
+            " upgrade spamnb on this host; what it learns in the meantime is told then"
         )
     if version < VERSION:
         raise ExchangeError(
@@ -239,7 +240,7 @@ def _check_version(version: int) -> None:
 
 @contextmanager
 def _plain_faults() -> Iterator[None]:
-    """What psycopg raises as ExchangeError, in words, without what a statement was given: that holds mail."""
+    """Turn psycopg's errors into ExchangeError, in words, without the values of the statement: those hold mail."""
     try:
         yield
     except psycopg.errors.UndefinedTable as fault:
@@ -247,9 +248,9 @@ def _plain_faults() -> Iterator[None]:
     except psycopg.errors.InsufficientPrivilege as fault:
         raise ExchangeError(f"{_said(fault)}: grant that to the role of this host") from fault
     except psycopg.errors.NotNullViolation as fault:
-        raise ExchangeError("the log has no row of a message any more, whose tokens it needs: tell it again") from fault
+        raise ExchangeError("the log no longer has a message's row, whose tokens it needs: try again") from fault
     except psycopg.errors.ReadOnlySqlTransaction as fault:
-        raise ExchangeAwayError("the database only reads, as a standby does: name the one that can write") from fault
+        raise ExchangeAwayError("the database is read-only, like a standby: name the one that can write") from fault
     except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as fault:
         raise ExchangeAwayError(f"the database is away: {_said(fault)}") from fault
     except psycopg.Error as fault:
@@ -257,5 +258,5 @@ def _plain_faults() -> Iterator[None]:
 
 
 def _said(fault: psycopg.Error) -> str:
-    """What a fault says, without its details."""
+    """Return the text of a fault, without its details."""
     return escaped(fault.diag.message_primary or " ".join((str(fault).splitlines() or ["no reason"])[:1]))[:300]

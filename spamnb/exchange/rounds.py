@@ -1,20 +1,20 @@
 """A round of one ledger with the log: it tells what it has learned, and takes over what other hosts have told.
 
-What is to be told needs no table of its own: it is what `Lessons.changes` gives behind the last change that was told.
-Two places are in the ledger (`State.told`, `State.heard`), and each step is a transaction of it:
+The lessons to tell need no table of their own: `Lessons.changes` lists them after the last change that was told. The
+ledger has two places (`State.told`, `State.heard`), and each step is one transaction of it:
 
-1. Lessons behind `told` are told, and then `told` is written.
-2. Rows above `heard` are taken over, and `told` and `heard` are written, in one transaction: so nothing that was heard
-   is told back. Where something was learned meanwhile, that is told first: so nothing untold is overwritten.
-3. The host's own rows are taken over like all others. This must stay so: a message that was forgotten here and learned
-   again has the tokens of another reading than its row, which keeps those that it was told with first. With this all
-   ledgers have the counts of a plain loop over the log; without it most had others after some thousand acts.
+1. Lessons after `told` are told, and then `told` is written.
+2. Rows above `heard` are taken over, and `told` and `heard` are written, in one transaction. So a heard lesson is never
+   told back. If something was learned in the meantime, that is told first. So an untold lesson is never overwritten.
+3. The host's own rows are taken over like all others. This must stay so. A message that was forgotten here and learned
+   again has the tokens of another reading than its row, which keeps the first tokens. With this rule all ledgers have
+   the counts of a plain loop over the log. Without it, most had different counts after some thousand acts.
 
-A process that is killed at any moment leaves a place that is too low, or none: what was told is told again, which
-changes no row, and what was heard is heard again, which changes no lesson. Several processes may do this with one
-ledger at once: each transaction looks whether the places are still those it knows.
+A process that is killed at any moment leaves a place that is too low, or none. Then it tells the same lessons again,
+which changes no row, and hears the same rows again, which changes no lesson. Several processes may do this with one
+ledger at once: each transaction checks that the places are still those it knows.
 
-Nobody waits for a clock: those of the hosts say who wins where two contradict each other, never whether all agree.
+Nobody waits for a clock. The hosts' clocks decide who wins if two contradict each other, but never whether all agree.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,17 +26,17 @@ from spamnb.exchange.port import Log, News, Told, news_of
 from spamnb.ledger.ledger import Ledger
 
 _TOLD_TOGETHER = 500  # 1 MB, in one transaction of the log
-# In one transaction of the ledger, for which mail waits: while a service heard 2,900 lessons, messages were judged and
-# moved within 68 ms at p90, and within 46 ms without that; with 50 together within 209 ms. Of processor time a lesson
-# takes 1.6 ms, with 50 together 1.4.
+# Lessons in one transaction of the ledger, for which mail waits. While a service heard 2,900 lessons, messages were
+# judged and moved within 68 ms at p90, and within 46 ms without that; with 50 lessons together, within 209 ms. A lesson
+# takes 1.6 ms of processor time; with 50 together, 1.4.
 _HEARD_TOGETHER = 16
 
 
 class Round(NamedTuple):
-    """What a round has done: how many lessons it told, how many rows it heard, and how many lessons these changed.
+    """The result of a round: lessons told, rows heard, and lessons that these rows changed.
 
-    is_over: whether nothing was left then. is_forgotten: the user was forgotten since this ledger was made: it is to be
-    removed, and nothing was told or heard.
+    is_over: whether nothing was left at the end. is_forgotten: the user was forgotten since this ledger was made. Then
+    the ledger has to be removed, and nothing was told or heard.
     """
 
     told: int = 0
@@ -49,7 +49,7 @@ class Round(NamedTuple):
 def exchange(
     ledger: Ledger, log: Log, account: str, host: str, news: News, go_on: Callable[[], bool] = lambda: True
 ) -> Round:
-    """Make a round. host: how this host is called in the log. go_on: asked before each transaction.
+    """Make a round. host: this host's name in the log. go_on: asked before each transaction.
 
     Raises ExchangeError, LedgerError.
     """
@@ -61,11 +61,11 @@ def exchange(
         done = done._replace(told=done.told + _tell(ledger, log, account, host, news.log, go_on))
         with ledger.snapshot():
             identity, since = ledger.state.log, ledger.state.heard
-        if identity != news.log:  # another process has begun with another log meanwhile
+        if identity != news.log:  # another process has begun with another log
             break
         rows = log.hear(account, since, _HEARD_TOGETHER)
         are_all = len(rows) < _HEARD_TOGETHER
-        # No row is up to the last place of before any more: each was heard, has moved above it, or was deleted.
+        # No row is left up to the earlier last place: each was heard, has moved above it, or was deleted.
         upto = max([rows[-1].place if rows else since, *([news.account.last] if are_all else [])])
         changed = _take_over(ledger, host, news.log, rows, since, upto)
         if changed is not None:
@@ -76,9 +76,9 @@ def exchange(
 
 
 def is_forgotten(ledger: Ledger, news: News) -> bool:
-    """Whether the user was forgotten in the log since this ledger was made, or has something in it.
+    """Tell whether the user was forgotten in the log since this ledger was made, or since it wrote to the log.
 
-    What a ledger has noted of the log is compared where there is such a note; times of two hosts only where not.
+    If the ledger has a note of the log, the note is compared. Only without a note are times of two hosts compared.
     """
     at = news.account.forgotten_at
     with ledger.snapshot():
@@ -91,10 +91,10 @@ def is_forgotten(ledger: Ledger, news: News) -> bool:
 
 
 def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
-    """Begin with the log anew where the places are of another one, or of a later one than it is now."""
+    """Begin with the log from the start if the places belong to a different log, or to a later state of this one."""
     with ledger.snapshot():
         known, heard = ledger.state.log, ledger.state.heard
-    if known == news.log and heard > news.account.last:  # another process may have heard more meanwhile
+    if known == news.log and heard > news.account.last:  # another process may have heard more
         news = news_of(log, [account])[account]
     if known == news.log and heard <= news.account.last:
         return news
@@ -108,7 +108,7 @@ def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
 
 
 def _tell(ledger: Ledger, log: Log, account: str, host: str, identity: str, go_on: Callable[[], bool]) -> int:
-    """Tell what was learned since it was told last. Returns how many lessons."""
+    """Tell what was learned since the last time. Returns the number of lessons."""
     number = 0
     while go_on():
         with ledger.snapshot():
@@ -119,12 +119,12 @@ def _tell(ledger: Ledger, log: Log, account: str, host: str, identity: str, go_o
         digests = [lesson.digest for lesson in changes if lesson.how is not How.IMPORT]
         if digests:
             there = log.has(account, digests)
-            with ledger.snapshot():  # of one moment: what was heard after the lesson is not known to it
+            with ledger.snapshot():  # one moment: the lesson does not know what was heard after it
                 heard = ledger.state.heard
                 lessons = ledger.lessons.kept(digests, [digest for digest in digests if digest not in there])
             log.tell(account, heard, host, lessons)
             number += len(lessons)
-        # To read lessons again has a number, and is no lesson.
+        # Reading lessons again has a number too, but is not a lesson.
         told = changes[-1].number if len(changes) == _TOLD_TOGETHER else last
         with ledger.transaction():
             if ledger.state.log != identity:
@@ -134,7 +134,7 @@ def _tell(ledger: Ledger, log: Log, account: str, host: str, identity: str, go_o
 
 
 def _take_over(ledger: Ledger, host: str, identity: str, rows: Sequence[Told], since: int, upto: int) -> int | None:
-    """Take rows over. Returns how many lessons changed; None where something was learned or heard meanwhile."""
+    """Take rows over. Returns how many lessons changed; None if something was learned or heard in the meantime."""
     if not rows and upto == since:
         return 0
     with ledger.transaction():

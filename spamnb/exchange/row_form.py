@@ -1,13 +1,13 @@
-"""A lesson as a row of the log, and back again. What is read was written by other hosts, and is checked.
+"""A lesson as a row of the log, and back. Other hosts wrote what is read, so it is checked.
 
-Tokens are text, compressed by zlib: a group for those of one kind and with as many occurrences together, sorted, and of
-each token only what differs from the one before, behind a character that says how much of that one is to be taken. With
-such a character as a number in brackets, `1:subject[0]lunch[0]today` and `2[0]noon[4]s` are two groups. A control
-character in a token is written as U+007F and another one. Of 500 messages of csdmc2010 (447 tokens each) that is 1,598
-bytes a message and 0.5 ms; with all tokens whole 1,724 and 0.3 ms, and by lzma instead of zlib 1,602 and 1.0 ms.
+Tokens are text, compressed by zlib. A group holds tokens of one kind and with one number of occurrences, sorted. Each
+token is shortened to the part that differs from the token before it, after a character for the length of the common
+part. With that character as a number in brackets, `1:subject[0]lunch[0]today` and `2[0]noon[4]s` are two groups. A
+control character in a token is written as U+007F and one other. For 500 messages of csdmc2010 (447 tokens each) this
+takes 1,598 bytes and 0.5 ms per message; with whole tokens 1,724 and 0.3 ms; by lzma instead of zlib 1,602 and 1.0 ms.
 
-Text columns cannot hold NUL or lone surrogates, and what is in them is shown to people: what is not printable is
-written as an escape.
+Text columns cannot hold NUL or lone surrogates, and people read them: an escape replaces each character that is not
+printable.
 """
 
 import zlib
@@ -25,8 +25,8 @@ from spamnb.ledger.lessons.batch import OCCURRENCES_MAX
 from spamnb.ledger.lessons.port import Kept, Lesson
 
 COLUMNS = "seq, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary"
-FORGOTTEN = -1  # for a label, where there has to be a number
-_LEVEL = 6  # 1 takes 1,789 bytes a message, 9 as many as 6
+FORGOTTEN = -1  # stands for "no label" if a number is needed
+_LEVEL = 6  # 1 takes 1,789 bytes per message, 9 the same as 6
 _BETWEEN_GROUPS = "\0"
 _FIRST_SHARED, _MOST_SHARED = 1, 30
 _SHARED = [chr(_FIRST_SHARED + shared) for shared in range(_MOST_SHARED + 1)]  # all control characters but NUL
@@ -34,14 +34,14 @@ _BEFORE_TEXT = lazy_pattern(r"([\x01-\x1f])")
 _DIGITS = len(str(OCCURRENCES_MAX))
 _ESCAPE = "\x7f"
 _WRITTEN = {code: _ESCAPE + chr(code ^ 0x40) for code in (0x7F, *range(0x20))}
-_MOST_BYTES = 8_000_000  # of a message's tokens as text
+_MOST_BYTES = 8_000_000  # for a message's tokens as text
 _MOST_TOKENS = 1 << 16
 _LONGEST_TOKEN = 1000  # characters; the tokenizer's have at most 100
 _LONGEST_TEXT = 1000
 _LONGEST_DIGEST = 64
-_LONGEST_BLOB = 1 << 20  # of tokens, compressed; a message has at most 4,000
-# A row that another program has written may be of any size: of each column no more is asked for than can be right, and
-# one byte of those that are refused then.
+_LONGEST_BLOB = 1 << 20  # for compressed tokens; a message has at most 4,000
+# A row that another program has written may have any size. So of each column no more is read than can be right, plus
+# one byte, which shows that a column is too long.
 SELECTED = (
     f"seq, substr(digest, 1, {_LONGEST_DIGEST + 1}), label, weak, at, left(how, {_LONGEST_TEXT}),"
     f" left(why, {_LONGEST_TEXT}), left(host, {_LONGEST_TEXT}), tokenizer, substr(tokens, 1, {_LONGEST_BLOB}),"
@@ -66,7 +66,7 @@ class Written(NamedTuple):
 
 
 def written(kept: Kept) -> Written:
-    """The lesson as a row."""
+    """Return the lesson as a row."""
     lesson = kept.lesson
     label = FORGOTTEN if lesson.label is None else int(lesson.label)
     tokens = b"" if kept.tokens is None else packed(kept.tokens)
@@ -76,13 +76,13 @@ def written(kept: Kept) -> Written:
 
 
 def read(account: str, row: Sequence[Any]) -> Told:
-    """The row of a lesson, in the order of SELECTED. Raises ExchangeError for one that no host has written so."""
+    """Return a row's lesson; the columns are those of SELECTED. Raises ExchangeError if no host can have written it."""
     place, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary = row
     try:
         if how not in LEARNED_BY or how == How.IMPORT:
-            raise ValueError("it came by nothing that this version knows")
+            raise ValueError("its cause is not one that this version knows")
         if not _FIRST <= at <= _LAST or not 0 < len(digest) <= _LONGEST_DIGEST or tokenizer < 0:
-            raise ValueError("its time, its digest or its tokenizer cannot be")
+            raise ValueError("its time, its digest or its tokenizer is impossible")
         sender_of(relations)
         texts = escaped(summary)[:_LONGEST_TEXT], escaped(why)[:_LONGEST_TEXT]
         learned = None if label is None else Label(label)
@@ -96,7 +96,7 @@ def read(account: str, row: Sequence[Any]) -> Told:
 
 
 def packed(tokens: Mapping[str, int]) -> bytes:
-    """Tokens with their occurrences, as bytes.
+    """Return tokens with their occurrences, as bytes.
 
     >>> unpacked(packed({"subject:lunch": 1, "noon": 2, "subject:today": 1, "noons": 2}))
     {'subject:lunch': 1, 'subject:today': 1, 'noon': 2, 'noons': 2}
@@ -110,7 +110,7 @@ def packed(tokens: Mapping[str, int]) -> bytes:
 
 
 def _shortened(texts: Iterable[str]) -> Iterator[str]:
-    """Each text behind the number of characters that it shares with the one before, as a character."""
+    """Yield each text after a character for the number of characters that it shares with the text before it."""
     before = ""
     for text in texts:
         plain = text.translate(_WRITTEN)
@@ -124,9 +124,9 @@ def _shortened(texts: Iterable[str]) -> Iterator[str]:
 
 
 def unpacked(blob: bytes) -> dict[str, int]:
-    """The tokens of these bytes. Raises ValueError or zlib.error for what no host writes.
+    """Return the tokens of these bytes. Raises ValueError or zlib.error for bytes that no host writes.
 
-    A byte that is compressed may stand for a thousand: no more is unpacked than a message may have.
+    One compressed byte may stand for a thousand: no more is unpacked than a message may have.
     """
     inflate = zlib.decompressobj()
     content = inflate.decompress(blob, _MOST_BYTES).decode()
@@ -137,7 +137,7 @@ def unpacked(blob: bytes) -> dict[str, int]:
         key, *parts = _BEFORE_TEXT.split(group)
         number, colon, kind = key.partition(":")
         if not (len(number) <= _DIGITS and number.isdecimal() and 0 < int(number) <= OCCURRENCES_MAX):
-            raise ValueError("a token has occurrences that cannot be")  # and no word of what is there instead
+            raise ValueError("a token has an impossible number of occurrences")  # without quoting it
         before = ""
         for shared, rest in zip(parts[::2], parts[1::2], strict=True):
             before = before[: ord(shared) - _FIRST_SHARED] + rest
@@ -148,8 +148,8 @@ def unpacked(blob: bytes) -> dict[str, int]:
 
 
 def _plain(text: str) -> str:
-    """A text with its control characters."""
+    """Return a text with its control characters restored."""
     if _ESCAPE in text:
-        for character, written in reversed(_WRITTEN.items()):  # U+007F, which is written by itself, comes last
+        for character, written in reversed(_WRITTEN.items()):  # U+007F, which is written with itself, comes last
             text = text.replace(written, chr(character))
     return text

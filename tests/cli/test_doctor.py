@@ -159,9 +159,9 @@ def test_folders_and_roles(well: Path, run: Run) -> None:
     assert not said(run, "warning", "Bulk has no role")
     assert not said(run, "warning", "Lists")
     configure(well, Mailbox(path=root, roles={"INBOX": Role.INBOX, "Bin/Spam": Role.SPAM}))
-    assert said(run, "warning", "there is no folder Bin/Spam yet")
+    assert said(run, "warning", "the folder Bin/Spam does not exist yet")
     configure(well, Mailbox(path=root, roles={"Posteingang": Role.INBOX, "Junk": Role.SPAM}))
-    assert said(run, "fault", "there is no folder Posteingang")
+    assert said(run, "fault", "the folder Posteingang, which has the role inbox, does not exist")
     configure(well, Mailbox(path=well / "elsewhere", roles=ROLES))
     assert said(run, "fault", "cannot list the mail directory")
 
@@ -233,7 +233,7 @@ def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("INBOX.Junk", "maildir++", 0, ""),
         ("INBOX.Junk", "auto", 78, "a Maildir++ folder name cannot hold a dot: 'INBOX.Junk'; write 'Junk'"),
         ("cur", "auto", 78, "is cur, new or tmp; choose another"),
-        ("INBOX/Junk", "auto", 0, "there is no folder INBOX/Junk yet"),
+        ("INBOX/Junk", "auto", 0, "the folder INBOX/Junk does not exist yet"),
     ],
 )
 def test_names_of_folders_that_the_service_refuses(

@@ -175,11 +175,11 @@ def test_users(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch
     (site.mail / ".trash").mkdir()
     (site.mail / "a.example" / "otto").symlink_to(site.mail / "a.example" / "anna")
     assert said(host, run, "ok", "1 directory below")
-    assert said(host, run, "warning", "1 link where a directory of a user should be")
+    assert said(host, run, "warning", "1 link in place of users' directories: links are not followed")
     monkeypatch.setattr(os, "geteuid", lambda: 12_345)
-    assert said(host, run, "warning", "1 Maildir not of user 12345, which are not filtered")
-    assert said(host, run, "fault", "that belongs to user 12345")
-    assert said(host, run, "fault", "and this is user 12345")
+    assert said(host, run, "warning", "1 Maildir not owned by user 12345: not filtered")
+    assert said(host, run, "fault", "belongs to user 12345")
+    assert said(host, run, "fault", "but spamnb runs as user 12345")
 
 
 def test_mail_that_is_away(site: Site, host: Host, run: Run) -> None:
@@ -246,13 +246,13 @@ def test_register(site: Site, host: Host, run: Run) -> None:
     assert ("fault", "user bob@a.example", f"it has no inbox, since {clock(1e9)}") in found
     assert ("fault", "user eve@a.example", "moving has stopped: too much mail looked like spam") in found
     assert ("warning", "user gesa@a.example", "own settings: line 3") in found
-    assert ("warning", "users", "1 user of whom nothing is known yet") in found
-    assert ("warning", "users", "1 user whose mailbox is not there any more, and whose ledger stays") in found
+    assert ("warning", "users", "nothing is known yet of 1 user") in found
+    assert ("warning", "users", "the mailbox of 1 user is gone, but the ledger stays") in found
     assert f"{call(host)} --user bob@a.example doctor" in run("--config", host.path, "doctor").out
     put(host, *(AccountRow(f"user{number}@a.example", "/m", State.BROKEN, fault="x") for number in range(30)))
     found = findings(host, run)
     assert len([what for _, what, _ in found if what.startswith("user ")]) == 10
-    assert ("warning", "users", "23 more users with something to look at") in found
+    assert ("warning", "users", "23 more users with a problem") in found
 
 
 def test_damaged_register(host: Host, run: Run) -> None:

@@ -266,7 +266,7 @@ def test_commands_that_are_about_nobody(config: Path, run: Run, home: Path) -> N
     assert run("help", "score").code == 0
     result = run("evaluate", "corpus", "--json")
     assert (result.code, json.loads(result.out)["messages"]) == (0, 12)
-    assert "corpus is too small to be compared on" in run("compare", "corpus", "--json").err
+    assert "corpus is too small for a comparison" in run("compare", "corpus", "--json").err
     assert run("install-unit", "--user", "--remove").code == 0
     assert run("config", "--example").code == 0
     assert not (home / "state").exists()

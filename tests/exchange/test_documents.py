@@ -110,7 +110,7 @@ def test_status_doctor_and_metrics(hosts: list[Host]) -> None:
     assert "50 lessons wait to be told" in first.shell("spamnb status")
     assert "\nspamnb_untold_lessons 50\n" in first.shell("spamnb status --prometheus")
     first.shell("spamnb exchange")
-    own = "this host's own, and not told: what `prune` and `train --again` change"
+    own = "only on this host, never told: the changes of `prune` and `train --again`"
     assert findings() == [(OK, "all is told, heard up to change 50"), (OK, own)]
     assert json.loads(first.shell("spamnb status --json"))["exchange"] == {
         "log": json.loads(first.shell("spamnb exchange --status --json"))["database"]["log"],

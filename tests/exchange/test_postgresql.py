@@ -273,7 +273,7 @@ def test_nobody_is_there() -> None:
     with pytest.raises(ExchangeAwayError, match=r"the database is away: .*No such file"):
         connected("host=/nowhere dbname=x")
     for wrong in ("host=/nowhere password=my secret", "postgresql://anna:secret@[db/log", "password='secret"):
-        with pytest.raises(ExchangeError, match=r"exchange\.database is no connection string") as raised:
+        with pytest.raises(ExchangeError, match=r"exchange\.database is not a connection string") as raised:
             connected(wrong)
         assert "secret" not in str(raised.value)
     with pytest.raises(ExchangeAwayError, match="service"):

@@ -78,7 +78,7 @@ def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
     assert said.endswith("again; mail of which no file could be read keeps its former tokens\n")
     told = kept.spamnb(home, "doctor")
     assert "which helps less" not in told
-    assert "no file was found: when one is back, spamnb train --again" in " ".join(told.split())
+    assert "their files are gone; if a file comes back: spamnb train --again" in " ".join(told.split())
     assert kept.spamnb(home, "train", "--again").startswith("read 0 messages again")
 
 
