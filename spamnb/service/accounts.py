@@ -233,6 +233,9 @@ class Accounts:
 
     def _turn(self) -> bool:
         """The turn of who has waited longest; whether there was one."""
+        _, last = self._last
+        if last in self._row:  # hints that came during that turn have been read since
+            self._row[last] = self._row.pop(last)
         account = next((one for one in self._row if one is not self._at_work), None)
         if account is None:
             return False
