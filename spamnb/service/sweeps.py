@@ -92,7 +92,7 @@ class Sweeps:
     def go_on(self) -> None:
         """Look at the stamps of some accounts, where that is due: of all, or of those that are polled."""
         running, watcher = self._shared.running(), self._shared.watcher
-        if watcher.overflowed:
+        if watcher.overflowed and not self._is_lost:  # else all are looked at once more after this time
             watcher.overflowed, self._is_lost = False, True
             self._lost()
             self._sweep = self._looks([*self._known.values()], is_lost=True)
