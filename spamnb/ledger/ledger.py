@@ -139,6 +139,11 @@ class Ledger:
             state = self.state
             return Shared(state.log, len(times), min(times, default=None), state.heard, state.to_hear)
 
+    @property
+    def is_held(self) -> bool:
+        """Whether a transaction or a snapshot has begun."""
+        return self._connection.is_held
+
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         """Write everything inside at once, or not at all."""

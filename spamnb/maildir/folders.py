@@ -9,7 +9,7 @@ import binascii
 import contextlib
 import errno
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -135,7 +135,11 @@ def _decode_run(shift: str, run: str) -> str:
 
 def _readable(disk_name: str) -> str:
     """Return a name from the disk in a form for YAML and a database: undecodable bytes become `\\xe9`."""
-    return decode(os.fsencode(disk_name).decode("utf-8", "backslashreplace"))
+    return decode(_plain(disk_name))
+
+
+def _plain(disk_name: str) -> str:
+    return os.fsencode(disk_name).decode("utf-8", "backslashreplace")
 
 
 _Found = tuple[str, str, int]  # a folder's name, path and levels
@@ -143,26 +147,30 @@ _Found = tuple[str, str, int]  # a folder's name, path and levels
 # --- finding ------------------------------------------------------------------------------------------------
 
 
-def find_folders(root: str, layout: Layout | Literal["auto"]) -> tuple[Folder, ...]:
+Looked = Callable[[], object]
+"""Called after each directory that was looked at; there may be very many. It may raise to end the search."""
+
+
+def find_folders(root: str, layout: Layout | Literal["auto"], looked: Looked = lambda: None) -> tuple[Folder, ...]:
     """Return all folders below `root`, INBOX first, the others by name. No two have the same name.
 
     Raises `FolderUnavailableError` if `root` cannot be listed, or too many files are open. A directory below it that
     cannot be listed for another reason is left out.
     """
-    chosen = detect_layout(root) if layout == "auto" else layout
+    chosen = detect_layout(root, looked) if layout == "auto" else layout
     inbox = [(INBOX, root, 0)] if is_maildir(root) else []
-    found = [*inbox, *(_find_dotted(root) if chosen == "maildir++" else _find_nested(root))]
+    found = [*inbox, *(_find_dotted(root, looked) if chosen == "maildir++" else _find_nested(root, looked))]
     return tuple(sorted(_named_once(root, found), key=lambda folder: (folder.name != INBOX, folder.name)))
 
 
-def detect_layout(root: str) -> Layout:
+def detect_layout(root: str, looked: Looked = lambda: None) -> Layout:
     """Return `maildir++` if any `.Name` below `root` is a folder or `root` is a bare INBOX, else `fs`.
 
     Raises what `find_folders` raises: a layout found by an incomplete listing would give new folders wrong names.
     """
-    if any(_find_dotted(root)):
+    if any(_find_dotted(root, looked)):
         return "maildir++"
-    return "maildir++" if is_maildir(root) and not any(_find_nested(root)) else "fs"
+    return "maildir++" if is_maildir(root) and not any(_find_nested(root, looked)) else "fs"
 
 
 def is_maildir(path: str) -> bool:
@@ -170,16 +178,18 @@ def is_maildir(path: str) -> bool:
     return _is_directory(os.path.join(path, "cur")) and _is_directory(os.path.join(path, "new"))
 
 
-def _find_dotted(root: str) -> Iterator[_Found]:
+def _find_dotted(root: str, looked: Looked) -> Iterator[_Found]:
     for entry in _directories(root, is_root=True):
+        looked()
         path = os.path.join(root, entry)
         # QUIRK: Dovecot deletes a folder through `..DOVECOT-TRASHED`: no folder has a name that begins with a dot.
         if entry.startswith(".") and not entry.startswith("..") and is_maildir(path):
             yield _readable(entry[1:].replace(".", "/")), path, 1
 
 
-def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[_Found]:
+def _find_nested(directory: str, looked: Looked, above: tuple[str, ...] = ()) -> Iterator[_Found]:
     for entry in _directories(directory, is_root=not above):
+        looked()
         if entry.startswith(".") or entry in _SUBDIRS:
             continue
         part = _readable(entry)
@@ -190,7 +200,7 @@ def _find_nested(directory: str, above: tuple[str, ...] = ()) -> Iterator[_Found
             yield "/".join(parts), path, len(parts)
         # A directory without cur/ may still hold folders: mbsync's `SubFolders Verbatim` does this.
         if len(parts) < MAX_DEPTH:
-            yield from _find_nested(path, parts)
+            yield from _find_nested(path, looked, parts)
 
 
 def find_directories(root: str, layout: Layout | Literal["auto"]) -> Iterator[Directory]:
@@ -226,8 +236,8 @@ def _named_once(root: str, found: Iterable[_Found]) -> Iterator[Folder]:
     """
     taken: set[str] = set()
     for name, path, levels in found:
-        other = "./" + os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
-        yield Folder(other if name in taken else name, path, levels=levels)
+        shown = name if name not in taken else f"./{_plain(os.path.relpath(path, root))}"
+        yield Folder(shown, path, levels=levels)
         taken.add(name)
 
 

@@ -234,6 +234,9 @@ class Accounts:
 
     def _turn(self) -> bool:
         """Give a turn to the account that has waited longest. Returns whether there was one."""
+        _, last = self._last
+        if last in self._row:  # its hints that came during that turn wait behind the others
+            self._row[last] = self._row.pop(last)
         account = next((one for one in self._row if one is not self._at_work), None)
         if account is None:
             return False

@@ -18,7 +18,8 @@ import hashlib
 import math
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from spamnb.base.errors import MaildirError
 from spamnb.config import Config
@@ -30,21 +31,30 @@ from spamnb.service.known import Known
 
 _TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
 _SLICE = 50  # accounts whose stamps are looked at in one go: a few milliseconds
+_PAUSE = 1000  # directories of one account that are looked at in one go: as long
+_Result = TypeVar("_Result")
 
 
-def stamp_of(directories: Sequence[Directory]) -> tuple[int, int]:
+def stamp_of(directories: Iterable[Directory]) -> Generator[None, None, tuple[int, int]]:
     """Return one number for the times of all `new` and `cur` among these directories, and the latest time in ns.
 
-    The number is a signed 64-bit integer, as in SQLite.
+    The number is a signed 64-bit integer, as in SQLite. The generator pauses after each `_PAUSE` directories.
     """
-    digest, latest = hashlib.blake2b(digest_size=8), 0
-    for path in sorted(directory.path for directory in directories if directory.subdir):
+    paths, digest, latest = list[str](), hashlib.blake2b(digest_size=8), 0
+    for number, directory in enumerate(directories, 1):
+        if directory.subdir:
+            paths.append(directory.path)
+        if number % _PAUSE == 0:
+            yield
+    for number, path in enumerate(sorted(paths), 1):
         try:
             changed = os.lstat(path).st_mtime_ns
         except OSError:
             changed = 0
         digest.update(os.fsencode(f"{path}\0{changed}\0"))
         latest = max(latest, changed)
+        if number % _PAUSE == 0:
+            yield
     return int.from_bytes(digest.digest(), signed=True), latest
 
 
@@ -82,7 +92,7 @@ class Sweeps:
     def go_on(self) -> None:
         """Look at the stamps of some accounts, if that is due: of all accounts, or of the polled ones."""
         running, watcher = self._shared.running(), self._shared.watcher
-        if watcher.overflowed:
+        if watcher.overflowed and not self._is_lost:  # else all are looked at once more after this time
             watcher.overflowed, self._is_lost = False, True
             self._lost()
             self._sweep = self._looks([*self._known.values()], is_lost=True)
@@ -101,17 +111,19 @@ class Sweeps:
         for start in range(0, len(some), _SLICE):
             for known in some[start : start + _SLICE]:
                 if self._known.get(known.account.name) is known:
-                    self._look(known, is_lost=is_lost)
+                    yield from self._look(known, is_lost=is_lost)
             yield
 
-    def _look(self, known: Known, *, is_lost: bool) -> None:
+    def _look(self, known: Known, *, is_lost: bool) -> Iterator[None]:
         account = known.account
         if account.is_failed or account.is_filled:
             return
         if account.is_awake or account.is_hinted or known.slept is not None:
             has_changed = is_lost
         else:
-            has_changed, _ = self.has_changed(known, is_lost=is_lost)
+            has_changed, _ = yield from self._look_for_changes(known, is_lost=is_lost)
+            if self._known.get(account.name) is not known or account.is_failed:  # since a pause
+                return
         if has_changed:
             self._accounts.compare(account)
         if self._is_to_be_looked_after(known):
@@ -123,24 +135,26 @@ class Sweeps:
         last = now - (now - of_day) % DAY
         return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
 
-    def has_changed(self, known: Known, *, is_lost: bool = False) -> tuple[bool, int]:
-        """Whether the folders may have changed since the stamp that counts, and their latest time.
+    def has_changed(self, known: Known) -> tuple[bool, int]:
+        """Whether the folders may have changed since the stamp that counts, and their latest time."""
+        return _at_once(self._look_for_changes(known))
 
-        is_lost: the lost hints may have reported a new directory.
-        """
-        stamp, latest = self._stamp_of(known.account, is_lost=is_lost)
-        is_lasting = self._shared.now() - latest / 1e9 > _TICK_SECONDS  # any later change makes a new stamp
+    def _look_for_changes(self, known: Known, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
+        """See `has_changed`. is_lost: the lost hints may have reported a new directory."""
+        began = self._shared.now()  # a change in a pause may have been compared in it, or not
+        stamp, latest = yield from self._stamp_of(known.account, is_lost=is_lost)
+        is_lasting = began - latest / 1e9 > _TICK_SECONDS  # any later change makes a new stamp
         known.looked = stamp if is_lasting else None
         return stamp is None or stamp != known.stamp, latest
 
-    def _stamp_of(self, account: Account, *, is_lost: bool = False) -> tuple[int | None, int]:
+    def _stamp_of(self, account: Account, *, is_lost: bool = False) -> Generator[None, None, tuple[int | None, int]]:
         """Return the stamp of the watched directories, or else of those on the disk, and the latest time.
 
         The stamp is None if it is unknown.
         """
         watched = [] if is_lost else self._shared.watcher.directories(account.roots[0])
         try:
-            return stamp_of(watched or [*self.find_directories(account)])
+            return (yield from stamp_of(watched or self.find_directories(account)))
         except MaildirError:  # too many open files
             return None, 0
 
@@ -154,7 +168,7 @@ class Sweeps:
         if not known.account.is_compared:
             return  # the old stamp stays
         if self._shared.watcher.is_watched(known.account.roots[0]):
-            stamp, _ = self._stamp_of(known.account)
+            stamp, _ = _at_once(self._stamp_of(known.account))
             known.slept = None if stamp is None else (stamp, self._shared.running())
         elif known.looked is not None:
             known.stamp = known.looked
@@ -172,3 +186,13 @@ class Sweeps:
         if known.asked is None and self._shared.running() - at >= _TICK_SECONDS:
             known.asked = watcher.ask()
         return False
+
+
+def _at_once(steps: Generator[None, None, _Result]) -> _Result:
+    """What comes of some steps, without a pause between them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: _Result = end.value
+            return result

@@ -156,3 +156,21 @@ def test_names_of_any_bytes(ledger: Ledger) -> None:
     action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), "a test", 1.0)
     intents = ledger.journal.intents()
     assert [(one.id, one.source_base, one.destination_base) for one in intents] == [(action, base, base + "'")]
+
+
+def test_folders_of_a_mailbox(ledger: Ledger) -> None:
+    """Each name has an id of its own, the same one from then on; new ones are made in one transaction, however many."""
+    mailbox, _ = ledger.locations.mailbox("/mail")
+    other, _ = ledger.locations.mailbox("/other")
+    first = ledger.locations.folder(mailbox, "INBOX")
+    statements: list[str] = []
+    ledger._connection._sqlite.set_trace_callback(statements.append)
+    names = ["INBOX", *(f"Folder {number}" for number in range(100))]
+    ids = ledger.locations.folders(mailbox, names)
+    assert ledger.locations.folders(mailbox, names[:3]).items() >= {name: ids[name] for name in names[:3]}.items()
+    ledger._connection._sqlite.set_trace_callback(None)
+    assert sum(statement.startswith("BEGIN") for statement in statements) == 1
+    assert ids["INBOX"] == first
+    assert len({*ids.values()}) == len(names)
+    assert ledger.locations.folder(mailbox, names[-1]) == ids[names[-1]]
+    assert not {*ledger.locations.folders(other, names).values()} & {*ids.values()}

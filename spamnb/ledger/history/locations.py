@@ -1,7 +1,7 @@
 """Where each message is, and where it was: mailboxes, folders, and the files in them."""
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -92,6 +92,17 @@ class Locations:
             return self.folder(mailbox, name)
         return int(row[0])
 
+    def folders(self, mailbox: int, names: Collection[str]) -> dict[str, int]:
+        """The ids of the folders of these names, those that are new made in one transaction."""
+        known = self._folders(mailbox)
+        if new := [(mailbox, name) for name in names if name not in known]:
+            self._write("INSERT OR IGNORE INTO folder (mailbox, name) VALUES (?, ?)", new)
+            known = self._folders(mailbox)
+        return known
+
+    def _folders(self, mailbox: int) -> dict[str, int]:
+        return dict(self._db.all("SELECT name, id FROM folder WHERE mailbox = ?", (mailbox,)))
+
     def where(self, folder: int) -> tuple[str, str]:
         """Return the path of the folder's mailbox, and the folder's name."""
         row = self._db.row(
@@ -162,8 +173,8 @@ class Locations:
         """Yield all files that the message has, or had until another program took them, in no order."""
         return self._found("f.message = ? AND f.gone_by IS NULL", message)
 
-    def unlearned(self, folder: int, origins: Sequence[Origin]) -> list[Location]:
-        """Return files of these origins that are in the folder, were read or answered, and never learned.
+    def unlearned(self, folder: int, origins: Sequence[Origin]) -> Iterator[Location]:
+        """Yield files of these origins that are in the folder, were read or answered, and never learned.
 
         Answered files are included even if they were learned weakly. A weak lesson that the filter itself has forgotten
         is looked at again. A message that a person made it forget is left out: it would be learned again at once.
@@ -173,7 +184,7 @@ class Locations:
             f" AND ((m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER}) AND (f.flags GLOB '*S*' OR f.flags GLOB '*R*')"
             " OR m.label IS NOT NULL AND m.weak AND f.flags GLOB '*R*')"
         )
-        return list(self._found(wanted, folder, *origins))
+        return self._found(wanted, folder, *origins)
 
     def unanswered(self, since: float, most: int) -> list[Location]:
         """Return files of the newest messages judged since a time, for questions to a person.

@@ -5,7 +5,7 @@ import logging
 import math
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from spamnb.acts.moves import KnownFolder
@@ -32,6 +32,7 @@ _log = logging.getLogger(__name__)
 # After a folder has vanished, none is made for this time: else `rm -r` of a mailbox finds a new folder, and fails.
 QUIET_SECONDS = 10.0
 _CHUNKS = 16  # of a message that are read in one go: 4 MB, 40 ms
+_DIRECTORIES = 100  # that are looked at in one go: 2 ms
 _MOST_NAMED = 20  # unreadable files that get a line in the log
 _BLANK = "it is empty or holds only zero bytes, as after a power cut; delete it if its content does not come back"
 _SKIPPED = "to read it again, perhaps with a newer version: spamnb users retry"
@@ -59,6 +60,7 @@ class Folders:
         self._context = context
         self.by_path: dict[str, WatchedFolder] = {}
         self.make_at: float | None = None
+        self._number_looked = 0
         self._vanished_at = -math.inf
         self.unreadable = LogOnce(_log, count=lambda _: context.measurements.fault("mail"), most=_MOST_NAMED)
 
@@ -72,7 +74,7 @@ class Folders:
         FolderUnavailableError: a mailbox on an unmounted disk looks like an empty directory.
         """
         try:
-            there = list(find_folders(self.root, self.mailbox.layout))
+            there = list(find_folders(self.root, self.mailbox.layout, self._looked))
         except FolderUnavailableError:
             self._vanished_at = self._context.now()
             raise
@@ -112,18 +114,19 @@ class Folders:
         """Whether a folder has just vanished: the mailbox may be about to be removed, so nothing is made."""
         return 0 <= self._context.now() - self._vanished_at < QUIET_SECONDS
 
-    def _use(self, there: Iterable[Folder]) -> None:
-        ids = self._context.ledger.locations
-        self.by_path = {
-            folder.path: WatchedFolder(
-                folder.name,
-                folder.path,
-                ids.folder(self.id, folder.name),
-                *self._context.role_of(self.id, folder.name),
-                levels=folder.levels,
-            )
-            for folder in there
-        }
+    def _looked(self) -> None:
+        """One of perhaps very many directories was looked at."""
+        self._number_looked += 1
+        if self._number_looked % _DIRECTORIES == 0 and not self._context.ledger.is_held:  # as by `named`
+            self._context.alive(f"looking for the folders of {self.root}")
+
+    def _use(self, there: Collection[Folder]) -> None:
+        ids, by_path = self._context.ledger.locations.folders(self.id, [folder.name for folder in there]), {}
+        for folder in there:
+            name, path, role = folder.name, folder.path, self._context.role_of(self.id, folder.name)
+            by_path[path] = WatchedFolder(name, path, ids[name], *role, levels=folder.levels)
+            self._looked()
+        self.by_path = by_path
 
     def by_id(self, folder: int) -> WatchedFolder | None:
         """Return a folder of this mailbox by the ledger's id, or None."""

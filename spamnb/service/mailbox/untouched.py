@@ -22,6 +22,7 @@ _Item = TypeVar("_Item")
 # alone writes 375 KB to the write-ahead log and takes 4.1 ms of CPU; in a group of fifty each writes 95 KB and takes
 # 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
+_ROWS = 100  # of the ledger that are looked at in one go
 
 
 class _Candidate(NamedTuple):
@@ -63,11 +64,14 @@ class UntouchedMail:
             self._learn(candidates, self._teaches_ham)
 
     def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
-        self._context.alive(f"looking for kept mail in {self._folders.root}")
+        looking = f"looking for kept mail in {self._folders.root}"
+        self._context.alive(looking)
         learning, now = self._config.learning, self._context.now()
         if not learns_kept(folder.role, folder.unsure, learning):
             return
-        for place in self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS):
+        for number, place in enumerate(self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS), 1):
+            if number % _ROWS == 0:
+                self._context.alive(looking)
             reaction = kept(place.flags, folder.role, now - place.since, learning, place.origin)
             if reaction is not None:
                 yield _Candidate(folder, place, reaction)

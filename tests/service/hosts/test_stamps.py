@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 
 from spamnb.maildir.folders import create_folder
+from spamnb.service import sweeps
 from spamnb.service.account import Account
 from tests.service.hosts.inn import Desk
 from tests.service.hosts.late import Slow
@@ -58,6 +59,17 @@ def test_the_kernels_queue_overflows(slow_of: Callable[..., Slow]) -> None:
     desk.settle()
     assert {kind for name in desk.names for kind in desk.judgements(name)[50:]} == {"moved"}
     assert all(len(desk.everything(name)) == 1 for name in desk.names)
+
+
+def test_the_queue_overflows_again_and_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whose storm lets hints be lost all the time keeps nobody from being looked at."""
+    monkeypatch.setattr(sweeps, "_SLICE", 2)
+    mail = desk.deliver_to_all()
+    desk.heard()  # and lost
+    for _ in range(10 * len(desk.names)):
+        desk.watcher.overflowed = True
+        desk.step()
+    assert desk.are_moved(mail)
 
 
 def test_a_folder_that_is_made_while_the_queue_overflows(slow_of: Callable[..., Slow]) -> None:

@@ -16,10 +16,11 @@ from spamnb.host.register import State
 from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import Entry, scan
+from spamnb.service import sweeps
 from spamnb.service.account import Account
 from spamnb.service.watcher import Hint
 from tests.patience import PATIENCE
-from tests.service.hosts.inn import DAY, Desk
+from tests.service.hosts.inn import DAY, ROLES, Desk
 
 ONE = "u00@one.example"
 MESSAGE = 0.01  # seconds that a message takes, where each look at the clock takes half of that
@@ -83,6 +84,22 @@ def test_a_storm_of_one_user(desk: Desk) -> None:
     assert max(done for name, done in turns.taken if name == ONE) <= 0.05 / MESSAGE + 1
     assert {name for name, _ in turns.taken[-6:]} == {ONE}
     assert max(done for _, done in turns.taken[-4:]) <= 0.02 / MESSAGE + 1
+
+
+def test_who_has_come_during_a_turn(desk: Desk) -> None:
+    """Whoever gets mail during a long turn has a turn before the one who had it has another."""
+    for _ in range(3):
+        desk.deliver(ONE)
+    hear(desk)
+    desk.set_pace(0.1)  # a message takes longer than a turn may
+    with Turns(desk) as turns:
+        desk.accounts.work()
+        desk.deliver(ONE)
+        desk.deliver_to_all(desk.names[1:3])
+        hear(desk)
+        while len(turns.taken) < 4:
+            desk.accounts.work()
+    assert [name for name, _ in turns.taken] == [ONE, *desk.names[1:3], ONE]
 
 
 def test_hints_come_before_comparisons(desk: Desk) -> None:
@@ -201,6 +218,78 @@ def test_others_have_turns_while_a_long_message_is_read(desk: Desk) -> None:
     assert desk.are_moved(mail)
     assert seen, "while the long message was read"
     assert (desk.root(ONE) / ".Junk" / "new" / "long").exists()
+
+
+def test_others_have_turns_while_folders_are_looked_for(desk: Desk) -> None:
+    """Mail of others is judged while the folders of a user who has very many are looked for."""
+    make_folders(desk, ONE, 400)
+    mail: dict[str, bytes] = {}
+    seen: list[str] = []
+
+    def alive(status: str) -> None:
+        if status.startswith("looking for the folders"):
+            assert not desk.account(ONE).ledger.is_held
+            if not mail:
+                mail.update(desk.deliver_to_all(desk.names[1:4]))
+                for hint in desk.heard():
+                    desk.watcher.tell(hint)
+            elif desk.are_moved(mail):
+                seen.append(status)
+            desk.ahead += 0.1
+
+    desk.alive = alive
+    desk.accounts.compare(desk.account(ONE))
+    desk.rest()
+    assert seen, "while they were looked for"
+
+
+def test_others_have_turns_while_times_of_folders_are_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mail of others is judged while the times of the folders of a user who has very many are looked at."""
+    make_folders(desk, ONE, 150)  # too many to be watched
+    desk.settle()
+    monkeypatch.setattr(sweeps, "_PAUSE", 10)
+    late = desk.deliver(ONE)
+    desk.ahead += 11.0  # seconds, after which those who are polled are looked at
+    desk.step()
+    mail = desk.deliver_to_all(desk.names[1:4])
+    hear(desk)
+    while not desk.are_moved(mail):
+        desk.step()
+    assert desk.roster is not None
+    assert desk.roster._sweeps.due_in() == 0.0, "it is not over yet"
+    desk.until(lambda: desk.are_moved({ONE: late}), "the change seen")
+
+
+def test_others_have_turns_while_kept_mail_is_looked_for(desk: Desk) -> None:
+    """Mail of others is judged while a user's mail is looked through for what was kept, if that is very much."""
+    for number in range(400):
+        name = f"{number}.kept:2,S"
+        (desk.root(ONE) / ".Archive" / "cur" / name).write_bytes(message("ham", 7000 + number))
+    desk.settle()
+    mail: dict[str, bytes] = {}
+    seen: list[str] = []
+
+    def alive(status: str) -> None:
+        if status.startswith("looking for kept mail"):
+            if not mail:
+                mail.update(desk.deliver_to_all(desk.names[1:4]))
+                for hint in desk.heard():
+                    desk.watcher.tell(hint)
+            elif desk.are_moved(mail):
+                seen.append(status)
+            desk.ahead += 0.1
+
+    desk.alive = alive
+    desk.accounts.compare(desk.account(ONE))
+    desk.rest()
+    assert len(seen) > len(ROLES), "not for each folder alone"
+
+
+def make_folders(desk: Desk, name: str, number: int) -> None:
+    """More folders for a user."""
+    for each in range(number):
+        for subdir in ("new", "cur"):
+            (desk.root(name) / f".F{each}" / subdir).mkdir(parents=True)
 
 
 def test_existing_mail_is_read_before_the_ledger_is_held(desk: Desk) -> None:
