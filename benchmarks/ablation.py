@@ -1,12 +1,13 @@
-"""What each part of the default filter is worth: (1−ROCA)% online with that part left out or changed.
+"""Measure what each part of the default filter is worth: (1−ROCA)% online with that part left out or changed.
 
     python benchmarks/ablation.py CORPUS... [--orders N...] [--markdown]
 
-Each message is scored, then its true label is learned, from an empty ledger; a figure is the mean over the orders that
-`spamnb evaluate --orders` has. Messages are read once; tokens are left out after reading. Lower is better.
+Each message is scored, then its true label is learned, from an empty ledger. A figure is the mean over the orders of
+`spamnb evaluate --orders`. Messages are read once; tokens are left out after reading. Lower is better.
 
-The first table has the newest parts one by one, and together, with the 95 % interval of each change: a paired bootstrap
-over the messages. In the second one part at a time is left out or changed; ** marks what changes beyond that interval.
+The first table has the newest parts one by one, and together. It shows the 95 % interval of each change: a paired
+bootstrap over the messages. In the second table one part at a time is left out or changed; ** marks changes beyond that
+interval.
 """
 
 import argparse
@@ -36,18 +37,18 @@ _JUDGE, _SCORE = "spamnb.filter.judge", "spamnb.bayes.score_plain"
 
 
 def without(*kinds: str) -> Callable[[str], bool]:
-    """Keep all tokens but those of these kinds; a kind is what is before the colon."""
+    """Keep all tokens except those of these kinds; a kind is the text before the colon."""
     return lambda token: token.partition(":")[0] not in kinds or ":" not in token
 
 
 def is_no_gram_of_a_subject(token: str) -> bool:
-    """Its grams have a letter more than those of a text."""
+    """Tell whether a token is not a gram of a subject; such a gram has one letter more than a gram of a text."""
     return not (token.startswith("4:s") and len(token) == len("4:s") + 4)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What is left out or changed. kept: which tokens stay. values: others for these names, each with its module."""
+    """A part that is left out or changed. kept: which tokens stay. values: new values for these names with modules."""
 
     kept: Sequence[Callable[[str], bool]] = ()
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -55,18 +56,18 @@ class Change:
     train: Train = "everything"
 
     def __add__(self, other: "Change") -> "Change":
-        """Both changes of tokens and values."""
+        """Combine both changes of tokens and values."""
         return Change((*self.kept, *other.kept), {**self.values, **other.values})
 
     def of(self, sample: Sample) -> Sample:
-        """The message with the tokens that stay."""
+        """Return the message with the tokens that stay."""
         tokens = sample.reading.tokens
         left = {token: tokens[token] for token in tokens if all(keep(token) for keep in self.kept)}
         return sample._replace(reading=sample.reading._replace(tokens=left or {"body-empty:": 1}))
 
 
 def left_out(*kinds: str) -> Change:
-    """Without these kinds of token."""
+    """Leave out these kinds of token."""
     return Change([without(*kinds)])
 
 
@@ -130,7 +131,7 @@ TABLES = {"with": TOGETHER, "left out or changed": CHANGES}
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus that was read. is_spam: bool (n_messages,), sorted by the messages' names."""
+    """A corpus after reading. is_spam: bool (n_messages,), sorted by the messages' names."""
 
     name: str
     samples: Packed
@@ -138,14 +139,14 @@ class Corpus:
     is_spam: NDArray[np.bool_]
 
 
-CORPORA: list[Corpus] = []  # the processes that measure have them by fork
+CORPORA: list[Corpus] = []  # the measuring processes get them by fork
 
 
 def main() -> None:
     """Print both tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
-    parser.add_argument("--orders", nargs="+", type=int, default=[1], metavar="N", help="one number, or one a corpus")
+    parser.add_argument("--orders", nargs="+", type=int, default=[1], metavar="N", help="one number, or one per corpus")
     parser.add_argument("--markdown", action="store_true")
     options = parser.parse_args()
     orders = options.orders * len(options.corpora) if len(options.orders) == 1 else options.orders
@@ -169,7 +170,7 @@ def main() -> None:
 
 
 def read(path: str, orders: int) -> Corpus:
-    """Read a corpus, which is judged in so many orders."""
+    """Read a corpus, which is judged in this number of orders."""
     packed = Packed(samples(load_corpus(path), strict=False))
     by_name = sorted(packed, key=lambda sample: sample.name)
     name = os.path.basename(os.path.normpath(path))
@@ -177,7 +178,7 @@ def read(path: str, orders: int) -> Corpus:
 
 
 def scored(title: str, name: str, place: int) -> NDArray[np.float64]:
-    """The scores of a corpus with the change of a row, float64 (n_orders, n_messages), sorted by their names."""
+    """Return the scores of a corpus with a row's change, float64 (n_orders, n_messages), sorted by message names."""
     change, corpus = TABLES[title][name], CORPORA[place]
     messages = Packed(map(change.of, corpus.samples)) if change.kept else corpus.samples
     scores = []
@@ -191,12 +192,12 @@ def scored(title: str, name: str, place: int) -> NDArray[np.float64]:
 
 
 def area(corpus: Corpus, scores: NDArray[np.float64]) -> str:
-    """(1−ROCA)% of all messages, the mean over the orders."""
+    """Return (1−ROCA)% of all messages, the mean over the orders."""
     return f"{np.mean([one_minus_roca(of_order, corpus.is_spam) for of_order in scores]):#.3g}"
 
 
 def with_interval(corpus: Corpus, first: NDArray[np.float64], scores: NDArray[np.float64]) -> str:
-    """The figure, and the interval of its change from the first row's."""
+    """Return the figure, and the interval of its change from the first row's."""
     if scores is first:
         return area(corpus, scores)
     low, high = (f"{end:+.4f}".replace("-", "−") for end in interval(first, scores, corpus.is_spam))
@@ -204,7 +205,7 @@ def with_interval(corpus: Corpus, first: NDArray[np.float64], scores: NDArray[np
 
 
 def marked(corpus: Corpus, first: NDArray[np.float64], scores: NDArray[np.float64]) -> str:
-    """The figure, marked where the interval of its change from the first row's is without 0."""
+    """Return the figure, marked if the interval of its change from the first row's does not contain 0."""
     low, high = interval(first, scores, corpus.is_spam)
     return f"**{area(corpus, scores)}**" if low > 0 or high < 0 else area(corpus, scores)
 
@@ -215,9 +216,9 @@ CELLS = {"with": with_interval, "left out or changed": marked}
 def interval(
     before: NDArray[np.float64], after: NDArray[np.float64], is_spam: NDArray[np.bool_]
 ) -> tuple[float, float]:
-    """The 95 % interval of the change of (1−ROCA)%, the mean over the orders, of messages in the same order.
+    """Return the 95 % interval of the change of (1−ROCA)%, the mean over the orders, of messages in the same order.
 
-    A paired bootstrap: each draw has as much of each class, and the same messages before and after.
+    A paired bootstrap: each draw has the same size per class, and the same messages before and after.
     """
     change = sum(errors(scores, is_spam) for scores in after) - sum(errors(scores, is_spam) for scores in before)
     choose = np.random.default_rng(0)
@@ -228,7 +229,7 @@ def interval(
 
 
 def errors(scores: NDArray[np.float64], is_spam: NDArray[np.bool_]) -> NDArray[np.float32]:
-    """Which ham ranks above which spam, float32 (n_ham, n_spam): 1, ½ where both have one score, or 0."""
+    """Return which ham ranks above which spam, float32 (n_ham, n_spam): 1, ½ if both have one score, or 0."""
     return np.heaviside(scores[~is_spam, np.newaxis] - scores[is_spam], 0.5, dtype=np.float32)
 
 

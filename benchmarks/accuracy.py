@@ -1,14 +1,12 @@
-"""How well spamnb judges, against bogofilter, on the same messages in the same order.
+"""Measure how well spamnb judges, against bogofilter, on the same messages in the same order.
 
 halves: each filter learns the first half and scores the second, through its real command line.
-online: each message is scored first, and then learned with its true label, as in the TREC spam track. bogofilter
-    runs as two processes a message; spamnb is used as a library, over a ledger on disk, with the same calls that
-    its service makes.
+online: each message is scored first, and then learned with its true label, as in the TREC spam track. bogofilter runs
+    as two processes per message. spamnb is used as a library, over a ledger on disk, with the calls of its service.
 
-Both filters run with their default cutoffs. bogofilter is asked for 17 decimals: in the 6 that it prints by default
-most spam is 1.000000, and ties hide how well it ranks. (1-ROCA)% is 100 times 1 minus the area under the ROC curve;
-lower is better. "Ham lost" is ham judged spam. The other rates are in percent: spam judged spam, and all that is
-neither.
+Both filters run with their default cutoffs. bogofilter is asked for 17 decimals: by default it prints 6, where most
+spam is 1.000000, and ties hide how well it ranks. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is
+better. "Ham lost" is ham judged spam. The other rates are in percent: spam judged spam, and mail that is neither.
 
     python benchmarks/accuracy.py CORPUS [--protocol halves|online] [--shuffle SEED] [--limit N] [--json]
 """
@@ -31,8 +29,8 @@ from spamnb.filter.judge import Filter
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 
-_NOTHING_LEARNED = 3  # bogofilter's exit code for any error; a word list is made with the first lesson
-_COMMIT = 100  # messages a transaction: the counts are the same as with one, and the disk is not what is measured
+_NOTHING_LEARNED = 3  # bogofilter's exit code for any error; the first lesson creates the word list
+_COMMIT = 100  # messages per transaction: the counts are the same as with one, and the disk is not measured
 
 
 def main() -> None:
@@ -102,7 +100,7 @@ def _measures(labels: Sequence[Label], scored: Sequence[common.Scored]) -> dict[
     is_spam = np.array(labels, dtype=bool)
     ham, spam = int((~is_spam).sum()), int(is_spam.sum())
     if not (ham and spam):
-        raise SystemExit(f"{ham} ham and {spam} spam messages were scored: both kinds are needed, so give more of them")
+        raise SystemExit(f"{ham} ham and {spam} spam messages were scored: give more, so that there are both kinds")
     judged_spam, unsure = (np.array([each.verdict is one for each in scored]) for one in (Verdict.SPAM, Verdict.UNSURE))
     # The area is the Mann-Whitney statistic: how often a spam ranks above a ham; ties count half.
     ranks = rankdata([each.rank for each in scored])

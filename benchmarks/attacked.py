@@ -1,7 +1,7 @@
-"""Mail as an attacker would write it: spam with words or letters of the user's added to it.
+"""Write mail like an attacker: spam with added words or letters of the user.
 
-What is added is in every text of the message, below what was there, in the same charset and transfer encoding;
-all else of the message stays as it was.
+The addition is in every text of the message, below the original text, in the same charset and transfer encoding. The
+rest of the message is unchanged.
 """
 
 import base64
@@ -35,7 +35,7 @@ HIDDEN_BY_SHEET = {
 
 
 class Vocabulary:
-    """What an attacker may know of a person's mail: in how many messages of each kind a word is."""
+    """An attacker's possible knowledge of a person's mail: how many messages of each kind have a word."""
 
     def __init__(self, ham: Iterable[bytes], spam: Iterable[bytes]) -> None:
         self._ham, self._spam = (
@@ -44,35 +44,35 @@ class Vocabulary:
         )
 
     def random_words(self, number: int, chance: random.Random) -> list[str]:
-        """Any words of the language: each that ever stood in the mail may be taken."""
+        """Return random words of the language: any word in the mail may be taken."""
         words = sorted(self._ham.keys() | self._spam.keys())
         return chance.sample(words, min(number, len(words)))
 
     def typical_of_ham(self, number: int) -> list[str]:
-        """The words that speak most for ham: in many of its messages, and in hardly any spam."""
+        """Return the words that point most to ham: in many of its messages, and in hardly any spam."""
         return sorted(self._ham, key=lambda word: (-self._ham[word] / (self._spam[word] + 1), word))[:number]
 
     def common_in_ham(self, number: int) -> list[str]:
-        """The words that are in most ham."""
+        """Return the words that are in most ham."""
         return sorted(self._ham, key=lambda word: (-self._ham[word], word))[:number]
 
 
 def lines(words: Sequence[str]) -> str:
-    """Words as a text with short lines."""
+    """Return words as a text with short lines."""
     return "\n".join(" ".join(words[at : at + _WORDS_A_LINE]) for at in range(0, len(words), _WORDS_A_LINE))
 
 
 def letter(raw: bytes) -> str:
-    """What a person reads of a message."""
+    """Return the text that a person reads in a message."""
     texts = (read_html(text.text, DEFAULT_LIMITS).visible if text.is_html else text.text for text in parse(raw).texts)
     return "\n\n".join(texts)[:_LETTER_CHARS]
 
 
 def with_text(raw: bytes, more: str, markup: bytes = IN_SIGHT) -> bytes:
-    """The message with a text added below each of its own, in this markup; to hide it, plain texts are made HTML.
+    """Add a text below each of the message's own, in this markup. To hide it, plain texts become HTML.
 
-    QUIRK: mail of the Enron sets has no blank line after its Subject, so that a filter may take all of it for
-    header, and a message with that line for another kind of mail: none is put in where there was none.
+    QUIRK: mail of the Enron sets has no blank line after its Subject. A filter may take all of it for header, and such
+    a message with that line for another kind of mail. So the line is not added if it was missing.
     """
     if markup == IN_SIGHT and b"\n\n" not in raw.replace(b"\r\n", b"\n"):
         return raw.rstrip() + b"\n" + more.replace("\n\n", "\n").encode("ascii", "replace") + b"\n"
@@ -84,7 +84,7 @@ def with_text(raw: bytes, more: str, markup: bytes = IN_SIGHT) -> bytes:
 
 
 def with_fields_of(raw: bytes, other: bytes, names: Iterable[str]) -> bytes:
-    """The message with these header fields of another one in the place of its own."""
+    """Replace these header fields of the message by those of another one."""
     message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))
     for name in names:
         del message[name]
@@ -94,7 +94,7 @@ def with_fields_of(raw: bytes, other: bytes, names: Iterable[str]) -> bytes:
 
 
 def with_body(raw: bytes, written: bytes, names: Sequence[str] = ()) -> bytes:
-    """The message with another body, in front of which its Content-… fields are; of its fields these names, or all."""
+    """Give the message another body, after its Content-… fields. Its own fields stay: these names, or all."""
     kept = [(name, value) for name, value in _own_fields(raw) if not names or name.lower() in names]
     return b"".join(f"{name}: {value}\n".encode("utf-8", "surrogateescape") for name, value in kept) + written
 
@@ -105,7 +105,7 @@ def _own_fields(raw: bytes) -> list[tuple[str, str]]:
 
 
 def as_one_part(raw: bytes, behind_from: bytes = b"") -> bytes:
-    """The message with its texts as one HTML part in base64, and its header with From at the top, then these lines."""
+    """Write the message's texts as one HTML part in base64; its header has From at the top, then these lines."""
     texts = [text.text if text.is_html else f"<pre>{html.escape(text.text)}</pre>" for text in parse(raw).texts]
     fields = _own_fields(raw)
     fields.sort(key=lambda field: field[0].lower() != "from")
@@ -117,7 +117,7 @@ def as_one_part(raw: bytes, behind_from: bytes = b"") -> bytes:
 
 
 def as_answer(raw: bytes, other: bytes) -> bytes:
-    """The message with another one's Message-ID in In-Reply-To and References."""
+    """Return the message with the other message's Message-ID in In-Reply-To and References."""
     message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))
     for name in ("In-Reply-To", "References"):
         del message[name]
@@ -159,6 +159,6 @@ def _charset(part: Message) -> str:
 
 
 def _parted(content: bytes) -> tuple[bytes, bytes, bytes]:
-    """A page before its last </body>, that, and what follows."""
+    """Split a page into the part before its last </body>, that, and the rest."""
     at = content.lower().rfind(b"</body>")
     return (content, b"", b"") if at < 0 else (content[:at], content[at : at + 7], content[at + 7 :])

@@ -1,27 +1,25 @@
-"""Attacks on the statistics: spam that is written, or mail that is sent to be learned, so that the filter errs.
+"""Measure attacks on the statistics: spam, or mail to be learned, that is written to make the filter err.
 
-Each filter learns the first half of a corpus with its default settings. Then the second half is scored, its spam
+Each filter learns the first half of a corpus with its default settings. Then the second half is scored, with its spam
 changed by an attacker:
 
-words: n words are added to each spam: random ones (from all words of the first half: a dictionary), or the n that
-    speak most for this very person's ham, which the attacker knows.
-letters: a whole letter of the person's own ham, of the first half, is added to each spam; in sight, or hidden in HTML,
-    by a `style` attribute or by a style sheet.
-taken for ham: k spam messages with 200 of the person's words are filed as ham by mistake, or kept until they are
-    learned as ham; then the rest of the spam comes, as it is or with the same words.
-dictionary: mail that is rightly learned as spam holds the 3500 words that are in most of the person's ham (Nelson
-    et al., "Exploiting machine learning to subvert your spam filter", 2008); its share of the training mail is given.
-corrections: n of the messages with 200 of the person's words are moved to Junk by the person, then the rest comes.
-history: each spam has the From field of a letter of the person's own ham, or its Received fields too (as if the mailbox
-    of a correspondent had been broken into), or answers such a letter, which whoever reads a list's archive can forge;
-    and spam that was answered once, so that its sender is a correspondent, before all spam comes from there. These with
-    `--history` alone, and with what spamnb catches where it knows nobody.
-hidden: a letter of the ham of another corpus and the text of each of the first 100 spam of the second half are in one
-    message, in ways that may hide the one from the filter, or the other from the reader (`hiding.py`): these with
-    `--hidden OTHERS` alone, by spamnb alone; once with all fields of the spam's header, and once with four.
-header: the texts of the first 300 spam of the second half are one HTML part in base64 each. From is the first field,
-    and behind it are lines at which some programs end a header, or more of it than is read: these with `--header`
-    alone, by spamnb alone.
+words: n words are added to each spam: random ones (from all words of the first half: a dictionary), or the n that point
+most to this very person's ham, which the attacker knows. letters: a whole letter of the person's own ham, of the first
+half, is added to each spam; in sight, or hidden in HTML, by a `style` attribute or by a style sheet. taken for ham: k
+spam messages with 200 of the person's words are filed as ham by mistake, or kept until they are learned as ham. Then
+the rest of the spam comes, unchanged or with the same words. dictionary: mail that is rightly learned as spam holds the
+3500 words that are in most of the person's ham (Nelson et al., "Exploiting machine learning to subvert your spam
+filter", 2008); its share of the training mail is given. corrections: the person moves n of the messages with 200 of the
+person's words to Junk, then the rest comes. history: each spam has the From field of a letter of the person's own ham,
+or its Received fields too (as if somebody had broken into a correspondent's mailbox), or answers such a letter, which
+any reader of a list's archive can forge. Also spam that was answered once, so that its sender is a correspondent,
+before all spam comes from there. These run with `--history` alone; the table also shows what spamnb catches if it knows
+nobody. hidden: one message has a letter of the ham of another corpus and the text of a spam, for the first 100 spam of
+the second half. It is written in ways that may hide the one from the filter, or the other from the reader
+(`hiding.py`). These run with `--hidden OTHERS` alone, by spamnb alone; once with all fields of the spam's header, and
+once with four. header: the texts of the first 300 spam of the second half are one HTML part in base64 each. From is the
+first field. After it come lines at which some programs end a header, or more header than is read. These run with
+`--header` alone, by spamnb alone.
 
 "Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
@@ -70,8 +68,8 @@ _NUMBERS = (50, 200, 1000)
 _CORRECTIONS = (5, 20)
 _MISTAKES = (1, 5, 20, 100)
 _SHARES = (0.01, 0.05, 0.10)
-_BAIT = 200  # words of the person's in mail that is meant to be taken for ham
-_DICTIONARY = 3500  # words: with those of the message itself, about as many tokens as are read of one
+_BAIT = 200  # words of the person in mail that should pass for ham
+_DICTIONARY = 3500  # words: with those of the message, about the largest number of tokens that is read
 
 _ANSWERED = (1, 5)
 _FORGED = {
@@ -101,7 +99,7 @@ _SHOWN = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-RO
 
 @dataclass(frozen=True, slots=True)
 class Attack:
-    """What is learned beside the first half, and what is scored."""
+    """The messages to learn besides the first half, and the messages to score."""
 
     name: str
     learned: list[Labelled]
@@ -116,9 +114,9 @@ def main() -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="the first N messages")
     parser.add_argument("--only", default="", metavar="TEXT", help="only the attacks with this in their names")
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--history", action="store_true", help="only attacks on whom one knows, with that and without")
+    how.add_argument("--history", action="store_true", help="only attacks on known senders, with and without that")
     how.add_argument(
-        "--header", action="store_true", help="only lines in the header that are no fields, by spamnb alone"
+        "--header", action="store_true", help="only lines in the header that are not fields, by spamnb alone"
     )
     how.add_argument("--hidden", metavar="OTHERS", help="only ways to hide a letter of the ham of that corpus")
     parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
@@ -147,13 +145,13 @@ def main() -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Hidden:
-    """What the processes that measure have by fork: a filter, and each spam with its text and a letter of others."""
+    """The state that measuring processes get by fork: a filter, and each spam with its text and another's letter."""
 
     contender: common.Contender
     spam: list[tuple[bytes, str, str]]
 
     def caught(self, group: str, name: str) -> dict[str, object]:
-        """How many of the spam are caught if they are written in one way."""
+        """Return how many of the spam are caught if they are written in one way."""
         row: dict[str, object] = {"way": f"{group}, {name}"}
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "message"
@@ -175,7 +173,7 @@ def _caught(way: tuple[str, str]) -> dict[str, object]:
 
 
 def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, seed: int) -> list[dict[str, object]]:
-    """How many of the first spam are caught with a letter of others' ham, by the way that this is written."""
+    """Return how many of the first spam are caught with a letter of others' ham, by the way of writing."""
     ham = [each for each in others if each.label is Label.HAM]
     random.Random(seed).shuffle(ham)
     letters = filter(None, (letter(_bytes(each)).strip() for each in ham))
@@ -191,7 +189,7 @@ def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, see
 def _withstood(
     make: Callable[[Path], common.Contender], corpus: common.Halves, attacks: Sequence[Attack]
 ) -> list[dict[str, object]]:
-    """What one filter makes of the attacks; it is trained again only where they are learned from."""
+    """Measure one filter under the attacks. It is trained again only if it learns from an attack."""
     figures = []
     with tempfile.TemporaryDirectory() as directory:
         clean = _trained(make, Path(directory), corpus.first)
@@ -214,7 +212,7 @@ def _trained(
 
 
 class _InProcess:
-    """spamnb in this process, with what it knows of senders and threads or without."""
+    """spamnb in this process, with or without its knowledge of senders and threads."""
 
     def __init__(self, with_history: bool) -> None:
         self.name = "with history" if with_history else "without"
@@ -229,7 +227,7 @@ class _InProcess:
                     self._lessons.learn([self._read(message)], label, "", 0.0, how=How.HAND)
 
     def score(self, messages: Sequence[Labelled], *_options: str) -> list[str]:
-        """A line for each message, as `spamnb score --json` prints it."""
+        """Return a line for each message, as `spamnb score --json` prints it."""
         judge = Filter(self._lessons, Scoring(), Senders()).judge
         found = (judge(self._read(message)) for message in messages)
         return [json.dumps({"verdict": one.verdict, "score": one.log_odds}) for one in found]
@@ -254,7 +252,7 @@ class _Attacker:
         self._number = 0
 
     def attacks(self) -> Iterator[Attack]:
-        """All of them, and first none."""
+        """Yield all attacks, and first none."""
         yield self._changed("none", lambda raw: raw)
         for number in _NUMBERS:
             yield self._changed(
@@ -275,7 +273,7 @@ class _Attacker:
             yield self._with_letters(f"hidden by a style sheet: {how}", markup)
 
     def on_history(self) -> Iterator[Attack]:
-        """First none, then attacks on what is known of senders and threads, where the mail has a header."""
+        """Yield first none, then attacks on known senders and threads, if the mail has a header."""
         yield self._changed("none", lambda raw: raw)
         letters = [raw for raw in self._known_ham if _has_all(raw)]
         bait = [raw for raw in map(_bytes, self._spam) if _has_all(raw)]
@@ -304,7 +302,7 @@ class _Attacker:
             yield Attack(f"{number} spam of one sender answered, then all from there", learned, [*self._ham, *scored])
 
     def on_header(self) -> Iterator[Attack]:
-        """What some programs end a header at, or more of a header than is read."""
+        """Yield attacks by lines at which some programs end a header, or by more header than is read."""
         for name, more in _BEHIND_FROM.items():
             spam = [self._file(as_one_part(_bytes(each), more), Label.SPAM) for each in self._spam[:_FIRST]]
             yield Attack(f"one part in base64, behind From {name}", [], [*self._ham, *spam])
@@ -362,7 +360,7 @@ class _Attacker:
 
 
 def _has_all(raw: bytes) -> bool:
-    """Whether it has the fields that history is made of."""
+    """Tell whether it has the fields from which history is made."""
     fields = parse(raw).by_name()
     return {"from", "received", "message-id"} <= fields.keys()
 
@@ -387,7 +385,7 @@ def _measures(messages: Sequence[Labelled], scored: Sequence[common.Scored]) -> 
 
 
 def _print_markdown(figures: Sequence[dict[str, object]]) -> None:
-    """A line an attack, with the filters side by side."""
+    """Print a line per attack, with the filters side by side."""
     names = list(dict.fromkeys(str(row["filter"]) for row in figures))
     print("| attack | " + " | ".join(f"{column}, {name}" for column in _SHOWN for name in names) + " |")
     print("|---" * (1 + len(_SHOWN) * len(names)) + "|")

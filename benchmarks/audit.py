@@ -1,12 +1,12 @@
-"""How well `spamnb audit` finds wrong labels, and how well `spamnb review` chooses what to ask.
+"""Measure how well `spamnb audit` finds wrong labels, and how well `spamnb review` chooses its questions.
 
-audit: all messages of a corpus are learned, a share of the files with the other label, as `spamnb train` does it, and
-`misfiled` lists what it takes for wrong. Precision among the first k, where k is the number of those files; recall
-among the first 2k. Two copies of one message may have been given different labels.
+audit: all messages of a corpus are learned like in `spamnb train`, a share of the files with the other label. Then
+`misfiled` lists what it takes for wrong. The figures are the precision among the first k, where k is the number of
+those files, and the recall among the first 2k. Two copies of one message may have different labels.
 
-review: the first messages are learned, and then so many answers given: of messages drawn at random, or in the order of
-`review`, which is asked again after each round. The first order is the corpus's own, the others are shuffled.
-(1-ROCA)% is that of all messages that were neither learned at the beginning nor asked about in any of the ways.
+review: the first messages are learned, and then a number of answers is given: for messages drawn at random, or in the
+order of `review`, which is asked again after each round. The first order is the corpus's own, the others are shuffled.
+(1-ROCA)% covers all messages that were neither learned at the beginning nor asked about in any of the ways.
 
     python benchmarks/audit.py csdmc2010 enron1
 """
@@ -39,7 +39,7 @@ Choose = Callable[[Sequence[Sample], Sequence[Judgement], int], list[Sample]]
 
 
 def audited(messages: Sequence[Labelled], read: Sequence[Sample], seed: int, share: float) -> tuple[float, float, int]:
-    """Precision among the first k, recall among the first 2k, in percent, and how many findings there are."""
+    """Return the precision among the first k, the recall among the first 2k, in percent, and the number of findings."""
     k = round(share * len(messages))
     turned = set(random.Random(seed).sample(range(len(messages)), k))
     with tempfile.TemporaryDirectory() as directory, Ledger(f"{directory}/ledger.sqlite") as ledger:
@@ -57,7 +57,7 @@ def audited(messages: Sequence[Labelled], read: Sequence[Sample], seed: int, sha
 
 
 def reviewed(read: Sequence[Sample], seed: int, choose: Choose) -> tuple[list[Sample], MemoryLessons]:
-    """What was asked about, and the lessons with the answers."""
+    """Return the messages in question, and the lessons with the answers."""
     ordered = _ordered(read, seed)
     lessons = MemoryLessons()
     for one in ordered[:_LEARNED]:
@@ -75,17 +75,17 @@ def reviewed(read: Sequence[Sample], seed: int, choose: Choose) -> tuple[list[Sa
 
 
 def _ordered(read: Sequence[Sample], seed: int) -> list[Sample]:
-    """The corpus in its own order for seed 0, else shuffled."""
+    """Return the corpus in its own order for seed 0, else shuffled."""
     return random.Random(seed).sample(read, len(read)) if seed else list(read)
 
 
 def at_random(pool: Sequence[Sample], judged: Sequence[Judgement], most: int) -> list[Sample]:
-    """The pool is in a random order already."""
+    """Take the first ones: the pool is already in a random order."""
     return list(pool[:most])
 
 
 def by_teaching(pool: Sequence[Sample], judged: Sequence[Judgement], most: int) -> list[Sample]:
-    """In the order of `review`."""
+    """Take messages in the order of `review`."""
     items = ((one, how.probability, shape(one.reading.summary)[0]) for one, how in zip(pool, judged, strict=True))
     return teaching_order(items)[:most]
 
@@ -95,7 +95,7 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("corpora", nargs="+", metavar="CORPUS")
     parser.add_argument("--seeds", type=int, default=5, metavar="N")
-    parser.add_argument("--share", type=float, default=0.01, help="of the files, with the other label")
+    parser.add_argument("--share", type=float, default=0.01, help="the share of files with the other label")
     options = parser.parse_args()
     figures: list[dict[str, object]] = []
     for corpus in options.corpora:
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def _after_answers(read: Sequence[Sample], seeds: int) -> dict[str, object]:
-    """(1-ROCA)% without answers, and after as many in each way, on messages asked about in none of them."""
+    """Return (1-ROCA)% without answers, and after as many in each way, on messages that no way asked about."""
     values: dict[str, list[float]] = {}
     for seed in range(seeds):
         ways = {"at random": at_random, "by review": by_teaching}

@@ -1,21 +1,21 @@
-"""Messages per second in bulk, against bogofilter: learning half a corpus, then scoring the other half.
+"""Measure messages per second in bulk, against bogofilter: learning half a corpus, then scoring the other half.
 
-Each round starts from nothing, with the messages in another order (first the corpus's own), and runs both filters one
-after the other as real processes, start-up and all:
+Each round starts from nothing, with the messages in another order (first the corpus's own). It runs the two filters one
+after the other as real processes, including start-up:
 
     spamnb train --ham FILE…; spamnb train --spam FILE…      bogofilter -n -b < LIST; bogofilter -s -b < LIST
     spamnb score FILE…                                       bogofilter -t -b < LIST
 
-A ratio is taken within its round, so what else the machine does strikes both. Above 1, spamnb is faster. "CPU ms" is
-what a message costs in processor time, of all cores together: spamnb reads mail on all of them, bogofilter on one, so a
-busy machine lowers the ratio and leaves this. All files are read once before the first round.
+A ratio is taken within its round, so other work on the machine affects both filters. Above 1, spamnb is faster. "CPU
+ms" is the processor time of a message on all cores together. spamnb reads mail on all cores, bogofilter on one, so a
+busy machine lowers the ratio but not this figure. All files are read once before the first round.
 
-The second table is the account of other numbers of cores. "serial ms": the CPU of a message in the one process that
-learns, or prints. "workers ms": that in the processes that read, of which there is one a core. "start s": the CPU of
-the one process before it has to do with messages, once a command; both come from two runs, one of them with few
-messages. "N cores" is how many messages that makes a second, against bogofilter's by its CPU, if nothing was done at
-once but reading: 1 / (serial + workers / N). In truth the one process learns while the others read, and what limits is
-the greater of serial and (serial + workers) / N: "N at once".
+The second table estimates other numbers of cores. "serial ms": the CPU of a message in the one process that learns, or
+prints. "workers ms": that in the reading processes, one per core. "start s": the CPU of the one process before its
+first message, once per command. Both come from two runs, one of them with few messages. "N cores" is the number of
+messages per second, against bogofilter's by its CPU, if only reading was parallel: 1 / (serial + workers / N). In truth
+the one process learns while the others read, and the limit is the greater of serial and (serial + workers) / N: "N at
+once".
 
     python benchmarks/bulk.py CORPUS [--rounds 5] [--json]
 """
@@ -38,10 +38,10 @@ import common
 from spamnb.base.label import Label
 from spamnb.evaluation.corpus import Labelled
 
-_FEW = 65  # messages of a class: as few as are given to workers
+_FEW = 65  # messages of a class: the smallest number for workers
 _CORES = (2, 4, 8, 16)
 _DONE = ("train", "score")
-# As `python -m spamnb`; adds the CPU seconds of this process, and of those that it has started, to a file.
+# Works like `python -m spamnb`; it adds the CPU seconds of this process, and of those that it has started, to a file.
 _WEIGHED = """
 import json, resource, sys
 from spamnb.cli.main import main
@@ -55,7 +55,7 @@ sys.exit(code)
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What some messages took: commands, seconds, and CPU seconds of the one process and of the others."""
+    """The cost of some messages: commands, seconds, and CPU seconds of the one process and of the others."""
 
     messages: int
     commands: int
@@ -65,12 +65,12 @@ class Cost:
 
     @property
     def cpu_ms(self) -> float:
-        """Of a message, on all cores together."""
+        """CPU of a message, on all cores together."""
         return 1000 * (self.own + self.workers) / self.messages
 
 
 Costs = dict[tuple[str, str], list[Cost]]
-"""By what was done and by the filter's name (`few`: spamnb with few messages): one for each round."""
+"""By the work and by the filter's name (`few`: spamnb with few messages): one cost per round."""
 
 
 def main() -> None:
@@ -80,7 +80,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
 
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed was compiled before its first start
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program was compiled before its first start
     corpus = common.warmed(options.corpus)
     costs: Costs = defaultdict(list)
     for number in range(options.rounds):
@@ -126,13 +126,13 @@ def _measure(name: str, make: Callable[[Path], common.Contender], halves: common
 
 
 def _cpu_seconds() -> float:
-    """Processor time of all child processes that have ended, with theirs."""
+    """Return the processor time of all child processes that have ended, including their own children."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _rates(what: str, costs: Costs) -> dict[str, object]:
-    """Medians over the rounds, and the ratio of messages per second round by round."""
+    """Return medians over the rounds, and the ratio of messages per second round by round."""
     own, peer = costs[what, "spamnb"], costs.get((what, "bogofilter"))
     ratios = [b.seconds / a.seconds for a, b in zip(own, peer, strict=True)] if peer else None
     return {
@@ -149,7 +149,7 @@ def _rates(what: str, costs: Costs) -> dict[str, object]:
 
 
 def _account(what: str, costs: Costs) -> dict[str, object]:
-    """What a message takes of the one process and of the others, and what follows for other numbers of cores."""
+    """Return the cost of a message in the one process and in the others, and the result for other numbers of cores."""
     own, peer = costs[what, "spamnb"], costs.get((what, "bogofilter"))
     both = [_serial_and_start(few, all_) for few, all_ in zip(costs[what, "few"], own, strict=True)]
     serial, start = (statistics.median(one) for one in zip(*both, strict=True))
@@ -166,7 +166,7 @@ def _account(what: str, costs: Costs) -> dict[str, object]:
 
 
 def _serial_and_start(few: Cost, all_: Cost) -> tuple[float, float]:
-    """CPU of the one process: milliseconds a message, and seconds a command, by two equations."""
+    """Return the CPU of the one process: milliseconds per message, and seconds per command, by two equations."""
     share = all_.commands / few.commands
     serial = (all_.own - share * few.own) / (all_.messages - share * few.messages)
     return 1000 * serial, (few.own - serial * few.messages) / few.commands

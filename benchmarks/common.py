@@ -1,4 +1,4 @@
-"""What the benchmarks share: the two command lines, the service as a process, and the table at the end."""
+"""Shared parts of the benchmarks: the two command lines, the service as a process, and the table at the end."""
 
 import argparse
 import json
@@ -19,13 +19,13 @@ from spamnb.config import Mailbox, render
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.maildir.folders import create_folder
 
-PRECISE = "--terse-format=%1.1c %.17f"  # bogofilter's: in the 6 decimals of its default most spam is 1.000000
+PRECISE = "--terse-format=%1.1c %.17f"  # of bogofilter: by default it prints 6 decimals, where most spam is 1.000000
 PATIENCE = 60.0
-_LIST_BYTES = 128 * 1024  # of arguments a process: what xargs gives one unless told otherwise
+_LIST_BYTES = 128 * 1024  # of arguments per process: the default of xargs
 _VERDICTS = {"S": Verdict.SPAM, "H": Verdict.HAM, "U": Verdict.UNSURE}
 _BOGOFILTER = ["bogofilter", "-C"]  # -C: its built-in defaults, whatever this host has configured
 
-# The breaker would stop the service, rightly, where half of the mail is spam that comes in a burst.
+# The breaker would rightly stop the service if half of the mail is spam that comes in a burst.
 _CONFIG = """
 breaker: false
 """
@@ -40,7 +40,7 @@ class Contender(Protocol):
         """Learn the messages with their true labels, each class in order."""
 
     def score(self, messages: Sequence[Labelled], *options: str) -> list[str]:
-        """A line of output for each message, in order."""
+        """Return a line of output for each message, in order."""
 
 
 class Spamnb:
@@ -66,7 +66,7 @@ class Spamnb:
                 _output([*self.command, "-q", "train", f"--{label.word}", *paths])
 
     def score(self, messages: Sequence[Labelled], *options: str) -> list[str]:
-        """The lines of `spamnb score FILE…`."""
+        """Return the lines of `spamnb score FILE…`."""
         lines = []
         for paths in _argument_lists(message.path for message in messages):
             # The exit code of a single message is its verdict.
@@ -76,7 +76,7 @@ class Spamnb:
 
     @contextmanager
     def service(self) -> Iterator["subprocess.Popen[bytes]"]:
-        """The service, from when it watches; it is stopped at the end."""
+        """Run the service: yields it when it watches, and stops it at the end."""
         with self.log.open("wb") as log:
             process = subprocess.Popen([*self.command, "run"], stderr=log)
         try:
@@ -106,15 +106,15 @@ class Bogofilter:
                 _output([*self.command, option, "-b"], paths)
 
     def score(self, messages: Sequence[Labelled], *options: str) -> list[str]:
-        """The lines of `bogofilter -t -b`."""
-        # The exit code is a verdict, of many messages too.
+        """Return the lines of `bogofilter -t -b`."""
+        # The exit code is a verdict, for many messages too.
         paths = [message.path for message in messages]
         lines = _output([*self.command, "-t", *options, "-b"], paths, codes=(0, 1, 2)).splitlines()
         return _one_each(lines, messages)
 
 
 def contenders() -> list[Callable[[Path], Contender]]:
-    """spamnb, and bogofilter where it is installed; each is made in an empty directory."""
+    """Return spamnb, and bogofilter if it is installed; each is made in an empty directory."""
     if shutil.which("bogofilter") is None:
         print("bogofilter is not installed: its part is left out", file=sys.stderr)
         return [Spamnb]
@@ -123,7 +123,7 @@ def contenders() -> list[Callable[[Path], Contender]]:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A verdict, and a number by which messages can be ranked."""
+    """A verdict, and a number for ranking messages."""
 
     verdict: Verdict
     rank: float
@@ -138,14 +138,14 @@ def scored(contender: Contender, messages: Sequence[Labelled]) -> list[Scored]:
 
 
 def from_terse(line: str) -> Scored:
-    """bogofilter's `S 0.99…` of one message, or `PATH S 0.99…` of many."""
+    """Read bogofilter's `S 0.99…` for one message, or `PATH S 0.99…` for many."""
     letter, score = line.split()[-2:]
     return Scored(_VERDICTS[letter], float(score))
 
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """A corpus in its order: what is learned, and what is scored afterwards."""
+    """A corpus in its order: the messages to learn, and the messages to score afterwards."""
 
     first: list[Labelled]
     second: list[Labelled]
@@ -158,7 +158,7 @@ def halves(messages: Sequence[Labelled]) -> Halves:
 
 
 def warmed(corpus: str) -> list[Labelled]:
-    """The messages of a corpus, in order; each file is read once, so that it is in the page cache."""
+    """Return the messages of a corpus, in order; each file is read once, so that it is in the page cache."""
     messages = load_corpus(corpus)
     for message in messages:
         Path(message.path).read_bytes()
@@ -166,7 +166,7 @@ def warmed(corpus: str) -> list[Labelled]:
 
 
 def until(done: Callable[[], bool], what: str) -> None:
-    """Wait for a condition; TimeoutError with its description where it does not come."""
+    """Wait for a condition. Raises TimeoutError with its description if it does not come true."""
     end = time.monotonic() + PATIENCE
     while not done():
         if time.monotonic() > end:
@@ -175,14 +175,14 @@ def until(done: Callable[[], bool], what: str) -> None:
 
 
 def arguments(doc: str | None) -> argparse.ArgumentParser:
-    """The options of a benchmark; its docstring is its help."""
+    """Return the parser for a benchmark's options; the docstring is the help."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the figures as one JSON list")
     return parser
 
 
 def report(figures: Sequence[dict[str, object]], as_json: bool) -> None:
-    """Print figures, a row each, all with the same columns."""
+    """Print figures, one per row, all with the same columns."""
     if as_json:
         print(json.dumps(list(figures), indent=1))
         return
@@ -202,7 +202,7 @@ def _shown(value: object) -> str:
 
 
 def _argument_lists(paths: Iterable[str]) -> Iterator[list[str]]:
-    """The paths in runs that fit on a command line, as xargs makes them."""
+    """Yield the paths in groups that fit on a command line, as xargs makes them."""
     run: list[str] = []
     size = 0
     for path in paths:
@@ -217,7 +217,7 @@ def _argument_lists(paths: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _output(command: list[str], paths: Sequence[str] = (), codes: Sequence[int] = (0,)) -> str:
-    """What a command prints; RuntimeError with its complaint where it fails. The paths go to standard input."""
+    """Return a command's output. Raises RuntimeError with its error text if it fails. Paths go to standard input."""
     listed = b"".join(os.fsencode(path) + b"\n" for path in paths)
     done = subprocess.run(command, input=listed, capture_output=True, check=False)
     if done.returncode not in codes:

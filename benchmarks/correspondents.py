@@ -1,23 +1,22 @@
-"""Whom one knows: what it does for answers and for mail of correspondents, and what a stranger gains who forges it.
+"""Measure the knowledge of senders: its effect on answers and on mail of correspondents, and a forger's gain from it.
 
 answers and correspondents: the protocol `online` of `spamnb evaluate` over several orders, with each of the two tokens
-and without. No corpus has sent mail, so it is made up: of the messages that ham names in In-Reply-To, and that are not
-in the corpus, the person has written a share, each to all whose ham answers it. A sent message is known before its
-answers; otherwise the order of a thread is that of the corpus, in which answers stand before what they answer as often
-as behind it. "lost" is ham judged spam; p is the probability of spam.
+and without. No corpus has sent mail, so it is made up. Ham names messages in In-Reply-To that are not in the corpus:
+the person has written a share of these, each to everybody whose ham answers it. A sent message is known before its
+answers. Otherwise the order of a thread is that of the corpus, where answers come before the answered message as often
+as after it. "lost" is ham judged spam; p is the probability of spam.
 
-as if: of each message that is not known, how it is judged as it is, and at the same moment as an answer to the person's
-mail, and as mail of a correspondent. Of ham this is what a first letter would gain; of spam, what a forger gains.
+as if: each message from an unknown sender is judged unchanged, and at the same moment as an answer to the person's
+mail, and as mail of a correspondent. For ham this shows the possible gain of a first letter; for spam, a forger's gain.
 
 strangers: the filter learns the first half of the corpus, with its made-up sent mail. Then some spam of the second half
-is scored as an attacker would send it, with what the filter knows of senders and without:
+is scored as an attacker would send it, with the filter's knowledge of senders and without:
 
-sent: all spam is from one address, and answers a mail to this address that the attacker has had delivered into the
-    person's Sent, as `you+Sent@` may be; or that the person's vacation notice has sent there; or a letter of the
-    person's to that address, which shows what the first two would be.
-nat: the person's own server sees all connections from one private address, which its Received field has at the top of
-    all mail, learned or scored. The spam has the From of a letter of the person's ham, and below that field the
-    Received fields of the letter.
+sent: all spam is from one address, and answers a mail to this address. The attacker has had this mail delivered into
+the person's Sent, as with `you+Sent@`; or the person's vacation notice has sent it; or it is a letter of the person to
+that address, which shows the largest effect of the first two. nat: the person's own server sees all connections from
+one private address, which its Received field has at the top of all mail, learned or scored. The spam has the From of a
+letter of the person's ham, and below that field the Received fields of the letter.
 
     python benchmarks/correspondents.py CORPUS [--orders 4] [--share 0.1] [--spam 150] [--seed 0] [--json]
 """
@@ -78,7 +77,7 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
     parser.add_argument("--orders", type=int, default=4, metavar="N", help="the corpus's, and N-1 others")
-    parser.add_argument("--share", type=float, default=0.1, help="of the answered messages are the person's")
+    parser.add_argument("--share", type=float, default=0.1, help="the share of answered messages that the person wrote")
     parser.add_argument("--spam", type=int, default=150, metavar="N", help="the first N of the second half")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -104,7 +103,7 @@ def main() -> None:
 
 
 def _made_up(corpus: Sequence[Labelled], share: float, chance: random.Random) -> _Written:
-    """Sent mail: of the messages that ham answers, and that are not in the corpus, a share, to all who answer them."""
+    """Make up sent mail: of the messages that ham answers and the corpus lacks, a share, to all who answer them."""
     there, answering = set(), defaultdict(list)
     for each in corpus:
         message = parse(_bytes(each))
@@ -122,7 +121,7 @@ def _made_up(corpus: Sequence[Labelled], share: float, chance: random.Random) ->
 
 
 class _Run:
-    """One order of the messages, and what is known of each of them when it comes."""
+    """One order of the messages, and what is known of each when it comes."""
 
     def __init__(self, samples: Sequence[Sample], written: _Written) -> None:
         self._samples = [_of_nobody(sample) for sample in samples]
@@ -135,11 +134,11 @@ class _Run:
             lessons.learn([sample.reading._replace(tokens={})], sample.label, "", 0.0, how=How.HAND)
 
     def online(self, allowed: frozenset[Acquaintance]) -> list[Outcome]:
-        """The outcomes, where only these of the tokens are there."""
+        """Return the outcomes if only these of the tokens exist."""
         return [outcome for (outcome,) in self._judged(allowed, ())]
 
     def as_if(self, more: Sequence[frozenset[Acquaintance]]) -> Iterator[list[Outcome]]:
-        """How each message that is not known is judged: as it is, and as if so much were known of it."""
+        """Yield the judgements of each message from an unknown sender: unchanged, and with each added knowledge."""
         for known, outcomes in zip(self.known, self._judged(frozenset(Acquaintance), more), strict=True):
             if not known:
                 yield outcomes
@@ -154,17 +153,17 @@ class _Run:
             learner.learn(it)
 
     def of_answers(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Those of the answers to sent mail."""
+        """Return the outcomes of the answers to sent mail."""
         return [outcome for outcome, is_answer in zip(outcomes, self.is_answer, strict=True) if is_answer]
 
     def of_correspondents(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
-        """Those of the ham of correspondents."""
+        """Return the outcomes of the ham of correspondents."""
         both = zip(outcomes, self.known, strict=True)
         return [outcome for outcome, known in both if _CORRESPONDENT in known and outcome.label is Label.HAM]
 
 
 def _online(way: str, tokens: frozenset[Acquaintance], runs: Sequence[_Run]) -> dict[str, object]:
-    """Means over the orders; of the probabilities, over all of them together."""
+    """Return means over the orders; for the probabilities, over all of them together."""
     outcomes = [run.online(tokens) for run in runs]
     found = [figures(each) for each in outcomes]
     row: dict[str, object] = {"known": way}
@@ -179,7 +178,7 @@ def _online(way: str, tokens: frozenset[Acquaintance], runs: Sequence[_Run]) -> 
 
 
 def _of_ham(outcomes: Sequence[Outcome], orders: int) -> dict[str, object]:
-    """How many there are an order, and how they are judged."""
+    """Return their number per order, and how they are judged."""
     p = np.array([outcome.probability for outcome in outcomes])
     return {
         "n": len(outcomes) / orders,
@@ -192,7 +191,7 @@ def _of_ham(outcomes: Sequence[Outcome], orders: int) -> dict[str, object]:
 
 
 def _as_if(runs: Sequence[_Run]) -> Iterator[dict[str, object]]:
-    """Each message of nobody known, and what it would be if it were of somebody."""
+    """Yield the judgements of messages from unknown senders, and as if they were known."""
     ways = {"as it is": frozenset(), **{way: known for way, known in _WAYS.items() if known}}
     judged = [outcomes for run in runs for outcomes in run.as_if(list(ways.values())[1:])]
     for label in Label:
@@ -233,7 +232,7 @@ def _behind_nat(
 
 
 class _Filters:
-    """What is learned of messages that all have a field above their own, with what they say of senders and without."""
+    """Lessons from messages that all have one more field at the top, with the knowledge of senders and without."""
 
     def __init__(self, messages: Sequence[Labelled], written: _Written, above: bytes = b"") -> None:
         self.lessons, self._without = MemoryLessons(), MemoryLessons()
@@ -244,7 +243,7 @@ class _Filters:
             self._without.learn([reading._replace(relations=Relations())], each.label, "", 0.0, how=How.HAND)
 
     def caught(self, name: str, spam: Sequence[bytes]) -> dict[str, object]:
-        """How much of the spam is called so."""
+        """Return how much of the spam is called spam."""
         readings = [read(raw) for raw in spam]
         found = _called_spam(self.lessons, readings)
         without = _called_spam(self._without, readings)
@@ -257,7 +256,7 @@ def _called_spam(lessons: MemoryLessons, readings: Iterable[Reading]) -> int:
 
 
 def _send(lessons: MemoryLessons, written: _Written, name: str) -> None:
-    """Write what a message answers, as the service keeps it of a folder of sent mail."""
+    """Write the mail that a message answers, as the service keeps it from a folder of sent mail."""
     if name in written:
         lessons.add_sent({identity(written[name]): expected_replies(parse(written[name]))})
 

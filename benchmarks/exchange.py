@@ -1,18 +1,18 @@
-"""What it costs to share lessons by the log in PostgreSQL: to tell and to hear them, a round, asking for news.
+"""Measure the cost of sharing lessons by the log in PostgreSQL: telling and hearing, a round, asking for news.
 
-Two ledgers and an empty database, whose connection string is given; in a cluster for the time being:
+It uses two ledgers and an empty database, whose connection string is given. In a temporary cluster:
 
     pg_virtualenv python benchmarks/exchange.py CORPUS [--rows 100000 5000000] [--json]
 
-client, server: milliseconds of processor time for each, of this process and of the database's session; None where that
-runs elsewhere. p50, p99: milliseconds that one takes. wal, row: bytes of the write-ahead log for each, and of the table
-with its indexes for each row.
+client, server: milliseconds of processor time per item, in this process and in the database's session; None if the
+session runs elsewhere. p50, p99: milliseconds of real time. wal, row: bytes of the write-ahead log per item, and of the
+table with its indexes per row.
 
---rows: the log has so many made-up rows besides, 1,000 of each user. For each number it is measured what it costs to
-tell a lesson, to hear it, and to hear 50 old ones, which lie on the disk, of users at random; cpu x, p50 x: how many
-times what it cost with the first number. They take some 2.2 KB of disk each.
+--rows: the log has this number of made-up rows besides, 1,000 per user. For each number the benchmark measures the cost
+of telling a lesson, of hearing it, and of hearing 50 old ones, which are on the disk, for random users. cpu x, p50 x:
+the cost relative to that with the first number. They take some 2.2 KB of disk each.
 
-Waiting times depend on the disk's fsync and on other work: `chrt -r 1`, and a cluster on tmpfs, leave both out.
+Waiting times depend on the disk's fsync and on other work: `chrt -r 1`, and a cluster on tmpfs, exclude both.
 """
 
 import os
@@ -38,7 +38,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Kept, Relabel
 from spamnb.mail.reading import Reading, read
 
-_TAUGHT, _MORE = 1000, 100  # messages: learned before, and one by one
+_TAUGHT, _MORE = 1000, 100  # messages: learned at first, and one by one
 _ASKED = 5000  # users
 _PER_USER = 1000  # made-up rows
 _SAMPLES = 500
@@ -56,7 +56,7 @@ _ROWS = """
 
 
 class Bench:
-    """The log in the database, two ledgers, and what was measured."""
+    """The log in the database, two ledgers, and the measurements."""
 
     def __init__(self, directory: Path, database: str, log: PostgresLog) -> None:
         self.log = log
@@ -67,7 +67,7 @@ class Bench:
         self.figures: list[dict[str, object]] = []
 
     def close(self) -> None:
-        """Close all that is open."""
+        """Close everything that is open."""
         for one in (self.here, self.there, self.admin):
             one.close()
 
@@ -79,7 +79,7 @@ class Bench:
         before: Callable[[int], object] | None = None,
         of: int = 1,
     ) -> dict[str, object]:
-        """Take so many steps, each of so many things. before: done before each step, and not measured."""
+        """Take that number of steps, each for `of` items. before: done before each step, and not measured."""
         wal, server, client, waits = self._wal(), self._server(), 0.0, []
         for number in range(steps):
             if before is not None:
@@ -98,7 +98,7 @@ class Bench:
         return figure
 
     def round(self, ledger: Ledger, host: str) -> None:
-        """A round, with its question for news."""
+        """Make a round, with its question for news."""
         exchange(ledger, self.log, "anna", host, news_of(self.log, ["anna"])["anna"])
 
     def _wal(self) -> float:
@@ -112,7 +112,7 @@ class Bench:
         return 0.0 if row is None else float(row[0])
 
     def _server(self) -> float | None:
-        """Seconds of processor time that the log's session has taken."""
+        """Return the seconds of processor time that the log's session has taken."""
         if self._session is None:
             return None
         fields = self._session.read_text().rpartition(")")[2].split()
@@ -123,7 +123,7 @@ def main() -> None:
     """Measure, and print the figures."""
     parser = common.arguments(__doc__)
     parser.add_argument("corpus")
-    parser.add_argument("--database", default="", help="as libpq has it (default: by its environment)")
+    parser.add_argument("--database", default="", help="in libpq's form (default: by its environment)")
     parser.add_argument("--rows", type=int, nargs="*", default=[], metavar="NUMBER")
     options = parser.parse_args()
     messages = load_corpus(options.corpus)[: _TAUGHT + _MORE]
@@ -140,7 +140,7 @@ def main() -> None:
 
 
 def _rounds(bench: Bench, lessons: list[tuple[Reading, Label]]) -> list[Kept]:
-    """Measure all that a host of some users does; the lessons, as they are told."""
+    """Measure all work of a host with some users. Returns the lessons, as they are told."""
     here = bench.here
     for label in Label:
         taught = [reading for reading, each in lessons[:_TAUGHT] if each is label]
@@ -174,7 +174,7 @@ def _rounds(bench: Bench, lessons: list[tuple[Reading, Label]]) -> list[Kept]:
 
 
 def _large(bench: Bench, numbers: list[int], kept: list[Kept]) -> list[dict[str, object]]:
-    """Measure with so many rows of others; and how much each takes of what it takes with the first number."""
+    """Measure with this number of others' rows, and relative to the first number."""
     chance, users, figures = random.Random(1), 0, bench.figures
     bench.figures = []
     bench.admin.execute(_BLOB)
@@ -218,7 +218,7 @@ _COST = (("client", "server"), ("p50",))
 
 
 def _times(first: dict[str, object], figure: dict[str, object], *columns: str) -> float | None:
-    """How many times as much the columns are together."""
+    """Return the sum of the columns relative to the first figure."""
     values = [[one[column] for column in columns] for one in (first, figure)]
     sums = [sum(value for value in each if isinstance(value, float)) for each in values]
     return sums[1] / sums[0] if all(sums) else None

@@ -1,13 +1,11 @@
-"""What spamnb takes: memory of the service, time of a short command, and bytes of the ledger.
+"""Measure the footprint of spamnb: memory of the service, time of a short command, and bytes of the ledger.
 
 ledger: a corpus is learned in its order. The bytes are the file's after a checkpoint, with and without those of an
-    empty ledger, over the number of learned messages; then the growth over the last tenth alone, when most words
-    are known already.
-memory: the same ledger is filled with made-up words up to 500,000 tokens, the service is started on it, 50
-    messages are delivered and judged, and the kernel is asked what the process takes. PSS counts a page that n
-    processes share as 1/n of a page.
-time: the whole process, from start to exit, with that large ledger; medians of 15 runs by turns. An interpreter
-    that does nothing is the floor.
+empty ledger, per learned message; then the growth over the last tenth alone, when most words are already known. memory:
+the same ledger is filled with made-up words up to 500,000 tokens. The service is started on it, 50 messages are
+delivered and judged, and the kernel reports the memory of the process. PSS counts a page that n processes share as 1/n
+of a page. time: the whole process, from start to exit, with that large ledger; medians of 15 runs, alternately. An
+interpreter that does nothing is the lower limit.
 
     python benchmarks/footprint.py CORPUS [--tokens 500000] [--runs 15] [--json]
 """
@@ -37,10 +35,10 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.messages import deliver
 
-_BATCH = 100  # messages a transaction
+_BATCH = 100  # messages per transaction
 _WORDS_A_LESSON = 400
 _DELIVERED = 50
-_PACE = 20.0  # messages a second
+_PACE = 20.0  # messages per second
 
 
 def main() -> None:
@@ -83,7 +81,7 @@ def _read(messages: Sequence[Labelled]) -> Iterator[tuple[Reading, Label]]:
 
 
 def learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> int:
-    """Learn in transactions of a few messages; the ledger's bytes once all of it is in the one file."""
+    """Learn in transactions of a few messages. Returns the ledger's bytes when everything is in the one file."""
     waiting = iter(lessons)
     with Ledger(str(spamnb.ledger)) as ledger:
         while batch := list(islice(waiting, _BATCH)):
@@ -98,13 +96,13 @@ def learn(spamnb: common.Spamnb, lessons: Iterable[tuple[Reading, Label]]) -> in
 
 
 def learned_messages(spamnb: common.Spamnb) -> int:
-    """How many messages the ledger has learned."""
+    """Return the number of messages that the ledger has learned."""
     with Ledger(str(spamnb.ledger)) as ledger:
         return int(ledger.lessons.totals()[:2].sum())
 
 
 def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
-    """Fill the ledger with words, and look at the service at work."""
+    """Fill the ledger with words, and measure the service at work."""
     with Ledger(str(spamnb.ledger)) as ledger:
         missing = max(0, tokens - int(ledger.lessons.totals()[6]))
     learn(spamnb, made_up_lessons(missing))
@@ -127,7 +125,7 @@ def _memory(spamnb: common.Spamnb, tokens: int) -> list[tuple[str, float, str]]:
 
 
 def made_up_lessons(tokens: int) -> Iterator[tuple[Reading, Label]]:
-    """Lessons of both kinds that hold so many tokens between them, no token twice; always the same."""
+    """Yield lessons of both kinds with that number of tokens together, no token twice; always the same."""
     choose = random.Random(0)
     words: dict[str, None] = {}
     while len(words) < tokens:
@@ -146,13 +144,13 @@ def _judged(spamnb: common.Spamnb) -> int:
 
 
 def kilobytes(account: Path) -> dict[str, int]:
-    """The fields in kB of a file below /proc."""
+    """Return the fields in kB of a file below /proc."""
     fields = (line.split() for line in account.read_text().splitlines())
     return {field[0].rstrip(":"): int(field[1]) for field in fields if len(field) == 3 and field[2] == "kB"}
 
 
 def _times(spamnb: common.Spamnb, file: str, runs: int) -> list[tuple[str, float, str]]:
-    """Seconds of whole processes, by turns."""
+    """Return the seconds of whole processes, run alternately."""
     commands = {
         "time: python -c pass": [sys.executable, "-c", "pass"],
         "time: spamnb --help": [*spamnb.command, "--help"],
@@ -164,7 +162,7 @@ def _times(spamnb: common.Spamnb, file: str, runs: int) -> list[tuple[str, float
             start = time.perf_counter()
             done = subprocess.run(command, capture_output=True, check=False)
             seconds[what].append(time.perf_counter() - start)
-            if done.returncode > 2:  # up to 2 it is the verdict
+            if done.returncode > 2:  # codes up to 2 are the verdict
                 raise RuntimeError(f"{what} failed: {done.stderr!r}")
     return [(what, statistics.median(times), "s") for what, times in seconds.items()]
 

@@ -1,25 +1,24 @@
-"""What a person gets who corrects some of the mistakes, late: spamnb and bogofilter under the same habits.
+"""Simulate a person who corrects some of the mistakes, late: spamnb and bogofilter under the same habits.
 
-One person, one message after another, in the order of the corpus. The filter judges each message with what it has
-learned so far, and moves spam once it has learned 20 ham and 20 spam. Then the person acts, later (delays count
-messages):
+The person gets one message after another, in the order of the corpus. The filter judges each message by its lessons so
+far. It moves spam when it has learned 20 ham and 20 spam. Then the person acts, later (delays count messages):
 
     spam missed        is moved to Junk later, with the chance `correct`; of the rest the share `left` is opened and
-                       left lying, and counts as kept 60 later
+                       left in the inbox, and counts as kept 60 later
     ham in Junk        is rescued later, with the chance `rescue`
     ham in the inbox   is read and kept with the chance `keep`, and counts as kept 60 later
 
-The habits, with these chances, are those of `spamnb evaluate --protocol user` (spamnb/evaluation/habits.py). What is
-moved or rescued is learned as that, what is kept as ham. `told` is told the truth about each message at once; `noisy`
-likewise, but 2 % of it is false. With `-init` the first 500 messages are learned before the rest is judged.
+The habits, with these chances, are those of `spamnb evaluate --protocol user` (spamnb/evaluation/habits.py). Moved or
+rescued mail is learned with its new label, kept mail as ham. `told` learns the true label of each message at once;
+`noisy` too, but 2 % of the labels are wrong. With `-init` the first 500 messages are learned before the rest is judged.
 
 bogofilter runs with the defaults of its program over its own tokens and formula (benchmarks/robinson_fisher.py), which
 are compared with the program first. spamnb's figures are those of `spamnb evaluate --protocol user`, whose filter
 decides by all rules of its service.
 
-Means over the corpus's order and shuffles of it, as docs/evidence/accuracy.md has them; --json has more. "Ham lost"
-is ham moved to Junk, also as a share of all ham; the other rates are in percent, "2nd half" of the second half of the
-messages. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
+The figures are means over the corpus's order and shuffles of it, as in docs/evidence/accuracy.md; --json has more. "Ham
+lost" is ham moved to Junk, also as a share of all ham. The other rates are in percent, "2nd half" for the second half
+of the messages. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
     python benchmarks/habits.py CORPUS [--orders 3] [--habit NAME …] [--only bogofilter|spamnb] [--json]
 """
@@ -42,7 +41,7 @@ from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
 
-_MINIMUM = 20  # messages of each class, learned before mail is moved
+_MINIMUM = 20  # messages of each class to learn before mail is moved
 _KEPT_AFTER = 60  # messages
 _TOLERANCE = 1e-9
 _CAUGHT, _LOST, _RANKED = "spam caught in the 2nd half", "ham lost", "(1−ROCA)% of the 2nd half"
@@ -75,7 +74,7 @@ def main() -> None:
 
 
 def table(by_habit: Sequence[Sequence[Mapping[str, object]]]) -> str:
-    """The rows of each habit, one of each filter, in Markdown."""
+    """Return the rows of each habit, one per filter, in Markdown."""
     filters = [str(row["filter"]) for row in by_habit[0]]
     heads = ["habit"]
     for column in _COLUMNS:
@@ -127,7 +126,7 @@ def _bogofilter(corpus: str, habits: Sequence[str], orders: int) -> list[dict[st
 def live(
     order: Sequence[int], labels: Sequence[Label], model: RobinsonFisher, habit: Habit, seed: int
 ) -> dict[str, float]:
-    """Judge the messages in this order, and learn what the person does. Returns the figures."""
+    """Judge the messages in this order, and learn by the person's acts. Returns the figures."""
     chance = random.Random(seed * 1_000_003 + 17)
     due: list[tuple[int, int, Label]] = []  # when, which message, learned as
     spamicity, moved = np.zeros(len(order)), np.zeros(len(order), dtype=bool)

@@ -1,7 +1,7 @@
 """Ways to write a message of two texts, so that a reader sees the one and a filter may read the other.
 
-Each is a function of a letter of other people's and of the spam: the fields that declare the body, and the body. All
-ways show the spam. The letter is in sight, hidden, or an alternative that no program shows.
+Each way is a function of another person's letter and of the spam. It returns the fields that declare the body, and the
+body. All ways show the spam. The letter is in sight, hidden, or an alternative that no program shows.
 """
 
 import base64
@@ -16,42 +16,42 @@ _PADDING = b"".join(b" x-part-%d=y;" % number for number in range(400))  # more 
 
 
 def plain(text: str, encoding: bytes = b"8bit") -> bytes:
-    """A part of plain text, which is written in its encoding."""
+    """Return a part of plain text, in its encoding."""
     return b"text/plain; charset=utf-8\nContent-Transfer-Encoding: %s\n\n" % encoding + text.encode("utf-8", "replace")
 
 
 def page(markup: str) -> bytes:
-    """A part of HTML."""
+    """Return a part of HTML."""
     return b"text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(
         f"<html><body>{markup}</body></html>".encode("utf-8", "replace")
     )
 
 
 def two_parts(kind: bytes, first: bytes, second: bytes) -> bytes:
-    """A multipart of that kind; of `alternative` programs show the second part, of `mixed` both."""
+    """Return a multipart of that kind. Of `alternative` programs show the second part, of `mixed` both."""
     parts = b"".join(b"--=_b\nContent-Type: " + part + b"\n" for part in (first, second))
     return b'multipart/alternative; boundary="=_b"\n\n' + parts + b"--=_b--\n"
 
 
 def marked(text: str) -> str:
-    """A text as HTML."""
+    """Return a text as HTML."""
     return "<br>\n".join(html.escape(text).splitlines())
 
 
 def in_markup(of_letter: str, of_spam: str, sheet: str = "") -> Way:
-    """Both texts in one page, each in its markup."""
+    """Put both texts into one page, each in its markup."""
     return lambda letter, spam: (
         _FIELD + page(f"<style>{sheet}</style>{of_letter % marked(letter)}{of_spam % marked(spam)}")
     )
 
 
 def hidden(style: str) -> Way:
-    """The letter in an element with that style."""
+    """Put the letter into an element with that style."""
     return in_markup(f'<div style="{style}">%s</div>', "<div>%s</div>")
 
 
 def shown(markup: str, sheet: str = "") -> Way:
-    """The spam in such markup, which looks hidden and is shown, below the letter."""
+    """Put the spam below the letter into markup that looks hidden but is shown."""
     return in_markup("<div>%s</div>", markup, sheet)
 
 
@@ -60,7 +60,7 @@ def _uuencoded(letter: str, spam: str) -> str:
 
 
 def _broken(text: str) -> str:
-    """Each word in pieces, with padding behind soft line breaks."""
+    """Split each word into pieces, with padding after soft line breaks."""
     return "= \n".join(text[at : at + 2] for at in range(0, len(text), 2))
 
 
@@ -83,7 +83,7 @@ def _behind_parameters(letter: str, spam: str) -> bytes:
     return _FIELD + opening + b"\n--=_b\nX-A: b\nContent-Type: " + page(marked(spam)) + b"\n--=_b--\n"
 
 
-# Of each group the first has both texts in sight, with which the others are compared.
+# The first of each group has both texts in sight; the others are compared with it.
 WAYS: dict[str, dict[str, Way]] = {
     "plain text": {
         "in sight": lambda letter, spam: _FIELD + plain(f"{letter}\n\n{spam}\n"),

@@ -1,17 +1,18 @@
-"""What a mail host costs: one service for thousands of mailboxes.
+"""Measure the cost of a mail host: one service for thousands of mailboxes.
 
-A host of so many users is made, each with six folders and one of four ledgers of 300 lessons, which are the first 1,200
-messages of a corpus in its order; the rest of the corpus is delivered, each message to another user. The service is a
-process of its own. When a message is judged and placed is read from its log, by a pipe.
+The benchmark makes a host with this number of users. Each has six folders and one of four ledgers of 300 lessons: the
+first 1,200 messages of a corpus in its order. The rest of the corpus is delivered, each message to another user. The
+service is its own process. A pipe reads from its log when a message is judged and placed.
 
-start: until the service watches; processor time with the imports. asleep: memory when nobody has had mail. idle:
+start: until the service watches; processor time including imports. asleep: memory when no user has had mail. idle:
 processor time without mail, in percent of a core. cold: each message is for a user who is asleep; hot: for one of 32
-who are awake; written, fsyncs: of a cold message. offered: more is offered than can be judged. storm: one user gets a
-burst, others a little mail beside. first: users with six messages each are seen for the first time. recording: two
-users with thousands are seen for the first time, four ledgers are broken, others get a little mail beside. daily: the
-look of the day. restart: after kill -9, with nothing new. shards: two services, twice as much mail.
+who are awake; written, fsyncs: for a cold message. offered: more mail than the service can judge. storm: one user gets
+a burst, others a little mail at the same time. first: users with six messages each are seen for the first time.
+recording: two users with thousands are seen for the first time, four ledgers are broken, others get a little mail at
+the same time. daily: the daily look. restart: after kill -9, with nothing new. shards: two services, twice as much
+mail.
 
-Where fsync takes milliseconds it decides how long mail waits, so its median is printed; a directory on tmpfs has none.
+If fsync takes milliseconds, it decides how long mail waits. So its median is printed; a directory on tmpfs has none.
 
     python benchmarks/host.py CORPUS [--users 1000] [--directory /dev/shm] [--realtime] [--rows start cold …] [--json]
 """
@@ -87,19 +88,19 @@ class Host:
             self.add()
 
     def home(self, user: int) -> Path:
-        """Where the Maildir of a user is."""
+        """Return the home of a user, where the Maildir is."""
         return self.directory / "vmail" / "example.org" / f"u{user}"
 
     def root(self, user: int) -> Path:
-        """The Maildir of a user."""
+        """Return the Maildir of a user."""
         return self.home(user) / "Maildir"
 
     def ledger(self, user: int) -> Path:
-        """The ledger of a user."""
+        """Return the ledger of a user."""
         return self.directory / "lib" / "example.org" / f"u{user}" / "ledger.sqlite"
 
     def add(self, mail: int = 0) -> None:
-        """One more user, with a ledger, and so much mail in the inbox, read."""
+        """Add a user, with a ledger, and this number of read messages in the inbox."""
         user, new = next(self._numbers), self.directory / "new"
         for folder in _FOLDERS:
             create_folder(str(new / "Maildir"), "maildir++", folder)
@@ -111,12 +112,12 @@ class Host:
         new.rename(self.home(user))
 
     def deliver(self, user: int) -> float:
-        """Deliver a message as an agent does; when it was renamed."""
+        """Deliver a message like a delivery agent. Returns when it was renamed."""
         inbox = Folder("INBOX", str(self.root(user)))
         with self._lock:
             base, content = next(self._bases), next(self.mail)
         draft, final = (os.path.join(inbox.subdir(subdir), base) for subdir in ("tmp", "new"))
-        # Another message each time: one that is known would wait for what a person does.
+        # A different message each time: a known one would wait for a person's act.
         Path(draft).write_bytes(b"Message-ID: <%s@x>\n" % base.encode() + _MESSAGE_ID.sub(b"", content, count=1))
         now = time.perf_counter()
         os.rename(draft, final)
@@ -124,7 +125,7 @@ class Host:
 
     @contextmanager
     def service(self, shard: str = "1-of-1") -> Iterator["Service"]:
-        """The service, from when it watches."""
+        """Run the service; yields it when it watches."""
         command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", "--shard", shard]
         service = Service(["chrt", "-r", "1", *command] if self._realtime else command)
         try:
@@ -135,7 +136,7 @@ class Host:
 
 
 class Service:
-    """The service as a process, and what it has said. placed: when the mail of each user was, in its order."""
+    """The service as a process, and its log. placed: when each user's mail was placed, in order."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._began = time.perf_counter()
@@ -149,7 +150,7 @@ class Service:
 
     @property
     def pid(self) -> int:
-        """Of the service itself."""
+        """The process id of the service itself."""
         return self._process.pid
 
     def _read(self) -> None:
@@ -170,7 +171,7 @@ class Service:
             raise TimeoutError(b"".join(self.lines[-5:]).decode())
 
     def until_placed(self, number: int) -> None:
-        """Wait until so many messages were judged and placed."""
+        """Wait until that number of messages were judged and placed."""
         end = time.monotonic() + _AFTER
         while self.number < number and time.monotonic() < end:
             time.sleep(0.01)
@@ -183,12 +184,12 @@ class Service:
             time.sleep(1.0)
 
     def cpu(self) -> float:
-        """Seconds of processor time so far."""
+        """Return the seconds of processor time so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def megabytes(self) -> float:
-        """Its memory: PSS."""
+        """Return its memory: PSS."""
         return self._fields("smaps_rollup")["Pss"] / 1000
 
     def _fields(self, account: str) -> dict[str, int]:
@@ -196,7 +197,7 @@ class Service:
         return {line[0].rstrip(":"): int(line[1]) for line in lines if len(line) > 1 and line[1].isdigit()}
 
     def end(self, by: int = signal.SIGTERM) -> None:
-        """End it."""
+        """End the process."""
         if self._process.poll() is None:
             self._process.send_signal(by)
             self._process.wait(common.PATIENCE)
@@ -208,15 +209,15 @@ class Service:
 Figures = Iterator[tuple[str, object]]
 
 
-# --- what is measured
+# --- the measurements
 
 
 def start(host: Host) -> Figures:
-    """The first start, which sees all users for the first time, and a second one, with nothing new."""
+    """Measure the first start, which sees all users for the first time, and a second one, with nothing new."""
     with host.service() as service:
         yield "first start, CPU s", service.cpu()
         service.until_quiet()
-        yield "all seen, CPU ms a user", 1000 * service.cpu() / host.users
+        yield "all seen, CPU ms per user", 1000 * service.cpu() / host.users
         yield "memory after that, MB", service.megabytes()
     with host.service() as service:
         yield "start to watching, CPU s", service.cpu()
@@ -229,7 +230,7 @@ def start(host: Host) -> Figures:
 
 
 def restart(host: Host) -> Figures:
-    """A start after kill -9."""
+    """Measure a start after kill -9."""
     with host.service() as service:
         service.until_quiet()
         service.end(signal.SIGKILL)
@@ -239,7 +240,7 @@ def restart(host: Host) -> Figures:
 
 
 def cold(host: Host) -> Figures:
-    """Mail at fifty a second, each message for a user who is asleep."""
+    """Deliver fifty messages per second, each for a user who is asleep."""
     with host.service() as service:
         service.until_quiet()
         before = service.cpu()
@@ -247,14 +248,14 @@ def cold(host: Host) -> Figures:
         sent = _paced(host, itertools.cycle(range(host.users)), number, 50.0)
         service.until_placed(number)
         used = service.cpu() - before
-        yield "cold: CPU ms a message", 1000 * used / number
+        yield "cold: CPU ms per message", 1000 * used / number
         yield from _times("cold, 50/s", service, sent)
         yield "memory at work, MB", service.megabytes()
         yield from _disk(host, service)
 
 
 def hot(host: Host) -> Figures:
-    """The same for thirty-two users, who stay awake."""
+    """Do the same for thirty-two users, who stay awake."""
     with host.service() as service:
         service.until_quiet()
         _paced(host, iter(range(32)), 32, 50.0)
@@ -262,12 +263,12 @@ def hot(host: Host) -> Figures:
         before = service.cpu()
         sent = _paced(host, itertools.cycle(range(32)), 1000, 50.0)
         service.until_placed(1032)
-        yield "hot: CPU ms a message", 1000 * (service.cpu() - before) / 1000
+        yield "hot: CPU ms per message", 1000 * (service.cpu() - before) / 1000
         yield from _times("hot, 50/s", service, sent)
 
 
 def offered(host: Host) -> Figures:
-    """More than can be judged, for users who are asleep."""
+    """Deliver more than the service can judge, for users who are asleep."""
     with host.service() as service:
         service.until_quiet()
         number = min(3000, 3 * host.users)
@@ -278,7 +279,7 @@ def offered(host: Host) -> Figures:
 
 
 def storm(host: Host) -> Figures:
-    """One user gets a burst; others get twenty messages a second beside."""
+    """Give one user a burst, and others twenty messages per second at the same time."""
     with host.service() as service:
         service.until_quiet()
         burst = threading.Thread(target=_paced, args=(host, itertools.repeat(0), 3000, 172.0))
@@ -291,19 +292,19 @@ def storm(host: Host) -> Figures:
 
 
 def first(host: Host) -> Figures:
-    """Users with six messages are seen for the first time while the service runs."""
+    """Add users with six messages, who are seen for the first time while the service runs."""
     with host.service() as service:
         service.until_quiet()
         before, new = service.cpu(), 200
         for _ in range(new):
             host.add(6)
-        time.sleep(15.0)  # it is waited for ten until nothing more is copied into a new Maildir
+        time.sleep(15.0)  # the service waits ten seconds until nothing more is copied into a new Maildir
         service.until_quiet()
-        yield "first recording, CPU ms a user", 1000 * (service.cpu() - before) / new
+        yield "first recording, CPU ms per user", 1000 * (service.cpu() - before) / new
 
 
 def recording(host: Host) -> Figures:
-    """Two users with much mail are seen for the first time, four ledgers are broken, others get mail beside."""
+    """Add two users with much mail, who are seen for the first time; break four ledgers; give others mail as well."""
     for number in range(4):
         host.ledger(number).write_bytes(b"no ledger at all" * 100)
     with host.service() as service:
@@ -317,7 +318,7 @@ def recording(host: Host) -> Figures:
 
 
 def daily(host: Host) -> Figures:
-    """The look of the day at two hundred users, of whom something was learned since the last copy."""
+    """Measure the daily look at two hundred users, each with a lesson since the last copy."""
     number, began = min(200, host.users), time.time()
     with closing(Register(str(host.directory / "lib" / REGISTER))) as register:
         register.put([replace(row, looked_after_at=0.0) for row in register.all()[:number]])
@@ -328,14 +329,14 @@ def daily(host: Host) -> Figures:
             before, end = service.cpu(), time.monotonic() + 10 * _AFTER
             while sum((row.looked_after_at or 0.0) > began for row in register.all()) < number:
                 if time.monotonic() > end:
-                    raise TimeoutError("not all were looked after")
+                    raise TimeoutError("not all users had their daily look")
                 time.sleep(1.0)
-            yield "daily look, CPU ms a user", 1000 * (service.cpu() - before) / number
+            yield "daily look, CPU ms per user", 1000 * (service.cpu() - before) / number
         host.config.write_text(plain)
 
 
 def shards(host: Host) -> Figures:
-    """Two services, two hundred messages a second."""
+    """Run two services, with two hundred messages per second."""
     with host.service("1-of-2") as one, host.service("2-of-2") as two:
         one.until_quiet()
         two.until_quiet()
@@ -353,11 +354,11 @@ ROWS: dict[str, Callable[[Host], Figures]] = {
 }
 
 
-# --- how
+# --- the tools
 
 
 def _paced(host: Host, users: Iterator[int], number: int, rate: float) -> list[tuple[int, float]]:
-    """Deliver messages at an even pace; to whom, and when."""
+    """Deliver messages at an even pace. Returns to whom, and when."""
     sent, began = [], time.perf_counter()
     for each in range(number):
         time.sleep(max(0.0, began + each / rate - time.perf_counter()))
@@ -367,7 +368,7 @@ def _paced(host: Host, users: Iterator[int], number: int, rate: float) -> list[t
 
 
 def _times(what: str, service: Service, sent: Sequence[tuple[int, float]]) -> Figures:
-    """How long each of these messages took, the last ones that the users got; which are judged in their order."""
+    """Return how long each of these messages took: the users' last ones, which are judged in their order."""
     waited, missing = [], 0
     of_user: dict[int, list[float]] = {}
     for user, at in sent:
@@ -384,7 +385,7 @@ def _times(what: str, service: Service, sent: Sequence[tuple[int, float]]) -> Fi
 
 
 def _disk(host: Host, service: Service) -> Figures:
-    """How often a cold message makes the service wait for the disk, and what it writes into ledger and register."""
+    """Count how often a cold message waits for the disk, and what it writes into ledger and register."""
     if shutil.which("strace") is None:
         return
     number, before = 50, service.number
@@ -398,8 +399,8 @@ def _disk(host: Host, service: Service) -> Figures:
         strace.wait()
         said.seek(0)
         calls = _CALL.findall(said.read())
-    yield "cold: fsyncs a message", sum(call != "pwrite64" for call, _ in calls) / number
-    yield "cold: KB written a message", sum(int(size) for call, size in calls if call == "pwrite64") / number / 1000
+    yield "cold: fsyncs per message", sum(call != "pwrite64" for call, _ in calls) / number
+    yield "cold: KB written per message", sum(int(size) for call, size in calls if call == "pwrite64") / number / 1000
 
 
 def _teach(path: Path, lessons: Sequence[Labelled]) -> None:
@@ -407,7 +408,7 @@ def _teach(path: Path, lessons: Sequence[Labelled]) -> None:
         for each in lessons:
             raw = Path(each.path).read_bytes()
             learn_message(ledger, raw, each.label, "trained by hand", time.time(), how=How.HAND)
-        may_move.begin(ledger, Scoring(), Learning())  # it is found out once for each ledger, and takes 12 ms
+        may_move.begin(ledger, Scoring(), Learning())  # this is done once per ledger, and takes 12 ms
 
 
 def _fsync_ms(directory: Path) -> float:

@@ -1,10 +1,10 @@
-"""What the worst messages cost: each is scored by a process of its own, and the worst come first.
+"""Measure the cost of the worst messages: each is scored by its own process, and the worst come first.
 
-The messages are those of `tests/mail/hostile.py`: each kind at the greatest size that the reader takes, and files of
-up to 2 GB. "cpu s" is the processor time of the whole `spamnb score FILE`, "more s" and "more MB" are what it took
-beyond scoring a plain message (the median of 9 runs; memory is the peak that the kernel saw). The ledger has learned
-some made-up mail. Exits with 1 where a message takes 0.5 s or 150 MB more than the plain one; its identity is of all
-of it, so each megabyte behind the first 16 may take 4 ms more.
+The messages are those of `tests/mail/hostile.py`: each kind at the largest size that the reader takes, and files of up
+to 2 GB. "cpu s" is the processor time of the whole `spamnb score FILE`. "more s" and "more MB" are the cost beyond
+scoring a plain message (the median of 9 runs; memory is the peak that the kernel saw). The ledger has learned some
+made-up mail. Exits with 1 if a message takes 0.5 s or 150 MB more than the plain one. A message's identity covers all
+of it, so each megabyte after the first 16 may take 4 ms more.
 
     python benchmarks/hostile.py [NAME…] [--json]
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import common
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages are the tests'
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages belong to the tests
 from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these messages")
     options = parser.parse_args()
     if unknown := set(options.names) - MESSAGES.keys() - LARGE.keys():
-        parser.error(f"no message is called {', '.join(sorted(unknown))}")
+        parser.error(f"no message has the name {', '.join(sorted(unknown))}")
 
     with tempfile.TemporaryDirectory() as directory:
         spamnb = common.Spamnb(Path(directory))
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def _allowed(size: int) -> float:
-    """Seconds of processor time that a message of so many bytes may take more than a plain one."""
+    """Return the seconds of processor time that a message of that size may take beyond a plain one."""
     return _SECONDS + _SECONDS_A_MEGABYTE * max(0, size / 1e6 - _FREE_MEGABYTES)
 
 
@@ -80,7 +80,7 @@ def _lessons(directory: Path) -> list[Labelled]:
 
 
 def _write(name: str, path: Path) -> None:
-    """Write a message in a process of its own: a child's peak of memory includes its parent's at the fork."""
+    """Write a message in its own process: a child's peak of memory includes its parent's at the fork."""
     writer = multiprocessing.get_context("fork").Process(target=write, args=(name, str(path)))
     writer.start()
     writer.join()
@@ -89,7 +89,7 @@ def _write(name: str, path: Path) -> None:
 
 
 def _cost(spamnb: common.Spamnb, path: Path) -> tuple[float, float]:
-    """Seconds of processor time, and the peak of memory in MB, of scoring a file."""
+    """Return the seconds of processor time, and the peak of memory in MB, for scoring a file."""
     process = subprocess.Popen([*spamnb.command, "score", str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None

@@ -1,8 +1,8 @@
-"""What it costs to learn mail that was read and kept: by itself, and several messages in one transaction.
+"""Measure the cost of learning mail that was read and kept: one by one, and several messages in one transaction.
 
-All of a corpus but its last messages is learned. Then the last ones are learned weakly, a fresh part of them for each
-number of messages in one transaction, as the service does it. Bytes of the write-ahead log and processor time are for
-each message; longest is how long, at most, the ledger was held, by the clock.
+All messages of a corpus except the last ones are learned. Then the last ones are learned weakly, as the service does
+it, with a fresh part of them for each number of messages per transaction. Bytes of the write-ahead log and processor
+time are per message; longest is the longest time that the ledger was held, by the clock.
 
     python benchmarks/kept.py CORPUS [--together 1 20 50] [--number 100] [--json]
 """
@@ -59,7 +59,7 @@ def _learn(path: Path, messages: Sequence[Labelled]) -> None:
 
 
 def _measured(path: Path, readings: Sequence[Reading], together: int) -> dict[str, object]:
-    """What it costs to learn these, so many in each transaction."""
+    """Measure the cost of learning these, with that number in each transaction."""
     with Ledger(str(path)) as ledger:
         ledger._connection.execute("PRAGMA wal_autocheckpoint = 0")
         begin, longest = time.process_time(), 0.0

@@ -1,13 +1,13 @@
-"""How long spam stays in the inbox: from its rename into new/ until it has left INBOX and is in Junk.
+"""Measure how long spam stays in the inbox: from its rename into new/ until it has left INBOX and is in Junk.
 
-The real service watches a Maildir of its own, with a filter that learned the first half of a corpus (without one,
-made-up mail). Messages come at an even pace, ham and spam mixed, each written in tmp/, made durable, and renamed
-into new/. Only messages that are unlike all the others are delivered: a message that the ledger knows already is
-rightly put off for the dwell.
+The real service watches its own Maildir, with a filter that has learned the first half of a corpus (without one,
+made-up mail). Messages come at an even pace, ham and spam mixed, each written in tmp/, made durable, and renamed into
+new/. Only messages unlike all the others are delivered: the service rightly puts off a message that the ledger knows,
+for the dwell.
 
-This process learns of an arrival in Junk by inotify, so it costs the service next to nothing; the row "watching"
-is what that alone takes: the same rename, made by this process itself. Spam that the filter does not call spam
-stays in the inbox: it is among those delivered ("of"), and has no time.
+This process sees an arrival in Junk by inotify, so it costs the service next to nothing. The row "watching" is the cost
+of that alone: the same rename, made by this process itself. Spam that the filter does not call spam stays in the inbox:
+it counts as delivered ("of"), and has no time.
 
     python benchmarks/latency.py [--corpus CORPUS] [--rate 10] [--seconds 30] [--spam 0.5] [--json]
 """
@@ -33,12 +33,12 @@ from spamnb.identity.digests import identity
 from spamnb.maildir.folders import Folder
 
 _LESSONS = 200  # made-up messages of each kind that are learned
-_FLOOR = 100  # renames of our own
+_FLOOR = 100  # own renames
 _AFTER = 5.0  # seconds that the last message may take
 
 
 class Arrivals(FileSystemEventHandler):
-    """When each file came to a folder, by its inode: a rename keeps it, whatever the new name is."""
+    """Records when each file came to a folder, by its inode: a rename keeps the inode, whatever the new name is."""
 
     def __init__(self) -> None:
         self.sources: dict[int, str] = {}
@@ -46,7 +46,7 @@ class Arrivals(FileSystemEventHandler):
         self.changed = threading.Condition()
 
     def on_any_event(self, event: FileSystemEvent) -> None:
-        """Called in watchdog's thread. A file counts when its source name is gone, too."""
+        """Record an event, in watchdog's thread. A file counts when its source name is gone, too."""
         path = event.dest_path if isinstance(event, FileMovedEvent) else event.src_path
         now = time.perf_counter()
         try:
@@ -65,7 +65,7 @@ class Arrivals(FileSystemEventHandler):
 
 
 class Sender:
-    """A delivery agent that knows when it renamed."""
+    """A delivery agent that records when it renamed."""
 
     def __init__(self, folder: Folder, arrivals: Arrivals) -> None:
         self._folder = folder
@@ -74,7 +74,7 @@ class Sender:
         self.sent: dict[int, float] = {}
 
     def send(self, content: bytes) -> int:
-        """Deliver a message; its inode."""
+        """Deliver a message. Returns its inode."""
         base = next(self._bases)
         draft, final = (os.path.join(self._folder.subdir(subdir), base) for subdir in ("tmp", "new"))
         with open(draft, "xb") as file:
@@ -92,9 +92,9 @@ def main() -> None:
     """Deliver, wait, and print the figures."""
     parser = common.arguments(__doc__)
     parser.add_argument("--corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
-    parser.add_argument("--rate", type=float, default=10.0, help="messages a second")
+    parser.add_argument("--rate", type=float, default=10.0, help="messages per second")
     parser.add_argument("--seconds", type=float, default=30.0)
-    parser.add_argument("--spam", type=float, default=0.5, metavar="SHARE", help="of the messages delivered")
+    parser.add_argument("--spam", type=float, default=0.5, metavar="SHARE", help="share of the delivered messages")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as directory:
@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def spam_moved(what: str, spamnb: common.Spamnb, mail: Sequence[tuple[Label, bytes]], rate: float) -> dict[str, object]:
-    """Start the service, deliver messages (label, content) so many a second, and tell how long the spam stayed."""
+    """Start the service, deliver messages (label, content) at a rate per second; return how long the spam stayed."""
     with spamnb.service(), _arriving(spamnb.junk) as arrivals:
         sender = Sender(spamnb.inbox, arrivals)
         spam = _deliver(sender, mail, rate)
@@ -125,7 +125,7 @@ def spam_moved(what: str, spamnb: common.Spamnb, mail: Sequence[tuple[Label, byt
 
 
 def made_up(directory: Path, number: int) -> list[Labelled]:
-    """Made-up messages, ham and spam by turns: as many of each kind as `number`."""
+    """Make up messages, alternately ham and spam: `number` of each kind."""
     made = []
     for place in range(2 * number):
         label = Label(place % 2)
@@ -136,7 +136,7 @@ def made_up(directory: Path, number: int) -> list[Labelled]:
 
 
 def mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[Label, bytes]]:
-    """Messages of the second half, spread evenly, that are unlike each other and all of the first half."""
+    """Choose messages of the second half, evenly, that are unlike each other and all of the first half."""
     known = {identity(Path(each.path).read_bytes()) for each in corpus.first}
     waiting: tuple[list[bytes], list[bytes]] = ([], [])
     for each in reversed(corpus.second):
@@ -152,7 +152,7 @@ def mixed(corpus: common.Halves, number: int, share: float) -> list[tuple[Label,
 
 
 def _deliver(sender: Sender, mail: Sequence[tuple[Label, bytes]], rate: float) -> set[int]:
-    """Deliver at an even pace; the inodes of the spam."""
+    """Deliver at an even pace. Returns the inodes of the spam."""
     spam = set()
     start = time.perf_counter()
     for place, (label, content) in enumerate(mail):
@@ -164,7 +164,7 @@ def _deliver(sender: Sender, mail: Sequence[tuple[Label, bytes]], rate: float) -
 
 
 def _floor(directory: Path) -> list[float]:
-    """Seconds from a rename of our own until our watch has told of it."""
+    """Return the seconds from an own rename until our watch has reported it."""
     folder = Folder("floor", str(directory / "floor"))
     for subdir in ("tmp", "new", "cur"):
         os.makedirs(folder.subdir(subdir))
@@ -186,7 +186,7 @@ def _floor(directory: Path) -> list[float]:
 
 @contextmanager
 def _arriving(folder: Folder) -> Iterator[Arrivals]:
-    """Watch `new/` and `cur/` only: a rename out of what is watched would be held back to find its other half."""
+    """Watch only `new/` and `cur/`: inotify holds back a rename out of a watched place, to find its other half."""
     arrivals, observer = Arrivals(), Observer()
     for subdir in ("new", "cur"):
         observer.schedule(arrivals, folder.subdir(subdir), event_filter=[FileCreatedEvent, FileMovedEvent])

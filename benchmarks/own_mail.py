@@ -1,7 +1,7 @@
-"""What it takes to judge all learned mail without itself, for the pages Tune and Audit: CPU and memory.
+"""Measure CPU and memory for judging all learned mail without itself, for the pages Tune and Audit.
 
-The ledger is made up: tokens are drawn by Zipf's law, as words are, and summaries from a few words. The CPU is that of
-this process alone, the best of several runs; the memory its largest, with and without the judging.
+The ledger is made up: tokens are drawn by Zipf's law, like words, and summaries from a few words. The CPU is that of
+this process alone, the best of several runs; the memory is its maximum, with and without the judging.
 
     python benchmarks/own_mail.py [--learned 30000] [--tokens 1200000] [--runs 3]
 """
@@ -23,7 +23,7 @@ from spamnb.ledger.lessons.batch import Batch, TokenMatrix
 from spamnb.mail.relations import Relations
 from spamnb.review.own_mail import judge_own_mail
 
-_TOKENS = 180  # of a message
+_TOKENS = 180  # per message
 _BATCH = 1000
 _KINDS = ("", "", "", "subject:", "url:", "from-name:", "received:")
 _WORDS = [
@@ -47,7 +47,7 @@ _SENDERS = 5000
 
 def _learn(ledger: Ledger, number: int, vocabulary: int, now: float) -> None:
     choose = np.random.default_rng(1)
-    first = max(1, vocabulary // 50)  # a token of each class in so many is in both
+    first = max(1, vocabulary // 50)  # one token per class in this number is in both
     for start in range(0, number, _BATCH):
         for label in Label:
             ids = range(start, min(start + _BATCH, number))[label::2]
@@ -66,7 +66,7 @@ def _learn(ledger: Ledger, number: int, vocabulary: int, now: float) -> None:
 
 
 def _tokens(choose: np.random.Generator, vocabulary: int, label: Label, common: int) -> list[str]:
-    """The tokens of a message: the most frequent ones are of both classes, the others of one."""
+    """Draw the tokens of a message: the most frequent ones belong to both classes, the others to one."""
     drawn = np.unique(np.minimum(choose.zipf(1.15, _TOKENS), vocabulary))
     return [
         f"{_KINDS[one % len(_KINDS)]}w{one}" if one < common else f"{_KINDS[one % len(_KINDS)]}w{one}{label.word[0]}"
@@ -84,12 +84,12 @@ def _summary(one: int) -> str:
 
 
 def _sender(one: int) -> str:
-    """Half of the mail comes from a few, the other half from anybody."""
+    """Return a sender: half of the mail comes from a few, the other half from anybody."""
     return f"friend{one % 97}@home.example" if one % 2 else f"somebody@host{one % _SENDERS}.example"
 
 
 def main() -> None:
-    """Make a ledger, judge its mail, and say what that took."""
+    """Make a ledger, judge its mail, and print the cost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--learned", type=int, default=30_000)
     parser.add_argument("--tokens", type=int, default=1_200_000, help="the rarest rank that is drawn")
@@ -111,7 +111,7 @@ def main() -> None:
 
 
 def _largest() -> float:
-    """The most memory that this process has had, in MB."""
+    """Return the maximum of this process's memory, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 

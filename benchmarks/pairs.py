@@ -1,14 +1,14 @@
-"""What pairs of neighbouring words are worth, by how far into a text words are paired, and what they cost.
+"""Measure the worth and the cost of pairs of neighbouring words, by how far into a text words are paired.
 
     python benchmarks/pairs.py CORPUS... [--orders N] [--no-header] [--markdown]
 
-(1−ROCA)% online from an empty ledger, as `spamnb evaluate` has it, in the order of the corpus and N−1 shuffled ones
-(seeds 1, 2, …), of the tokens as they are and with pairs of the first 300 words in the place of those of the first 20.
+(1−ROCA)% online from an empty ledger, as in `spamnb evaluate`, in the order of the corpus and N−1 shuffled ones (seeds
+1, 2, …). The tokens are the present ones, and with pairs of the first 300 words instead of the first 20.
 
-Pairs are many, and most are met once. So tokens may age: one that a single message holds is forgotten once so many
-messages were learned after it, pairs and all other tokens after different numbers. The filter does not do that; here it
-is done in arrays. The bytes of the ledger are those of a file in which each message is learned at once with the tokens
-that are left at the end, so they are the least: a file in which tokens are deleted has half-empty pages.
+Pairs are many, and most occur once. So tokens may age: a token that only one message holds is forgotten after a number
+of further lessons, one number for pairs and one for all other tokens. The filter does not do that; here arrays do it.
+The bytes of the ledger are those of a file in which each message is learned once with its last tokens. So they are a
+lower limit: a file from which tokens are deleted has half-empty pages.
 """
 
 import argparse
@@ -37,11 +37,11 @@ from spamnb.mail.tokens.kinds import crowd_of
 
 _KIND = "opening-pair:"
 _NEVER = 1 << 40
-_BATCH = 100  # messages a transaction, as in benchmarks/footprint.py
+_BATCH = 100  # messages per transaction, as in benchmarks/footprint.py
 
 
 class Variant(NamedTuple):
-    """How many words are paired; after how many messages pairs, and other tokens, are forgotten that one holds."""
+    """How many words are paired, and after how many messages a pair, or another token, of one message is forgotten."""
 
     words: int
     pairs: int = _NEVER
@@ -73,7 +73,7 @@ VARIANTS = (
 class Corpus:
     """Messages as arrays. rows: int64 (n_tokens of the message,), ids. crowds, is_pair: (n_vocabulary,), by id.
 
-    first: the place of the first message of the same identity, which is learned in its stead.
+    first: the place of the first message with the same identity, which is learned instead.
     """
 
     samples: list[Sample]
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def read(path: str, words: int, *, header: bool) -> Corpus:
-    """A corpus, with pairs of so many words."""
+    """Read a corpus, with pairs of that number of words."""
     with _paired(words):
         found = list(samples(load_corpus(path), strict=False, header=header))
     ids: dict[str, int] = {}
@@ -135,7 +135,7 @@ def _paired(words: int) -> Iterator[None]:
 
 
 def orders(number: int, count: int) -> Iterator[list[int]]:
-    """The order of the corpus, and shuffled ones."""
+    """Yield the order of the corpus, and shuffled ones."""
     for seed in range(count):
         order = list(range(number))
         if seed:
@@ -144,7 +144,7 @@ def orders(number: int, count: int) -> Iterator[list[int]]:
 
 
 def online(corpus: Corpus, order: Sequence[int], variant: Variant) -> tuple[float, dict[int, NDArray[np.int64]]]:
-    """(1−ROCA)%, and the tokens that each learned message, by its place, holds at the end."""
+    """Return (1−ROCA)%, and the tokens that each learned message, by its place, holds at the end."""
     messages = np.zeros((2, len(corpus.crowds)))
     lessons, cells, vocabulary = np.zeros(2), np.zeros(2), 0
     alpha = Scoring().alpha
@@ -182,7 +182,7 @@ def online(corpus: Corpus, order: Sequence[int], variant: Variant) -> tuple[floa
 
 
 def ledger_bytes(corpus: Corpus, kept: dict[int, NDArray[np.int64]], words: int) -> float:
-    """Bytes a message of a ledger that learns the messages with the tokens that they hold at the end."""
+    """Return the bytes per message of a ledger that learns the messages with the tokens that they hold at the end."""
     learned = []
     for place in sorted(kept):
         reading = corpus.samples[place].reading
@@ -203,7 +203,7 @@ def ledger_bytes(corpus: Corpus, kept: dict[int, NDArray[np.int64]], words: int)
 
 
 def _named(token: str, words: int) -> str:
-    """A token, with a shorter prefix where it is a pair of so many words that they are no opening any more."""
+    """Return a token, with a shorter prefix if its pair comes from more words than an opening has."""
     return token.replace(_KIND, "pair:", 1) if token.startswith(_KIND) and words > body._OPENING_PAIRS else token
 
 

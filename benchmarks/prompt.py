@@ -1,8 +1,9 @@
-"""What a command at the prompt takes: processor time of the whole process, from start to exit.
+"""Measure the cost of a command at the prompt: processor time of the whole process, from start to exit.
 
-A corpus' first thousand messages are learned; then a message with HTML, one of plain text, and the help are asked for,
-by turns, and bogofilter is asked for the same messages. An interpreter that does nothing is the floor. Medians, with
-the least and the most; the interpreter is named, since one that was built without optimisation takes twice as long.
+The first thousand messages of a corpus are learned. Then a message with HTML, one of plain text, and the help are
+requested alternately, and bogofilter gets the same messages. An interpreter that does nothing is the lower limit. The
+figures are medians, with minimum and maximum. The interpreter is named: one built without optimisation takes twice as
+long.
 
     python benchmarks/prompt.py CORPUS [--runs 15] [--json]
 """
@@ -55,7 +56,7 @@ def main() -> None:
 
 
 def _first(messages: Sequence[Labelled], is_html: bool) -> str:
-    """A message of middling size, with HTML or without."""
+    """Return a message of medium size, with HTML or without."""
     found = [
         (len(raw), each.path)
         for each in messages

@@ -1,8 +1,8 @@
-"""bogofilter without its processes: its own tokens, and its formula with the defaults that it is built with.
+"""bogofilter without its processes: its own tokens, and its formula with its built-in defaults.
 
-`bogofilter -C -QQ` prints the defaults, `bogolexer -p` the tokens. A message counts once for each of its tokens.
-The formula is Robinson's with Fisher's method (Gary Robinson, "A Statistical Approach to the Spam Problem", Linux
-Journal 107, 2003), in his letters.
+`bogofilter -C -QQ` prints the defaults, `bogolexer -p` the tokens. A message counts once for each of its tokens. The
+formula is Robinson's with Fisher's method (Gary Robinson, "A Statistical Approach to the Spam Problem", Linux Journal
+107, 2003), in his letters.
 """
 
 import subprocess
@@ -18,8 +18,8 @@ from scipy.special import gammaincc
 from spamnb.evaluation.corpus import Labelled
 
 S = 0.0178  # the strength of the assumption
-X = 0.52  # what is assumed of a token that was never seen
-MIN_DEV = 0.375  # tokens nearer to ½ than that say nothing
+X = 0.52  # the assumption about a token that was never seen
+MIN_DEV = 0.375  # tokens nearer to ½ do not count
 SPAM_CUTOFF = 0.99
 _EPSILON = 1e-7
 _CHECKED = 100  # messages
@@ -40,7 +40,7 @@ class Words:
 
 
 class RobinsonFisher:
-    """What bogofilter has learned: messages of each class that hold a token; row 0 ham, row 1 spam."""
+    """The lessons of bogofilter: messages of each class that hold a token; row 0 ham, row 1 spam."""
 
     def __init__(self, words: Words) -> None:
         self._words = words
@@ -53,7 +53,7 @@ class RobinsonFisher:
         self.messages[label] += 1
 
     def spamicity(self, message: int) -> float:
-        """From 0 to 1: I = (1 + H - S) / 2, where H is Fisher's P of the f(w), and S that of the 1 - f(w)."""
+        """Return a number from 0 to 1: I = (1 + H - S) / 2. H is Fisher's P of the f(w), and S that of the 1 - f(w)."""
         ham, spam = self._tokens[:, self._words.of[message]]
         n = ham + spam
         ham_share, spam_share = ham / max(1, self.messages[0]), spam / max(1, self.messages[1])
@@ -67,7 +67,7 @@ class RobinsonFisher:
 
 
 def check(messages: Sequence[Labelled], words: Words) -> float:
-    """The largest difference from what the program says of some messages, after it has learned the first half."""
+    """Return the largest difference from the program on some messages, after it has learned the first half."""
     half = common.halves(messages)
     model = RobinsonFisher(words)
     for number, message in enumerate(half.first):

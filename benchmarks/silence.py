@@ -1,25 +1,23 @@
-"""What a stranger can do with the rules of silence and with the circuit breaker.
+"""Measure what a stranger can do with the rules of silence and with the circuit breaker.
 
 The user is that of `spamnb evaluate --protocol user`, whose filter decides with the functions of the service.
 
-kept: bait is sent that looks harmless, and is opened and kept like ham; then the spam that it was meant for comes. The
-    first half of the corpus is learned. Among the third quarter comes the bait, and all spam of the last quarter is
-    changed; its share that is caught is given, with the rules and where all kept mail is learned and never looked at
-    again. `words`: bait and spam hold the 200 words that speak most for this very person's ham of the first half.
-    `sender`: the bait is a letter of the ham, and has the From and Received fields of a spammer, as has the spam.
-    The user keeps 80 % of the bait that is not moved, and treats bait in Junk as ham there. "Later than day 10" leaves
-    out the first 200 messages of the last quarter.
-junk: ham that the filter has put into Junk, and that is not rescued. The user looks into Junk after each message there.
-    Figures with and without the rule that mail left in Junk is spam; means over orders. `never rescues` is a user
-    who moves missed spam, looks into Junk, and takes nothing out of it. In a Junk that nobody looks into the rule
-    does nothing, which is "without".
-filled: a stranger fills Junk with spam of the first half, which is learned, with so many words of other people's ham,
-    from OTHER; what is beyond doubt is learned from silence, after as many further messages as the rule demands. Then
-    the second half is judged.
-breaker: a stranger sends so many messages a day, for 50 days, to a person with 20 a day, of which 32 % are spam: after
-    how many of these messages the breaker opens, where the filter takes all of them for spam; and, where it does not,
-    after how many more verdicts it opens when the filter takes all mail for spam from then on. "-" is never. The last
-    column is how many of the person's own messages have to come, after the stranger has ended, until that opens it.
+kept: the stranger sends bait that looks harmless. The user opens and keeps it like ham; then the spam comes for which
+it was meant. The first half of the corpus is learned. The bait is in the third quarter, and all spam of the last
+quarter is changed. The figure is the share of it that is caught, with the rules, and if all kept mail is learned and
+never checked again. `words`: bait and spam hold the 200 words that point most to this very person's ham of the first
+half. `sender`: the bait is a letter of the ham, and has the From and Received fields of a spammer, like the spam. The
+user keeps 80 % of the bait that is not moved, and treats bait in Junk like ham there. "Later than day 10" leaves out
+the first 200 messages of the last quarter. junk: ham that the filter has put into Junk, and that is not rescued. The
+user looks into Junk after each message there. The figures are with and without the rule that mail left in Junk is spam;
+means over orders. `never rescues` is a user who moves missed spam, looks into Junk, and takes nothing out of it. If
+nobody looks into Junk, the rule does nothing, which is "without". filled: a stranger fills Junk with spam of the first
+half, which is learned, with this number of words of other people's ham, from OTHER. Mail beyond doubt is learned from
+silence, after the number of further messages in the rule. Then the second half is judged. breaker: a stranger sends
+this number of messages a day, for 50 days, to a person with 20 a day, 32 % of them spam. The figures: after how many of
+these messages the breaker trips, if the filter takes all of them for spam. If it does not trip: after how many more
+verdicts it trips when the filter takes all mail for spam from then on. "-" is never. The last column is how many of the
+person's own messages must come, after the stranger has ended, until that trips it.
 
     python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--habit NAME …] [--seed 0] [--json]
     python benchmarks/silence.py filled CORPUS OTHER [--sent 1000] [--seed 0] [--json]
@@ -63,10 +61,10 @@ _LOOKING = {
     "never rescues": replace(HABITS["hasty"], rescue=0.0),
 }
 _A_DAY, _SPAM_SHARE, _DAYS = 20, 0.32, 50
-_FLOODS = (20, 40, 60, 80, 100, 200, 300, 1000)  # messages a day
-_BEFORE = 1100  # messages judged before: as many as the breaker looks at
+_FLOODS = (20, 40, 60, 80, 100, 200, 300, 1000)  # messages per day
+_BEFORE = 1100  # messages judged before: the number that the breaker looks at
 _SETTLED = 200
-_ADDED, _OTHERS_WORDS = (0, 50, 200, 1000), 3500  # words of other people's ham in a message; of the commonest
+_ADDED, _OTHERS_WORDS = (0, 50, 200, 1000), 3500  # words of other people's ham in a message; from the commonest
 
 
 def main() -> None:
@@ -76,9 +74,9 @@ def main() -> None:
     parser.add_argument(
         "corpus", metavar="CORPUS", nargs="?", help="a directory with an `index`, or `ham/` and `spam/`"
     )
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="of `filled`: a corpus of other people's mail")
-    parser.add_argument("--sent", type=int, default=1000, metavar="N", help="of `filled`: so many")
-    parser.add_argument("--orders", type=int, default=3, help="of `junk`: the corpus's own, and shuffles")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="for `filled`: a corpus of other people's mail")
+    parser.add_argument("--sent", type=int, default=1000, metavar="N", help="for `filled`: the number of messages")
+    parser.add_argument("--orders", type=int, default=3, help="for `junk`: the corpus's own order, and shuffles")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--habit", nargs="+", choices=_LOOKING, default=list(_LOOKING), help="of `junk`")
     options = parser.parse_args()
@@ -131,7 +129,7 @@ class _Campaign:
         self._disguise = disguise
 
     def stream(self, number: int) -> list[Sample]:
-        """The samples, in order, with so many bait messages."""
+        """Return the samples, in order, with that number of bait messages."""
         half, last = 2 * self._quarter, 3 * self._quarter
         bait_at = {half + (place + 1) * self._quarter * 3 // 4 // (number + 1) for place in range(number)}
         found = list(self._clean[:half])
@@ -176,7 +174,7 @@ def _caught(outcomes: Sequence[Any]) -> float:
 
 @contextlib.contextmanager
 def _all_kept() -> Iterator[None]:
-    """All kept mail is learned, and weak lessons are not looked at again."""
+    """Learn all kept mail, and never check weak lessons again."""
     with (
         mock.patch.object(weak_lessons, "teaches_ham", lambda *_, **__: True),
         mock.patch.object(reconsider, "outdated", lambda *_: iter(())),
@@ -251,7 +249,7 @@ def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[st
 
 
 def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
-    """Learn from silence what is beyond doubt; how many that are."""
+    """Learn from silence what is beyond doubt. Returns how many messages."""
     judge, taught = Filter(lessons, Scoring(), Senders()).judge, 0
     waiting: deque[tuple[Reading, float]] = deque()
     for reading in [*sent, *[None] * weak_lessons.SILENT_MESSAGES]:
@@ -280,7 +278,7 @@ def _of_half(lessons: MemoryLessons, judged: Sequence[tuple[Label, Reading]]) ->
 
 
 def _numbered(raw: bytes, number: int) -> bytes:
-    """The message as one of its own, and not a copy of another one."""
+    """Return the message with its own identity, so that it is not a copy."""
     return with_fields_of(raw, b"Message-ID: <%d@stranger.example>\n\n" % number, ("message-id",))
 
 
@@ -288,7 +286,7 @@ def _numbered(raw: bytes, number: int) -> bytes:
 
 
 def _flooded(a_day: int, seed: int) -> dict[str, object]:
-    """A stranger sends so many a day, evenly over the day."""
+    """Return the figures if a stranger sends this number a day, evenly over the day."""
     chance = random.Random(seed)
     share = a_day / (a_day + _A_DAY)
     verdicts = deque((chance.random() < _SPAM_SHARE for _ in range(_BEFORE)), maxlen=_BEFORE)
@@ -317,7 +315,7 @@ def _flooded(a_day: int, seed: int) -> dict[str, object]:
 
 
 def _opens_where_all_is_spam(verdicts: deque[bool]) -> int | None:
-    """After how many more verdicts the breaker opens, where all of them are spam; None for never."""
+    """Return after how many more verdicts the breaker trips, if all of them are spam; None for never."""
     after = verdicts.copy()
     for number in range(1, USUAL):
         after.append(True)
@@ -327,7 +325,7 @@ def _opens_where_all_is_spam(verdicts: deque[bool]) -> int | None:
 
 
 def _opens(verdicts: deque[bool]) -> bool:
-    """Whether the breaker opens after the newest of these verdicts."""
+    """Tell whether the breaker trips after the newest of these verdicts."""
     all_of_them = list(verdicts)[-(USUAL + WINDOW) :]
     newest, before = all_of_them[-WINDOW:], all_of_them[:-WINDOW]
     return trips(sum(newest), lambda: (before.count(False), before.count(True)))

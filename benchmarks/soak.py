@@ -1,21 +1,21 @@
-"""The service under load: a burst, a day's mail, and training beside it.
+"""Put the service under load: a burst, a day's mail, and training at the same time.
 
-burst: so many messages are renamed into new/ at once, as quickly as they can be written.
-day: messages are delivered as quickly as the service sorts them, never more than 50 ahead of it: a day at 5
-    messages a second has 432,000; the row says which part of it was run.
-beside training: spam is delivered at 10 messages a second while `spamnb train` and `untrain` run without end;
-    how long it stays in the inbox, as `latency.py` measures it.
+burst: this number of messages are renamed into new/ at once, as fast as they can be written.
+day: messages are delivered as fast as the service sorts them, never more than 50 ahead of it. A day at 5 messages per
+    second has 432,000; the row says which part of it was run.
+beside training: spam is delivered at 10 messages per second while `spamnb train` and `untrain` run without end. The
+    figure is how long it stays in the inbox, as in `latency.py`.
 
-In the first two, all is done by the real service in one life: memory, descriptors and threads are those of its
-process, sampled each second. "MB per 10,000" is the slope of its resident memory over the messages of that phase,
-without the first fifth. In the end each message must be in one folder exactly once and as it was, and
-`spamnb verify` must find the counts right; the exit code is 1 where one of these fails, or where the service grows
-by more than 1 MB per 10,000 messages in the day.
+In the first two, one process of the real service does all the work. Its memory, descriptors and threads are sampled
+each second. "MB per 10,000" is the slope of its resident memory over the messages of that phase, without the first
+fifth. At the end, each message must be in one folder exactly once and unchanged, and `spamnb verify` must find the
+counts right. The exit code is 1 if one of these fails, or if the service grows by more than 1 MB per 10,000 messages in
+the day.
 
     python benchmarks/soak.py [--corpus CORPUS] [--burst 100000] [--messages 20000] [--seconds 30] [--json]
 
-SQLite's cache of the ledger's pages grows with the ledger up to 16 MB, and the
-service with it: in a short run it seems to grow. On a busy machine the default takes more than half an hour.
+SQLite's cache of the ledger's pages grows with the ledger up to 16 MB, and the service with it: in a short run it seems
+to grow. On a busy machine the default takes more than half an hour.
 """
 
 import itertools
@@ -45,14 +45,14 @@ _A_DAY = 5 * 86_400
 _AHEAD = 50
 _STALLED = 120.0  # seconds without progress
 _RATE = 10.0
-_BESIDE = 50  # messages that are learned and forgotten again
+_BESIDE = 50  # messages that are learned and forgotten
 _MOST_GROWTH = 1.0  # MB per 10,000 messages
 _MARK = b"Message-ID: <soak.%d@load.example>\n"
 
 
 @dataclass(slots=True)
 class Samples:
-    """What the service took, each second: messages sorted so far, resident MB, open files, threads."""
+    """Samples of the service, each second: messages sorted so far, resident MB, open files, threads."""
 
     sorted: list[int] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Samples:
 
 
 class Mail:
-    """Numbered messages, no two alike: those of a corpus again and again, each with a Message-ID of its own."""
+    """Numbered messages, no two alike: those of a corpus repeatedly, each with its own Message-ID."""
 
     def __init__(self, messages: Sequence[Labelled]) -> None:
         self._contents = [without_envelope(Path(each.path).read_bytes()) for each in messages]
@@ -88,7 +88,7 @@ class Progress:
         self.sorted = 0
 
     def look(self) -> int:
-        """Read what the log has more."""
+        """Read the new part of the log."""
         with self._log.open("rb") as file:
             file.seek(self._at)
             text = self._rest + file.read()
@@ -110,7 +110,7 @@ class Load:
         self.delivered = 0
 
     def burst(self, number: int) -> dict[str, object]:
-        """All at once."""
+        """Deliver all messages at once."""
         samples, start, before = Samples(), time.perf_counter(), self.delivered
         for _ in range(number):
             self._deliver()
@@ -119,7 +119,7 @@ class Load:
         return self._row("burst", before, start, samples) | {"delivered in s": seconds, "of a day %": None}
 
     def day(self, number: int) -> dict[str, object]:
-        """As quickly as they are sorted."""
+        """Deliver messages as fast as they are sorted."""
         samples, start, before = Samples(), time.perf_counter(), self.delivered
         for _ in range(number):
             if self.delivered - self.progress.sorted >= _AHEAD:
@@ -131,7 +131,7 @@ class Load:
         return row | {"delivered in s": seconds, "of a day %": 100 * number / _A_DAY}
 
     def _deliver(self) -> None:
-        """As a delivery agent does, but without waiting for the disk."""
+        """Deliver a message like a delivery agent, but without waiting for the disk."""
         base = next(self._bases)
         draft = os.path.join(self._tmp, base)
         with open(draft, "xb") as file:
@@ -181,8 +181,8 @@ def main() -> None:
     parser = common.arguments(__doc__)
     parser.add_argument("--corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
     parser.add_argument("--burst", type=int, default=100_000, help="messages at once")
-    parser.add_argument("--messages", type=int, default=20_000, help="of the day")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of mail beside training")
+    parser.add_argument("--messages", type=int, default=20_000, help="messages of the day")
+    parser.add_argument("--seconds", type=float, default=30.0, help="seconds of mail beside training")
     options = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as directory:
@@ -216,7 +216,7 @@ def main() -> None:
 
 
 def _misplaced(spamnb: common.Spamnb, mail: Mail, delivered: int) -> list[str]:
-    """Messages that are not there exactly once and as they were delivered."""
+    """Return messages that are not there exactly once and unchanged."""
     found: Counter[int] = Counter()
     changed = 0
     for folder in (spamnb.inbox, spamnb.junk):
@@ -229,19 +229,19 @@ def _misplaced(spamnb: common.Spamnb, mail: Mail, delivered: int) -> list[str]:
     twice = [number for number, times in found.items() if times > 1]
     faults = []
     if lost or twice:
-        faults.append(f"{len(lost)} messages are lost {lost[:5]}, {len(twice)} are there twice {twice[:5]}")
+        faults.append(f"{len(lost)} messages are lost {lost[:5]}, {len(twice)} exist twice {twice[:5]}")
     return faults + ([f"{changed} messages were changed"] if changed else [])
 
 
 def _unverified(spamnb: common.Spamnb) -> list[str]:
-    """What `spamnb verify` finds."""
+    """Return what `spamnb verify` finds."""
     done = subprocess.run([*spamnb.command, "verify"], capture_output=True, text=True, check=False)
     output = done.stdout + done.stderr
     return [f"verify: {output.strip()}"] if done.returncode or "not ended" in output else []
 
 
 def _beside_training(corpus: common.Halves, seconds: float) -> dict[str, object]:
-    """How long spam stays in the inbox while another process learns and forgets."""
+    """Measure how long spam stays in the inbox while another process learns and forgets."""
     with tempfile.TemporaryDirectory() as directory:
         spamnb = common.Spamnb(Path(directory))
         spamnb.train(corpus.first)
@@ -253,7 +253,7 @@ def _beside_training(corpus: common.Halves, seconds: float) -> dict[str, object]
 
 @contextmanager
 def _training(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Iterator[Iterator[int]]:
-    """`spamnb train` and `untrain` of the same messages, one after the other without end."""
+    """Run `spamnb train` and `untrain` on the same messages, one after the other without end."""
     over, runs = threading.Event(), itertools.count()
     paths = [message.path for message in messages]
 

@@ -1,18 +1,19 @@
-"""The service asked by `spamc`: how long a call takes, what it costs, and whether it agrees with `spamnb score`.
+"""Measure the service when `spamc` asks it: duration and cost of a call, and agreement with `spamnb score`.
 
 The service has learned the first half of a corpus, and is asked about messages of the second half.
 
-call: `spamc -c` and bogofilter's own process by turns, each from its start to its exit, message by message.
-cost: CPU of the service for a request, of all its threads, over those calls.
-parts: in this process, CPU for reading a message, and for all else that a worker does for CHECK: judging it by the
-    ledger, and remembering the verdict; and how often the ledger's file is read for that.
-agreement: the verdict of each message of the second half, by `spamc -c` (its exit code) and by `spamnb score`.
-memory: what the kernel says the service takes, after 1,000 requests and after all of them; a client of our own asks,
-    since starting spamc takes longer than the answer.
-host: in this process, CPU for CHECK, reading included, where each message is another user's, of 100 of a mail host,
-    whose ledgers of 300 lessons are opened for it and closed; and where it is one person's, whose ledger stays open.
-both: `spamc -c` at a steady rate, while mail is delivered into the Maildir at another, half of it spam: how long a
-    call takes, and how long the spam stays in the inbox.
+call: `spamc -c` and bogofilter's own process, alternately, each from its start to its exit, message by message.
+cost: CPU of the service per request, of all its threads, over those calls.
+parts: in this process, CPU for reading a message, and for all other work for CHECK: judging it by the ledger, and
+    remembering the verdict; and the number of reads of the ledger's file for that.
+agreement: the verdict on each message of the second half, by `spamc -c` (its exit code) and by `spamnb score`.
+memory: the service's memory by the kernel, after 1,000 requests and after all of them. An own client asks, since
+    starting spamc takes longer than the answer.
+host: in this process, CPU for CHECK, including reading. In one case each message belongs to another of 100 users of a
+    mail host, whose ledgers of 300 lessons are opened for it and closed. In the other, all belong to one person, whose
+    ledger stays open.
+both: `spamc -c` at a steady rate, while mail is delivered into the Maildir at another rate, half of it spam: the
+    duration of a call, and how long the spam stays in the inbox.
 
     python benchmarks/spamd.py CORPUS [--calls 500] [--requests 10000] [--rate 50] [--seconds 30] [--json]
 """
@@ -46,7 +47,7 @@ from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
 
 _USERS, _LESSONS = 100, 300
-_DELIVERED = 10.0  # messages a second beside the requests
+_DELIVERED = 10.0  # messages per second beside the requests
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -59,14 +60,14 @@ class Asked:
         config.write_text(config.read_text() + f"\nspamd:\n  listen: [{self.path}]\n")
 
     def spamc(self, message: bytes) -> bool:
-        """Whether `spamc -c` says spam."""
+        """Return whether `spamc -c` says spam."""
         done = subprocess.run(["spamc", "-U", self.path, "-x", "-c"], input=message, capture_output=True, check=False)
         if done.returncode > 1:
             raise RuntimeError(f"spamc ended with {done.returncode}")
         return done.returncode == 1
 
     def check(self, message: bytes) -> bytes:
-        """The answer to CHECK, without a process."""
+        """Return the answer to CHECK, without a process."""
         with socket.socket(socket.AF_UNIX) as client:
             client.connect(self.path)
             client.sendall(b"CHECK SPAMC/1.5\r\nContent-length: %d\r\n\r\n" % len(message) + message)
@@ -79,7 +80,7 @@ def main() -> None:
     parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
     parser.add_argument("--calls", type=int, default=500)
     parser.add_argument("--requests", type=int, default=10_000)
-    parser.add_argument("--rate", type=float, default=50.0, metavar="N", help="calls a second beside the delivery")
+    parser.add_argument("--rate", type=float, default=50.0, metavar="N", help="calls per second beside the delivery")
     parser.add_argument("--seconds", type=float, default=30.0)
     options = parser.parse_args()
 
@@ -123,7 +124,7 @@ def _calls(asked: Asked, other: "common.Bogofilter | None", messages: Sequence[L
     return [
         *_times("spamc -c", ours),
         *(_times("bogofilter", theirs) if theirs else []),
-        ("CPU of the service a request", 1000 * cpu, "ms"),
+        ("CPU of the service per request", 1000 * cpu, "ms"),
     ]
 
 
@@ -146,12 +147,12 @@ def _parts(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> Figures:
     return [
         ("CPU for reading a message", 1000 * reading, "ms"),
         ("CPU for judging and remembering it", 1000 * (statistics.median(all_of_it) - reading), "ms"),
-        ("reads of the ledger's file a message", reads, ""),
+        ("reads of the ledger's file per message", reads, ""),
     ]
 
 
 def _cpu_of(work: Callable[[SpamdRequest], object], asked: Sequence[SpamdRequest]) -> float:
-    """Seconds of CPU for each of them."""
+    """Return the seconds of CPU per request."""
     before = time.process_time()
     for each in asked:
         work(each)
@@ -184,7 +185,7 @@ def _host(directory: Path, corpus: common.Halves) -> Figures:
 
 
 def _reads() -> int:
-    """System calls by which this process has read (proc(5), io)."""
+    """Return the number of system calls by which this process has read (proc(5), io)."""
     return int(Path("/proc/self/io").read_text().partition("syscr:")[2].split()[0])
 
 
@@ -205,11 +206,11 @@ def _memory(asked: Asked, messages: Sequence[Labelled], requests: int, service: 
         if number in (1000, requests):
             figures.append((f"memory after {number} requests", _memory_of(service), "MB"))
     rate = requests / (time.perf_counter() - start)
-    return [*figures, ("requests a second, one after the other", rate, "")]
+    return [*figures, ("requests per second, one after the other", rate, "")]
 
 
 def _both(asked: Asked, spamnb: common.Spamnb, corpus: common.Halves, rate: float, seconds: float) -> Figures:
-    """Both at once; what is asked about is not what is delivered."""
+    """Measure both at once; requests and deliveries have different messages."""
     contents = itertools.cycle([Path(each.path).read_bytes() for each in corpus.first])
     times: list[float] = []
     threads: list[threading.Thread] = []
@@ -232,8 +233,8 @@ def _both(asked: Asked, spamnb: common.Spamnb, corpus: common.Halves, rate: floa
     asking.join()
     for thread in threads:
         thread.join()
-    figures = _times(f"spamc -c, {rate:g} a second beside {_DELIVERED:g} delivered", times)
-    return [*figures, *((f"spam moved meanwhile, {name}", value, "") for name, value in list(row.items())[1:])]
+    figures = _times(f"spamc -c, {rate:g} per second beside {_DELIVERED:g} delivered", times)
+    return [*figures, *((f"spam moved at the same time, {name}", value, "") for name, value in list(row.items())[1:])]
 
 
 def _timed(work: Callable[[], object]) -> float:
@@ -250,13 +251,13 @@ def _times(what: str, seconds: Sequence[float]) -> Figures:
 
 
 def _cpu(process: int) -> float:
-    """Seconds of CPU that a process has taken (proc(5), stat)."""
+    """Return the seconds of CPU that a process has taken (proc(5), stat)."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def _memory_of(process: int) -> float:
-    """MB; a page that several processes share counts in part."""
+    """Return MB; a page that several processes share counts in part."""
     lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1e3
 

@@ -1,11 +1,11 @@
-"""How many SQL statements the service takes for a message, by SQLite's own trace.
+"""Count the SQL statements that the service uses for a message, by SQLite's own trace.
 
-One mailbox is watched in this process, over a ledger that has learned some messages and moves mail. Each row is what
-the service does for one thing that happens, from the hint about a file to the hint about the file that it has moved.
+One mailbox is watched in this process, over a ledger that has learned some messages and moves mail. Each row covers one
+event: all work from the hint about a file to the hint about the file that the service has moved.
 
-ours: statements that the program gives SQLite; each row of `executemany` is one, and so are BEGIN, COMMIT and the look
-at the ledger's version within each transaction. By triggers: those that triggers add; the same is done over two
-ledgers, one without triggers.
+ours: statements that the program gives SQLite. Each row of `executemany` counts as one; so do BEGIN, COMMIT and the
+look at the ledger's version in each transaction. By triggers: those that triggers add; the same is done over two
+ledgers, one of them without triggers.
 
     python benchmarks/statements.py [--show THING] [--json]
 """
@@ -41,13 +41,13 @@ _TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 
 
 class _Watched:
-    """A mailbox that is watched in this process, with a clock of its own, and the statements that it takes."""
+    """A mailbox that is watched in this process, with its own clock, and the statements that it needs."""
 
     def __init__(self, directory: Path, *, has_triggers: bool) -> None:
         self.root = directory / "mail"
         self.folders = {name: create_folder(str(self.root), "maildir++", name) for name in _ROLES}
         self._bases = bases_now()
-        self._ahead = -1e6  # seconds; files have the kernel's time, so the story begins before it
+        self._ahead = -1e6  # seconds; files have the kernel's time, so the clock begins before it
         path = directory / "ledger.sqlite"
         with Ledger(str(path)) as ledger:
             for number in range(_LEARNED):
@@ -60,7 +60,7 @@ class _Watched:
         faults = LogOnce(logging.getLogger("statements"))
         self._account = AwakeAccount(Context(config, self.ledger, self._now), faults)
         self._account.compare()
-        for number in (_LEARNED, _LEARNED + 1):  # what is done once, before the first message is moved
+        for number in (_LEARNED, _LEARNED + 1):  # this is done once, before the first message is moved
             self.delivered("spam", number)
 
     def close(self) -> None:
@@ -72,12 +72,12 @@ class _Watched:
         return time.time() + self._ahead
 
     def delivered(self, kind: str, number: int) -> list[str]:
-        """A message comes to the inbox. Returns the statements."""
+        """Deliver a message to the inbox. Returns the statements."""
         path = Path(deliver(self.folders["INBOX"], message(kind, number), next(self._bases)))
         return self._hinted("INBOX", Entry("new", path.name))
 
     def moved(self, kind: str, number: int, source: str, goal: str) -> list[str]:
-        """A person moves a message. Returns the statements."""
+        """Move a message as a person does. Returns the statements."""
         where, content = self.folders[source], message(kind, number)
         (entry,) = (entry for entry in scan(where) if Path(entry.path(where)).read_bytes() == content)
         name = f"{next(self._bases)}:2,{parse_name(entry.name).flags}"
@@ -85,7 +85,7 @@ class _Watched:
         return self._hinted(goal, Entry("cur", name))
 
     def _hinted(self, folder: str, entry: Entry) -> list[str]:
-        """The service is told of a file, and of those that appear elsewhere by what it does. Returns the statements."""
+        """Give the service a hint about a file, and about files that it then makes. Returns the statements."""
         known = self._names()
         with self._traced() as statements:
             self._look(folder, entry)
@@ -128,7 +128,7 @@ _THINGS: dict[str, Callable[[_Watched], list[str]]] = {
 
 
 def main() -> None:
-    """Let each thing happen, and print how many statements it takes."""
+    """Cause each event, and print the number of its statements."""
     parser = common.arguments(__doc__)
     parser.add_argument("--show", choices=list(_THINGS), metavar="THING", help="print the statements of this row")
     options = parser.parse_args()
@@ -153,7 +153,7 @@ def main() -> None:
 
 
 def _measured(*, has_triggers: bool) -> dict[str, list[str]]:
-    """The statements of each thing, in order."""
+    """Return the statements of each event, in order."""
     with tempfile.TemporaryDirectory() as name, closing(_Watched(Path(name), has_triggers=has_triggers)) as watched:
         return {thing: happen(watched) for thing, happen in _THINGS.items()}
 

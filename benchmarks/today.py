@@ -1,14 +1,14 @@
-"""What a filter that learned a corpus of other years makes of spam of today, and what it takes to read it.
+"""Measure how a filter that learned a corpus of other years judges the spam of today, and the cost of reading it.
 
-All of CORPUS is learned. Then the spam of DIRECTORY, a message a file, in the order of the files' names, is judged by
-what CORPUS alone taught; and then online: each message is judged, and learned. What such a filter makes of honest mail
-of today, the twenty honest messages of `tests/mail/today` tell, which CORPUS alone judges too, as the twenty spam
-beside them.
+All of CORPUS is learned. Then the spam in DIRECTORY, one message per file, in the order of the files' names, is judged
+by the lessons of CORPUS alone; and then online: each message is judged, and learned. For honest mail of today there are
+the twenty honest messages of `tests/mail/today`. They are judged by CORPUS alone too, like the twenty spam messages
+there.
 
 "tokens" are the distinct ones of a message; "new" those that neither CORPUS nor an earlier message has; "noise" the
-share, in percent, of tokens that hold an id (`tests/mail/today/noise.py`). "bytes" is what the ledger grows by when
-DIRECTORY is learned after CORPUS. "cpu ms" is the processor time to read a message. Exits with 1 where a message cannot
-be read, or takes 0.25 s.
+share, in percent, of tokens that hold an id (`tests/mail/today/noise.py`). "bytes" is the growth of the ledger when
+DIRECTORY is learned after CORPUS. "cpu ms" is the processor time for reading a message. Exits with 1 if a message
+cannot be read, or takes 0.25 s.
 
     python benchmarks/today.py CORPUS DIRECTORY [--json]
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 import common
 from footprint import learn, learned_messages
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages are the tests'
+sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages belong to the tests
 from spamnb.base.label import Label, Verdict
 from spamnb.config import Scoring
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
@@ -39,7 +39,7 @@ _HTML = b"Content-Type: text/html\n\n<p>hello</p>\n"
 
 
 class Reader:
-    """Reads the files of a directory, and remembers what that took."""
+    """Reads the files of a directory, and records the cost."""
 
     def __init__(self, directory: str) -> None:
         self._paths = sorted(path for path in Path(directory).rglob("*") if path.is_file())
@@ -47,14 +47,14 @@ class Reader:
         self.faults: list[str] = []
 
     def samples(self) -> Iterator[Sample]:
-        """The messages as spam; one that cannot be read is left out."""
-        read(_HTML)  # what reads HTML is imported by the first message that has some
+        """Yield the messages as spam, without those that cannot be read."""
+        read(_HTML)  # the first message with HTML imports the HTML reader
         for path in self._paths:
             raw = path.read_bytes()
             start = time.process_time()
             try:
                 reading = read(raw)
-            except Exception as fault:  # none is known, and each is one too many
+            except Exception as fault:  # no such fault is known, and each is one too many
                 self.faults.append(f"{path}: {fault!r}")
                 continue
             self.seconds[path.name] = time.process_time() - start
@@ -65,7 +65,7 @@ def main() -> None:
     """Read, judge and learn the messages, and print the figures."""
     parser = common.arguments(__doc__)
     parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
-    parser.add_argument("directory", metavar="DIRECTORY", help="of messages, all of them spam, a file each")
+    parser.add_argument("directory", metavar="DIRECTORY", help="messages, one per file, all of them spam")
     options = parser.parse_args()
     corpus = Packed(samples(load_corpus(options.corpus)))
     reader = Reader(options.directory)
@@ -93,13 +93,13 @@ def main() -> None:
 
 
 def _verdicts(outcomes: Sequence[Outcome]) -> dict[Verdict, float]:
-    """How much of it was called what, in percent."""
+    """Return how much of it got which verdict, in percent."""
     called = [outcome.verdict for outcome in outcomes]
     return {verdict: 100 * called.count(verdict) / len(called) for verdict in Verdict}
 
 
 def _tokens(corpus: Iterable[Sample], spam: Sequence[Sample]) -> dict[str, float]:
-    """The distinct tokens a message, those that are new, and the share of them all that is noise."""
+    """Return the distinct tokens per message, those that are new, and the share of noise among all."""
     known = {token for sample in corpus for token in sample.reading.tokens}
     number = new = noise = 0
     for sample in spam:
@@ -112,7 +112,7 @@ def _tokens(corpus: Iterable[Sample], spam: Sequence[Sample]) -> dict[str, float
 
 
 def _bytes(corpus: Iterable[Sample], spam: Iterable[Sample]) -> float:
-    """What the ledger grows by for each message that it learns after the corpus."""
+    """Return the growth of the ledger for each message that it learns after the corpus."""
     with tempfile.TemporaryDirectory() as directory:
         ledger = common.Spamnb(Path(directory))
         before, learned_before = learn(ledger, _lessons(corpus)), learned_messages(ledger)

@@ -1,14 +1,14 @@
-"""What the pages cost: CPU a page, memory, and the time to start, over a made-up history of many messages.
+"""Measure the cost of the pages: CPU per page, memory, and the time to start, over a made-up history of many messages.
 
-Each page is asked for over a Unix socket of `spamnb web`; its CPU is that of the server's process, a mean over several
-requests after the first, which compiles the template. The first is listed too. What a page begins and does not wait for
-(Tune, Audit: all learned mail judged without itself; Health: the check-up) is listed as "what it begins": that is
-another process, with a memory of its own, which ends.
+Each page is requested over a Unix socket of `spamnb web`. Its CPU is that of the server's process, a mean over several
+requests after the first, which compiles the template. The first is listed too. Some pages start work and do not wait
+for it (Tune, Audit: all learned mail judged without itself; Health: the check-up). It is listed as "what it begins":
+another process, with its own memory, which ends.
 
-highest: the largest VmRSS during these requests (the kernel's VmHWM, begun again before each). after: VmRSS when free
-memory was given back.
+highest: the largest VmRSS during these requests (the kernel's VmHWM, reset before each). after: VmRSS after free memory
+was returned.
 
-A made-up word is in one message only, so the vocabulary is larger, for as many messages, than that of real mail. The
+A made-up word is in one message only, so the vocabulary is larger than that of real mail with as many messages. The
 filter counts as one that moves mail.
 
     python benchmarks/web.py [--messages 58000] [--tokens 500000] [--keep DIRECTORY] [--json]
@@ -49,10 +49,10 @@ _BATCH = 500
 _TRANSACTION = 5000
 _YEAR = 365 * 86_400.0
 _TIMES = 5
-_IDLE = 2.5  # seconds after which free memory was given back
-_PAUSE = 0.02  # seconds, before it is looked again whether what was begun has ended
+_IDLE = 2.5  # seconds after which free memory was returned
+_PAUSE = 0.02  # seconds between two checks that started work has ended
 _TO_UNDO = 1000  # actions
-_NUMBERS = "numbers.json"  # of the messages and actions that pages are asked for, in a directory that is kept
+_NUMBERS = "numbers.json"  # numbers of the requested messages and actions, in a directory that is kept
 _PAGES = (
     "",
     "?days=365",
@@ -83,7 +83,7 @@ _PAGES = (
 
 
 class Figure(NamedTuple):
-    """What was measured. first, then: CPU of a page, in ms. highest, after: its memory, in MB."""
+    """A measurement. first, then: CPU of a page, in ms. highest, after: its memory, in MB."""
 
     what: str
     first: float | None = None
@@ -93,11 +93,11 @@ class Figure(NamedTuple):
 
 
 def main() -> None:
-    """Fill a ledger, and ask for the pages."""
+    """Fill a ledger, and request the pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--messages", type=int, default=58_000, help="judged messages (default: 58000)")
     parser.add_argument("--tokens", type=int, default=500_000, help="tokens that the filter knows (default: 500000)")
-    parser.add_argument("--keep", metavar="DIRECTORY", help="keep the ledger there, or use the one that is there")
+    parser.add_argument("--keep", metavar="DIRECTORY", help="keep the ledger there, or use an existing one there")
     parser.add_argument("--json", action="store_true", help="as JSON")
     options = parser.parse_args()
     kept = tempfile.TemporaryDirectory() if options.keep is None else contextlib.nullcontext(options.keep)
@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def learn(spamnb: common.Spamnb, tokens: int) -> None:
-    """Learn made-up mail, and words until so many tokens are known."""
+    """Learn made-up mail, and words until that number of tokens is known."""
     with Ledger(str(spamnb.ledger)) as ledger, ledger.without_fsync():
         for label in Label:
             readings = (read(message(label.word, number)) for number in range(_LESSONS))
@@ -132,7 +132,7 @@ def learn(spamnb: common.Spamnb, tokens: int) -> None:
 
 
 def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
-    """Record judgements of a year, of which two in a hundred were corrected; the numbers of two messages to look at."""
+    """Record judgements of a year, two in a hundred corrected. Returns the numbers of two messages to look at."""
     choose, start, bases = random.Random(0), time.time() - _YEAR, bases_now()
     raw, base = message("spam", 900_000), next(bases)
     deliver(spamnb.inbox, raw, base)
@@ -172,7 +172,7 @@ def _judged(ledger: Ledger, inbox: int, number: int, at: float, choose: random.R
 
 
 def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Iterator[Figure]:
-    """Start the server some times, then ask for each page some times."""
+    """Start the server some times, then request each page some times."""
     starts = []
     for _ in range(_TIMES):
         process = _start(spamnb, path)
@@ -188,7 +188,7 @@ def measure(spamnb: common.Spamnb, path: Path, numbers: dict[str, int]) -> Itera
 
 
 def _measured(pid: int, path: Path, page: str, address: str) -> Iterator[Figure]:
-    """A page: the first request, what it has begun, and the requests after that."""
+    """Measure a page: the first request, the work that it starts, and the requests after that."""
     threads = threads_of(pid)
     forget_highest(pid)
     before = cpu(pid)
@@ -204,18 +204,18 @@ def _measured(pid: int, path: Path, page: str, address: str) -> Iterator[Figure]
 
 
 def _begun(pid: int, what: str, threads: int) -> Figure:
-    """What a page has begun: CPU and memory of another process, until the server has no more threads than before."""
+    """Measure what a page has started: CPU and memory of another process, until the server has its old threads."""
     before, highest = cpu_of_children(pid), 0.0
     while threads_of(pid) > threads:
         for child in Path(f"/proc/{pid}/task").glob("*/children"):
-            with contextlib.suppress(OSError, KeyError):  # it has ended
+            with contextlib.suppress(OSError, KeyError):  # the process has ended
                 highest = max([highest, *(megabytes(int(one), "VmHWM") for one in child.read_text().split())])
         time.sleep(_PAUSE)
     return Figure(what, cpu_of_children(pid) - before, None, highest, megabytes(pid, "VmRSS"))
 
 
 def cpu_of_children(pid: int) -> float:
-    """CPU milliseconds of the processes that a process has begun and seen ending."""
+    """Return the CPU milliseconds of the processes that a process has started and that have ended."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return 1000 * (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
@@ -238,33 +238,33 @@ def end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def cpu(pid: int) -> float:
-    """CPU milliseconds of a process so far, of threads that have ended too; the kernel counts them in nanoseconds."""
+    """Return the CPU milliseconds of a process so far, including ended threads; the kernel counts nanoseconds."""
     return 1000 * time.clock_gettime(~pid << 3 | 2)  # CPUCLOCK_SCHED of a process, as clock_getcpuclockid(3) makes it
 
 
 def threads_of(pid: int) -> int:
-    """How many threads a process has."""
+    """Return the number of threads of a process."""
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
 def forget_highest(pid: int) -> None:
-    """Let VmHWM begin again at what the process takes now."""
+    """Reset VmHWM to the process's present memory."""
     Path(f"/proc/{pid}/clear_refs").write_text("5")
 
 
 def megabytes(pid: int, what: str) -> float:
-    """A line of a process's memory."""
+    """Return a line of a process's memory."""
     return kilobytes(Path(f"/proc/{pid}/status"))[what] * 1024 / 1e6
 
 
 def _idle(pid: int) -> float:
-    """The memory of the server when nobody has asked for a moment."""
+    """Return the memory of the server when nobody has asked for a moment."""
     time.sleep(_IDLE)
     return megabytes(pid, "VmRSS")
 
 
 def ask(path: Path, address: str, **headers: str) -> None:
-    """Ask for a page on a Unix socket."""
+    """Request a page on a Unix socket."""
     client = http.client.HTTPConnection("localhost")
     client.sock = socket.socket(socket.AF_UNIX)
     client.sock.connect(str(path))

@@ -1,10 +1,10 @@
-"""What the pages of a mail host cost: all its users ask one server, and its administrator for the overview.
+"""Measure the cost of a mail host's pages: all users ask one server, and the administrator asks for the overview.
 
-A host of so many users is made, each with a ledger of 300 lessons and 20 verdicts. Eight proxies' connections ask at
-once: each user for six pages, whose parts are worked out beside them.
+The benchmark makes a host with this number of users, each with a ledger of 300 lessons and 20 verdicts. Eight
+connections of a proxy ask at once: each user for six pages, whose parts are computed in the background.
 
-cpu: ms of the server's process for a page. beside: s of the processes that it has begun, in all. threads, highest: the
-largest number, and memory in MB. after: the memory when nobody asks any more.
+cpu: ms of the server's process per page. beside: s of the processes that it has started, in all. threads, highest: the
+largest number, and memory in MB. after: the memory when nobody asks any longer.
 
     python benchmarks/web_host.py [--users 1000] [--json]
 """
@@ -40,7 +40,7 @@ from spamnb.maildir.folders import create_folder
 _LESSONS, _VERDICTS = 150, 20  # of each kind
 _PAGES = ("/", "/history", "/review", "/tune", "/audit", "/health")
 _AT_ONCE = 8
-_IDLE = 2.5  # seconds after which free memory was given back
+_IDLE = 2.5  # seconds after which free memory was returned
 _PAUSE = 0.05
 _TIMES = 5
 _FIELD = "X_Remote_User"  # as `ask` takes it
@@ -53,7 +53,7 @@ ledger: {directory}/lib/{{domain}}/{{local}}/ledger.sqlite
 
 
 class Figure(NamedTuple):
-    """What was measured."""
+    """A measurement."""
 
     what: str
     cpu: float
@@ -65,7 +65,7 @@ class Figure(NamedTuple):
 
 
 def main() -> None:
-    """Make a host, and ask."""
+    """Make a host, and request its pages."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--users", type=int, default=1000, help="default: 1000")
     parser.add_argument("--json", action="store_true", help="as JSON")
@@ -100,7 +100,7 @@ def _users(directory: Path, number: int) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _served(config: Path, *arguments: str) -> Iterator[tuple[int, Path]]:
-    """The server's process, and its socket."""
+    """Start the server. Yields its process, and its socket."""
     path = config.with_name("web.sock")
     command = [sys.executable, "-m", "spamnb", "-q", "--config", str(config), "web", "--listen", str(path), *arguments]
     process = subprocess.Popen(command, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
@@ -112,7 +112,7 @@ def _served(config: Path, *arguments: str) -> Iterator[tuple[int, Path]]:
 
 
 def _pages_of(config: Path, users: Sequence[str]) -> Iterator[Figure]:
-    """All users ask for all pages, twice."""
+    """Let all users ask for all pages, twice."""
     arguments = ("--behind-proxy", "--user-header", "X-Remote-User", "--allow-host", "localhost")
     with _served(config, *arguments) as (pid, path), ThreadPoolExecutor(_AT_ONCE) as proxies:
         for each in ("first", "again"):
@@ -131,7 +131,7 @@ def _pages_of(config: Path, users: Sequence[str]) -> Iterator[Figure]:
 
 @contextlib.contextmanager
 def _most_threads(pid: int) -> Iterator[list[int]]:
-    """The largest number of threads meanwhile."""
+    """Yield the largest number of threads in that time."""
     most, over = [0], threading.Event()
 
     def look() -> None:
@@ -148,7 +148,7 @@ def _most_threads(pid: int) -> Iterator[list[int]]:
 
 
 def _overview(config: Path, users: Sequence[str]) -> Iterator[Figure]:
-    """The administrator asks, for the worst 200 and for all."""
+    """Let the administrator ask for the worst 200 users and for all."""
     judged = {"ham": 1200, "unsure": 5, "spam": 700}
     with Register(str(load_host(config, {}).register)) as register:
         register.put(

@@ -1,14 +1,14 @@
-"""What commands take after years: ledgers of up to a million learned messages and five million tokens, made in minutes.
+"""Measure commands after years: ledgers of up to a million learned messages and five million tokens, made in minutes.
 
-A ledger is written by arrays and SQL, as the same lessons would have left it, and `spamnb verify` says that it is
-sound. Frequent tokens are in many messages (Zipf's law), each message holds some that are in no other, and all were
-judged, recorded and taken away again by their owner, within 300 days. Then each command is run as a process, by turns,
-on a message that was not learned; medians of its processor time, by the number of messages, and of the largest ledger
-also the seconds from start to end, and the memory.
+Arrays and SQL write a ledger as the same lessons would have left it, and `spamnb verify` confirms that it is sound.
+Frequent tokens are in many messages (Zipf's law), and each message holds some that are in no other. All messages were
+judged, recorded and deleted again by their owner, within 300 days. Then each command runs as a process, alternately, on
+a message that was not learned. The figures are medians of the processor time, by the number of messages; for the
+largest ledger also the seconds from start to end, and the memory.
 
-open, judge, learn: in one process, as the service does it, with the ledger open; medians. explain, rare: of a message
-whose tokens only the oldest lessons hold. start: of the service, on an empty Maildir, until it ends again (`run
---once`). learn, of unknown words: a message of which nothing was met before. daily copy: as the service makes it.
+open, judge, learn: in one process, as in the service, with the ledger open; medians. explain, rare: for a message with
+tokens that only the oldest lessons hold. start: of the service, on an empty Maildir, until it ends again (`run
+--once`). learn, of unknown words: a message of new words only. daily copy: as the service makes it.
 
     python benchmarks/years.py [--messages 4000 62500 250000] [--tokens 5] [--runs 3] [--slow] [--json]
 """
@@ -49,14 +49,14 @@ from spamnb.maildir.folders import create_folder
 _A_MESSAGE = 200  # tokens
 _COMMON = 100_000  # tokens that are in many messages
 _BATCH = 5000
-_PERIOD = 300 * 86_400.0  # seconds; what is older than `retention` says would be forgotten
+_PERIOD = 300 * 86_400.0  # seconds; mail older than `retention` would be forgotten
 _REPEATED = 20
 _BLOCKS = 10_000
 _Result = TypeVar("_Result")
 
 
 class Taken(NamedTuple):
-    """What something took: processor time, seconds from start to end, and megabytes of memory."""
+    """A cost: processor time, seconds from start to end, and megabytes of memory."""
 
     cpu: float
     seconds: float
@@ -67,7 +67,7 @@ def main() -> None:
     """Make each ledger, run the commands, and print the table."""
     parser = common.arguments(__doc__)
     parser.add_argument("--messages", type=int, nargs="+", default=[4000, 62_500, 250_000])
-    parser.add_argument("--tokens", type=float, default=5.0, help="distinct ones a message")
+    parser.add_argument("--tokens", type=float, default=5.0, help="distinct tokens per message")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--slow", action="store_true", help="also backup, verify and prune, once each")
     options = parser.parse_args()
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 class Site:
-    """A Maildir, a configuration, and a ledger that has seen so much."""
+    """A Maildir, a configuration, and a ledger with this history."""
 
     def __init__(self, directory: Path, messages: int, tokens: int) -> None:
         self._directory = directory
@@ -115,8 +115,8 @@ class Site:
         self._numbers = 0
 
     def measured(self, runs: int) -> dict[str, Taken]:
-        """What each command of every day takes, and the steps of the service: medians."""
-        found: dict[str, list[Taken]] = {"daily copy": [_apart(daily_copy, self.ledger)]}  # which `doctor` looks for
+        """Measure each command of every day, and the steps of the service: medians."""
+        found: dict[str, list[Taken]] = {"daily copy": [_apart(daily_copy, self.ledger)]}  # `doctor` looks for it
         for _ in range(runs):
             usual, rare = self._message(usual=150), self._message(usual=0)
             for what, command in {
@@ -139,7 +139,7 @@ class Site:
         }
 
     def measured_once(self) -> dict[str, Taken]:
-        """Of those of every month."""
+        """Measure the commands of every month."""
         target = f"{int(0.9 * self.ledger.stat().st_size / 1000)}K"
         commands = {
             "backup": ["backup", str(self._directory / "copy.sqlite")],
@@ -149,7 +149,7 @@ class Site:
         return {what: self._run(command) for what, command in commands.items()}
 
     def _message(self, usual: int, unknown: int = 0) -> str:
-        """The path of a new message, with so many common tokens, and some that the first lessons alone hold."""
+        """Write a new message with `usual` common tokens, and some of only the first lessons. Returns its path."""
         self._numbers += 1
         choose = np.random.default_rng(self._numbers)
         words = [word(int(one)) for one in choose.integers(0, _COMMON, usual)]
@@ -160,7 +160,7 @@ class Site:
         return str(path)
 
     def _run(self, command: list[str]) -> Taken:
-        """What a command takes, as a process of its own."""
+        """Return the cost of a command, as its own process."""
         begin = time.perf_counter()
         process = subprocess.Popen(
             [sys.executable, "-m", "spamnb", "--config", str(self._config), "-q", *command],
@@ -179,13 +179,13 @@ class Site:
 
 
 def _apart(work: Callable[..., _Result], *arguments: object) -> _Result:
-    """The work, done by a process of its own: a child of a large one would count as large as that."""
+    """Do the work in its own process: a child of a large process would count as large as that one."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as workers:
         return workers.submit(work, *arguments).result()
 
 
 def steps(path: Path, messages: list[str]) -> dict[str, Taken]:
-    """What the service does with the ledger: opening it, and each message, a half of which is learned."""
+    """Measure the service's work with the ledger: opening it, and each message; half of them are learned."""
     found: dict[str, list[Taken]] = {}
     for _ in range(3):
         with _timed(found, "open"), Ledger(str(path)):
@@ -203,7 +203,7 @@ def steps(path: Path, messages: list[str]) -> dict[str, Taken]:
 
 
 def daily_copy(path: Path) -> Taken:
-    """What the service's copy of the day takes."""
+    """Measure the service's daily copy."""
     found: dict[str, list[Taken]] = {}
     with _timed(found, "copy"):
         roll(str(path), time.time(), 1)
@@ -219,13 +219,13 @@ def _timed(found: dict[str, list[Taken]], what: str) -> Iterator[None]:
 
 
 def word(number: int) -> str:
-    """A token by its number: letters alone, so that it is a word of a text."""
+    """Return a token by its number: letters alone, so that it is a word of a text."""
     letters = np.base_repr(number, 16).translate(str.maketrans("0123456789ABCDEF", "abcdefghijklmnop"))
     return f"w{letters}"
 
 
 def make_ledger(path: Path, maildir: str, messages: int, tokens: int) -> None:
-    """Write a ledger of so many lessons and tokens, in the tables that `spamnb.ledger.schema` has."""
+    """Write a ledger with this number of lessons and tokens, in the tables of `spamnb.ledger.schema`."""
     with Ledger(str(path)):
         pass
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -238,7 +238,7 @@ def make_ledger(path: Path, maildir: str, messages: int, tokens: int) -> None:
         db.execute("COMMIT")
         db.execute("PRAGMA journal_mode = WAL")
     with path.open("rb") as file:
-        os.fsync(file.fileno())  # else the first command that writes waits for all of it
+        os.fsync(file.fileno())  # otherwise the first command that writes waits for all of it
 
 
 def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
@@ -276,9 +276,9 @@ def _write_lessons(db: sqlite3.Connection, messages: int, tokens: int) -> None:
 
 
 def _ids(numbers: NDArray[np.int64], messages: int, tokens: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The tokens of messages, sorted: int64 (n_entries,), and how many each has, int64 (n_messages,).
+    """Return the tokens of messages, sorted: int64 (n_entries,), and the number of each one, int64 (n_messages,).
 
-    Common ones by Zipf's law, of which a class has some for itself; and for each message its share of the rare ones.
+    Common tokens follow Zipf's law, and each class has some of its own; each message also has its share of rare tokens.
     """
     choose = np.random.default_rng(int(numbers[0]))
     often = min(_COMMON, tokens // 2)
@@ -294,7 +294,7 @@ def _ids(numbers: NDArray[np.int64], messages: int, tokens: int) -> tuple[NDArra
 
 
 def _write_history(db: sqlite3.Connection, maildir: str, messages: int) -> None:
-    """Each message was judged, moved away by its owner, and learned."""
+    """Write the history: each message was judged, moved away by its owner, and learned."""
     now = time.time()
     db.execute("INSERT INTO mailbox (id, path, started_at) VALUES (1, ?, ?)", (os.fsencode(maildir), now - _PERIOD))
     db.execute("INSERT INTO folder (id, mailbox, name) VALUES (1, 1, 'INBOX'), (2, 1, 'Junk')")

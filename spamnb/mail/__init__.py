@@ -1,1 +1,1 @@
-"""What a message holds: bytes to Message to tokens. Pure: no disk, no clock, no configuration."""
+"""Turn bytes into a `Message`, and a `Message` into tokens. Pure: no disk, no clock, no configuration."""

@@ -1,4 +1,4 @@
-"""What a person wants to see of a message: a few header fields, and the beginning of its text; never its markup."""
+"""Show a person the main parts of a message: a few header fields, and the beginning of its text; never its markup."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ _BLANK_LINES = lazy_pattern(r"\n\s*\n\s*\n+")
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """fields: name and decoded value. text: as the tokens are made of it, without hidden text; is_cut: there is more.
+    """fields: name and decoded value. text: as for tokens, without hidden text; is_cut: there is more.
 
-    Text that is hidden in doubt is shown.
+    Text that may be hidden is shown.
 
-    Everything is a stranger's, as it stands in the message.
+    Everything is a stranger's text, unchanged.
     """
 
     fields: tuple[tuple[str, str], ...]
@@ -27,7 +27,7 @@ class Excerpt:
 
 
 def excerpt(raw: bytes, most: int, limits: Limits = DEFAULT_LIMITS) -> Excerpt:
-    """The excerpt of a message, with at most so many characters of its text. Any bytes at all yield one."""
+    """Return the excerpt of a message, with at most `most` characters of its text. Any bytes yield one."""
     message = parse(raw, limits)
     fields = [(name, message.first(name)[:_FIELD_CHARS]) for name in _FIELDS]
     plain = [text.text for text in message.texts if not text.is_html]

@@ -1,13 +1,13 @@
-"""A message that comes in chunks: as much of it as the reader takes, with the digests over all of it."""
+"""Take a message in chunks: as much as the reader reads, with the digests over all of it."""
 
 from collections.abc import Iterable
 
 from spamnb.identity.digests import Digester, Start
 from spamnb.mail.limits import DEFAULT_LIMITS
 
-_READ = DEFAULT_LIMITS.message_bytes + 1  # bytes for the reader; the last one tells it that there are more
+_READ = DEFAULT_LIMITS.message_bytes + 1  # bytes for the reader; the last one shows it that there are more
 _BLANKS = b"\0 \t\n\r\f\v"
-_PIECE = 1 << 16  # bytes digested at once of what comes in short lines
+_PIECE = 1 << 16  # bytes digested at once, if the message comes in short lines
 
 
 class Intake:
@@ -15,12 +15,12 @@ class Intake:
 
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
-        self._size = 0  # of these chunks, in bytes
+        self._size = 0  # of the chunks so far, in bytes
         self._start = b""
-        self._digester: Digester | None = None  # once there is more than the reader takes
+        self._digester: Digester | None = None  # made when there is more than the reader reads
 
     def feed(self, chunk: bytes) -> None:
-        """More of the message."""
+        """Add a chunk of the message."""
         self._chunks.append(chunk)
         self._size += len(chunk)
         if self._size >= (_READ if self._digester is None else _PIECE):
@@ -33,7 +33,7 @@ class Intake:
         self._digester.feed(raw)
 
     def finish(self) -> bytes:
-        """The message, or as much of a longer one as the reader takes, with the digests over all of it."""
+        """Return the message, or the beginning that the reader reads, with the digests over all of it."""
         if self._digester is None:
             return b"".join(self._chunks)
         self._digest()
@@ -43,7 +43,7 @@ class Intake:
 
 
 def take(chunks: Iterable[bytes]) -> bytes:
-    """A message that comes in chunks: all of it, or as much as the reader takes, with the digests over all of it."""
+    """Return a message that comes in chunks: all of it, or the beginning that is read, with digests over all of it."""
     intake = Intake()
     for chunk in chunks:
         intake.feed(chunk)
@@ -51,7 +51,7 @@ def take(chunks: Iterable[bytes]) -> bytes:
 
 
 def is_blank(content: bytes) -> bool:
-    """Whether there is no message in a file: it is empty, or a power cut has left zeros in place of what was written.
+    """Tell whether a file holds no message: it is empty, or a power cut has replaced its content by zeros.
 
     >>> is_blank(b"\\0\\0\\n"), is_blank(b"\\0To: a\\n")
     (True, False)

@@ -1,7 +1,7 @@
-"""How much of a stranger's message is read, and what that may cost.
+"""Limits for a stranger's message: how much of it is read, and what that may cost.
 
-Each limit is far above what honest mail needs and low enough that the worst message is read in well under a
-second. Past a limit the rest is left out, a token `limit:NAME` says so, and reading goes on.
+Each limit is far above the needs of honest mail. It is low enough that the worst message is read in well under a
+second. Past a limit, the rest is left out, a token `limit:NAME` says so, and reading goes on.
 """
 
 from dataclasses import dataclass
@@ -11,30 +11,30 @@ from dataclasses import dataclass
 class Limits:
     """The named limits of the reader; tests make them small."""
 
-    message_bytes: int = 1 << 20  # read from the file; spamc's usual limit is half of it
-    header_bytes: int = 64 << 10  # of one header; Postfix takes 100 KB. Those fields are read behind it, too
-    header_fields: int = 200  # csdmc2010 has at most 65; those that tell most are read behind it
+    message_bytes: int = 1 << 20  # read from the file; spamc's usual limit is half of this
+    header_bytes: int = 64 << 10  # of one header; Postfix accepts 100 KB. The fields below are read behind it, too
+    header_fields: int = 200  # csdmc2010 has at most 65; the most telling ones are read behind it
     field_chars: int = 4 << 10  # of one field's value
     parts: int = 100
     nesting: int = 10
     text_chars: int = 200_000  # over all text parts
     html_chars: int = 400_000  # of markup over all HTML parts
-    html_tags: int = 40_000  # marks of "<" in it
+    html_tags: int = 40_000  # number of "<" in it
     html_depth: int = 200  # libxml2 itself gives up at 256
     links: int = 200
     work: int = 400_000  # units, see Work
     tokens: int = 4_000  # distinct
-    token_chars: int = 24  # of a word; longer ones become a shape
+    token_chars: int = 24  # of a word; a longer word becomes a shape
 
 
 DEFAULT_LIMITS = Limits()
 
 
 class Work:
-    """Units of work, of which a message has so many; past them the rest is left out.
+    """A message's units of work. When they are used up, the rest is left out.
 
-    Counted, not timed, so that a message always has the same tokens. A unit is a microsecond for the slowest text or
-    markup of its kind, a fifth of one for ordinary mail.
+    Work is counted, not timed, so that a message always has the same tokens. A unit is a microsecond for the slowest
+    text or markup of its kind, and a fifth of that for ordinary mail.
     """
 
     def __init__(self, units: int) -> None:
@@ -42,7 +42,7 @@ class Work:
         self.is_spent = False  # something was left out
 
     def take(self, units: int) -> bool:
-        """Whether there is work left for a task of so many units, which is then counted."""
+        """Tell whether enough work is left for a task of that many units. If so, they are counted."""
         if units > self.left:
             self.is_spent = True
             return False
@@ -50,7 +50,7 @@ class Work:
         return True
 
     def share(self, size: int, units_of_100: int) -> int:
-        """How much of `size` can be done where each hundred takes so many units, which are then counted."""
+        """Return how much of `size` can be done, at that many units per hundred. The units are counted."""
         units = size * units_of_100 // 100
         if units <= self.left:
             self.left -= units
@@ -60,12 +60,12 @@ class Work:
         return most
 
     def quarter(self) -> "Work":
-        """A quarter of it for one stage, taken off until `rejoin`: a header must not use up what the text needs."""
+        """Take a quarter for one stage, until `rejoin`: a header must not use up what the text needs."""
         part = Work(self.left // 4)
         self.left -= part.left
         return part
 
     def rejoin(self, part: "Work") -> None:
-        """Take back what a stage has left of its part."""
+        """Take back the work that a stage has left over."""
         self.left += part.left
         self.is_spent = self.is_spent or part.is_spent

@@ -1,4 +1,4 @@
-"""Everything that the filter wants to know of a message, in one pass over its bytes."""
+"""Read everything that the filter needs from a message, in one pass over its bytes."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -15,7 +15,7 @@ _SUMMARY_CHARS = 100
 
 
 class Reading(NamedTuple):
-    """A message that was read.
+    """A message after reading.
 
     digest: its identity. summary: subject and sender, for a person.
     tokens: each token with its occurrences in the message. relations: who wrote it, over which path,
@@ -29,26 +29,26 @@ class Reading(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What a verdict takes of a message, as in `Reading`."""
+    """The part of a `Reading` that a verdict needs."""
 
     tokens: Mapping[str, int]
     relations: Relations = Relations()
 
 
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
-    """Read a message. Any bytes at all yield a Reading."""
+    """Read a message. Any bytes yield a Reading."""
     message = parse(raw, limits)
     return Reading(identity(raw), summarise(message), tokenize(message, limits), relations(message))
 
 
 def read_content(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Content:
-    """Only what a verdict takes."""
+    """Read only what a verdict needs."""
     message = parse(raw, limits)
     return Content(tokenize(message, limits), relations(message))
 
 
 class LazyReading:
-    """A message of which no more is read than is asked: its digests do for most moves, and cost little."""
+    """Reads of a message only what is asked: its digests suffice for most moves, and cost little."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
@@ -64,12 +64,12 @@ class LazyReading:
 
     @property
     def header_digest(self) -> bytes | None:
-        """Message-ID, Date and From alone."""
+        """The digest of Message-ID, Date and From alone."""
         return self._digests.header
 
     @property
     def delivery(self) -> bytes:
-        """Which delivery of it."""
+        """Which delivery of the message it is."""
         return self._digests.delivery
 
     @cached_property
@@ -93,12 +93,12 @@ class LazyReading:
 
     @property
     def answers(self) -> tuple[int, ...]:
-        """The answers that it may get, if the person has sent it (`relations.expected_replies`)."""
+        """The answers that it may get if the person has sent it (`relations.expected_replies`)."""
         return expected_replies(self._message)
 
 
 def summarise(message: Message) -> str:
-    """Subject and sender on one line, without control characters, at most 100 characters."""
+    """Return subject and sender on one line, without control characters, at most 100 characters."""
     subject = printable(message.first("subject")) or "(no subject)"
     sender = printable(address(message.first("from")[:500])[1]) or "no sender"
     if len(sender) > 40:
@@ -108,10 +108,10 @@ def summarise(message: Message) -> str:
 
 
 def printable(text: str) -> str:
-    """Text from a stranger as one line that can go to a terminal, a log or a database.
+    """Return a stranger's text as one line that can go to a terminal, a log or a database.
 
-    Control and format characters (terminal escapes, direction marks), lone surrogates and line ends become
-    spaces, and runs of spaces one.
+    Control and format characters (terminal escapes, direction marks), lone surrogates and line ends become spaces. A
+    run of spaces becomes one.
 
     >>> printable("a\\x1b[2Jb\\nc\\u202ed")
     'a [2Jb c d'

@@ -1,30 +1,32 @@
-"""Who wrote a message, over which path, and what it answers; and the answers that a sent message may get.
+"""Find out who wrote a message, over which path, and what it answers; and which answers a sent message may get.
 
-From, List-Id and References are a stranger's words. The path is not: of the Received fields (RFC 5321, 4.4) those at
-the top were written by the person's own servers. Read from the top, the first that tells of another machine says which
-server outside delivered the message; all fields below that may be forged. So an address counts as known only together
-with the path over which its mail has come.
+From, List-Id and References are a stranger's words. The path is not: the person's own servers wrote the Received fields
+(RFC 5321, 4.4) at the top. Read from the top, the first field about another machine says which outside server delivered
+the message. All fields below may be forged. So an address counts as known only together with the path over which its
+mail has come.
 
-Passed over is what stayed on the machine: a field without `from`, a loopback address, LMTP, which is not offered to
-strangers (RFC 2033, 5); and what the person has fetched. A server that met strangers behind a loopback address would
-relay their mail to all the world, since all servers do for loopback unless told otherwise. Any other private address
-says nothing: it may be a server of one's own, and it is everybody's where the server is in a container or behind a
-translation of addresses; the field below is a stranger's then. The name of such an address does not tell either: that
-of a container's host is often the server's own. Such mail has no path, and its sender is not known. It costs nothing on
-csdmc2010: (1−ROCA)% online, mean of four orders, is 0.0193 where fields with private addresses are passed over, 0.0193
-where they end it, and 0.0198 where loopback addresses end it too, which is what it is without any path.
+Fields about moves inside the machine are ignored: those without `from`, with a loopback address, or by LMTP, which is
+not offered to strangers (RFC 2033, 5). So are those about mail that the person has fetched. A server that met strangers
+behind a loopback address would relay their mail to all the world, since all servers relay for loopback by default.
 
-Mail in Sent that came over a path, or from where it cannot be told, was delivered there: a stranger may write to
-`you+Sent@`. Mail programs put what the person has sent there without Received fields. Its From may be the person's own,
-which is no secret, so it is not looked at.
+Any other private address says nothing. It may be a server of one's own. But if the server is in a container or behind a
+translation of addresses, everybody has that address, and a stranger wrote the field below. The name of such an address
+says nothing either: that of a container's host is often the server's own. Such mail has no path, and its sender is not
+known. This costs nothing on csdmc2010. (1−ROCA)% online, mean of four orders, is 0.0193 if fields with private
+addresses are ignored, and 0.0193 if they end the path. It is 0.0198 if loopback addresses end it too, the same as
+without any path.
 
-Authentication-Results (RFC 8601) would say more, but which of them the person's own server wrote can be told only by
-that server's name, which is not known here and no secret: it is not read.
+Mail in Sent that came over a path, or from an unknown place, was delivered there: a stranger may write to `you+Sent@`.
+Mail programs put sent messages there without Received fields. Their From may be the person's own address, which is not
+a secret, so it is not checked.
 
-What is kept of all this are hashes of 8 bytes: an integer of SQLite's, an eighth of what addresses take. They need no
-key, since the summaries that the ledger keeps beside them name senders in plain text. Of a million that are kept, a
-stranger's value agrees with one by chance with probability 5e-14. They are in the ledger, so which networks are public
-is written out here: `ipaddress` changes its mind from one Python to the next. The hashes are pinned in the tests.
+Authentication-Results (RFC 8601) would tell more. But only the name of the person's own server shows which of them it
+wrote. That name is not known here, and is not a secret. So the field is not read.
+
+All of this is kept as hashes of 8 bytes: an integer of SQLite, an eighth of the size of addresses. They need no key,
+since the summaries beside them in the ledger name senders in plain text. With a million of them kept, a stranger's
+value agrees with one by chance with probability 5e-14. Since they are in the ledger, the public networks are written
+out here: `ipaddress` changes them from one Python to the next. Tests pin the hashes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +40,9 @@ from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
 
 _HASH_BYTES = 8
-MOST_RECEIVED = 12  # Received fields looked at, from the top
+MOST_RECEIVED = 12  # Received fields to look at, from the top
 _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
-_MOST_RECIPIENTS = 50  # of one sent message; with more it is an announcement
+_MOST_RECIPIENTS = 50  # of one sent message; a message with more is an announcement
 _ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
 _READ = frozenset({"from", "list-id", "received", "references", "in-reply-to"})
 _ID = lazy_pattern(r"<([^<>\s]{3,250})>")
@@ -48,7 +50,7 @@ _IP = lazy_pattern(
     r"(?<![\w.:-])(?:ipv6:)?(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])"
 )
 _WITH = lazy_pattern(r"\swith\s+([a-z0-9]+)")
-_INSIDE = ("lmtp", "pop3", "imap")  # protocols: the last delivery, and fetched from a server that had it before
+_INSIDE = ("lmtp", "pop3", "imap")  # protocols: the last delivery, and fetching from a server that had it before
 # A name that the server looked up itself, before the address: `(mail.example.org [192.0.2.1])`, and Exim's
 # `from mail.example.org ([192.0.2.1] helo=`. Not sendmail's `from mail.example.org ([192.0.2.1])`, which is a claim,
 # nor its `(mail.example.org [192.0.2.1] (may be forged))`.
@@ -56,16 +58,16 @@ _NAMED = lazy_pattern(
     r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{3,200}?)\.? \[[0-9a-f:.]+\]\)"
     r"|\Afrom ([a-z0-9_.-]{3,200}) \(\[[0-9a-f:.]+\] helo="
 )
-_SHORT = 3  # letters of a second level below which names are registered: co.uk, com.au
+_SHORT = 3  # letters of a second level under which names are registered: co.uk, com.au
 _AUTOMATIC = frozenset({"bulk", "auto_reply", "junk", "list"})  # values of Precedence
 _AUTOMATIC_FIELDS = ("x-autoreply", "x-autorespond", "x-vacation", "x-failed-recipients")
 
 
 class Relations(NamedTuple):
-    """What a message says of who has written it; empty where it says nothing.
+    """What a message says about its writer; empty if it says nothing.
 
     sender: the address in From, in lower case. list_id: of the mailing list (RFC 2919). path: see `path_of`.
-    answers: hashes, that this sender answers each of the messages that it refers to (In-Reply-To and References).
+    answers: hashes; each says that this sender answers a message of In-Reply-To or References.
     """
 
     sender: str = ""
@@ -75,12 +77,12 @@ class Relations(NamedTuple):
 
     @property
     def sender_over_path(self) -> int | None:
-        """The hash of the sender over this path; None where one of them is not known."""
+        """Return the hash of the sender over this path; None if one of them is not known."""
         return _hashed("address", self.sender, self.path) if self.sender and self.path else None
 
 
 def relations(message: Message) -> Relations:
-    """The relations of a message."""
+    """Return the relations of a message."""
     fields: dict[str, list[str]] = {}
     for name, value in message.fields:
         if name in _READ:
@@ -96,9 +98,10 @@ def relations(message: Message) -> Relations:
 
 
 def expected_replies(message: Message) -> tuple[int, ...]:
-    """Return the replies that a message of the person's may get: a hash per recipient, as in `Relations.answers`.
+    """Return the replies that a message of the person may get: a hash per recipient, as in `Relations.answers`.
 
-    None if it was delivered, or if a program wrote it: whoever writes to the person gets a vacation notice.
+    Returns none if the message was delivered, or if a program wrote it: everybody who writes to the person gets a
+    vacation notice.
     """
     fields = message.by_name()
     if _peer(fields.get("received", ())) is not None or _is_automatic(fields, message):
@@ -113,10 +116,10 @@ def expected_replies(message: Message) -> tuple[int, ...]:
 
 
 def path_of(received: Sequence[str]) -> str:
-    """What server outside delivered a message, by its Received fields, the topmost first; "" where none says.
+    """Return which outside server delivered a message, by its Received fields, the topmost first; "" if none says it.
 
-    Its site, where its name was looked up; else its network. Where several public addresses stand in the field, one may
-    be what the server called itself: together they are the path, so that it cannot pass for another.
+    It is the server's site, if its name was looked up; else its network. If several public addresses are in the field,
+    one may be what the server called itself. Together they are the path, so that the server cannot pass for another.
 
     >>> path_of(["from mx (localhost [127.0.0.1]) by mx.example.org", "from hello (a.b.example [9.9.9.7]) by mx"])
     'b.example'
@@ -128,13 +131,13 @@ def path_of(received: Sequence[str]) -> str:
     return _path(tuple(received[: MOST_RECEIVED + 1]))
 
 
-@lru_cache(maxsize=1)  # the tokens of a message and its relations ask for the same
+@lru_cache(maxsize=1)  # a message's tokens and its relations need the same path
 def _path(received: tuple[str, ...]) -> str:
     peer = _peer(received)
     if peer is None:
         return ""
     networks = list(dict.fromkeys(map(_network, _IP.findall(peer))))
-    if not all(networks):  # one of them is private, and the other may be what a stranger called himself
+    if not all(networks):  # one of them is private, and a stranger may have claimed the other
         return ""
     names = [in_brackets or of_exim for in_brackets, of_exim in _NAMED.findall(peer)]
     site = site_of(names[0]) if len(networks) == 1 and len(names) == 1 else ""
@@ -142,44 +145,44 @@ def _path(received: tuple[str, ...]) -> str:
 
 
 def is_public(said: str) -> bool:
-    """Whether what a field says of the other machine, in lower case, has an address, and public ones alone."""
+    """Tell whether a field's text about the other machine, in lower case, has public addresses and no others."""
     networks = [_network(written) for written in _IP.findall(said)]
     return bool(networks) and all(networks)
 
 
 def _peer(received: Sequence[str]) -> str | None:
-    """What the first field that tells of another machine says of it, in lower case; None where all stayed on one."""
+    """Return the first field's text about another machine, in lower case; None if all moves were inside one."""
     for field in received[:MOST_RECEIVED]:
         said, _, by = field[:_FIELD_CHARS].lower().partition(" by ")
         if said.startswith("from") and (" by " in by or not (_is_inside(by) or _is_local(said))):
-            return said  # a second `by` is from what a stranger called himself
+            return said  # a second `by` comes from a stranger's name for his machine
     return None if len(received) <= MOST_RECEIVED else ""
 
 
 def _is_inside(by: str) -> bool:
-    """Whether it was handed over by a protocol that no stranger speaks; behind `for` is an address that they choose."""
+    """Tell whether a protocol that strangers cannot use handed it over; they choose the address after `for`."""
     protocol = _WITH.search(by.partition(" for ")[0])
     return protocol is not None and protocol[1].startswith(_INSIDE)
 
 
 def _is_local(said: str) -> bool:
-    """Whether it was handed over on one machine: all addresses are its loopback."""
+    """Tell whether it was handed over on one machine: all addresses are its loopback."""
     written = _IP.findall(said)
     return bool(written) and all(map(_is_loopback, written))
 
 
 @lru_cache(maxsize=1)
 def _not_public() -> tuple[IPv4Network | IPv6Network, ...]:
-    """The networks of IANA's special registries (RFC 6890) that are not reachable from everywhere, IPv4 and IPv6."""
+    """Return the networks of IANA's special registries (RFC 6890) that are not reachable everywhere, IPv4 and IPv6."""
     of_4 = "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24"
     of_4 += " 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3"
-    of_6 = "::/3 2001::/23 2001:db8::/32 2002::/16 3fff::/20 4000::/2 8000::/1"  # what is public begins with 2 or 3
+    of_6 = "::/3 2001::/23 2001:db8::/32 2002::/16 3fff::/20 4000::/2 8000::/1"  # public addresses begin with 2 or 3
     return tuple(map(ip_network, f"{of_4} {of_6}".split()))
 
 
 @lru_cache(maxsize=4096)  # most mail comes over few servers; `ipaddress` takes 15 µs
 def _network(written: str) -> str:
-    """The network of a public address, of 24 or 48 bits; "" for any other address."""
+    """Return the network of a public address, of 24 or 48 bits; "" for any other address."""
     found = _ip(written)
     if found is None or any(found in network for network in _not_public()):
         return ""
@@ -188,13 +191,13 @@ def _network(written: str) -> str:
 
 @lru_cache(maxsize=256)
 def _is_loopback(written: str) -> bool:
-    """Whether it is an address of the machine itself."""
+    """Tell whether it is an address of the machine itself."""
     found = _ip(written)
     return found is not None and found.is_loopback
 
 
 def _ip(written: str) -> IPv4Address | IPv6Address | None:
-    """An address as servers write it: `ipv6:` before it (RFC 5321, 4.1.3), or an IPv4 address mapped into IPv6."""
+    """Read an address as servers write it: `ipv6:` before it (RFC 5321, 4.1.3), or an IPv4 address mapped into IPv6."""
     try:
         return ip_address(written.removeprefix("ipv6:").removeprefix("::ffff:"))
     except ValueError:
@@ -202,7 +205,7 @@ def _ip(written: str) -> IPv4Address | IPv6Address | None:
 
 
 def site_of(host: str) -> str:
-    """The registered domain of a host, as its labels let one suppose: the last two, or three of `a.example.co.uk`."""
+    """Return the registered domain of a host, as its labels suggest: the last two, or three of `a.example.co.uk`."""
     labels = host.strip(".").split(".")
     if len(labels) < 2 or labels[-1].isdigit():
         return ""
@@ -210,12 +213,12 @@ def site_of(host: str) -> str:
 
 
 def _answer(message_id: str, sender: str) -> int:
-    """The hash of an answer by this sender to that message."""
+    """Return the hash of an answer by this sender to that message."""
     return _hashed("answer", message_id, sender)
 
 
 def _hashed(kind: str, *of: str) -> int:
-    """Texts, and of which kind they are, as a whole number of 64 bits with a sign; never 0."""
+    """Return texts and their kind as a hash: a signed whole number of 64 bits, never 0."""
     digest = blake2b("\0".join([kind, *of]).encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
     return int.from_bytes(digest, "big", signed=True) or 1
 
@@ -225,7 +228,7 @@ def _first(fields: Mapping[str, list[str]], name: str) -> str:
 
 
 def _ids(value: str) -> list[str]:
-    """The Message-IDs in a field; the last ones, where they are very many."""
+    """Return the Message-IDs in a field; the last ones if there are very many."""
     return _ID.findall(value[-_REFERENCES_CHARS:])
 
 
@@ -235,7 +238,7 @@ def _list_id(value: str) -> str:
 
 
 def _is_automatic(fields: Mapping[str, list[str]], message: Message) -> bool:
-    """Whether a program wrote it: a vacation notice (RFC 3834), a receipt, a report."""
+    """Tell whether a program wrote it: a vacation notice (RFC 3834), a receipt, a report."""
     submitted = _first(fields, "auto-submitted").strip().lower()
     return (
         submitted not in ("", "no")

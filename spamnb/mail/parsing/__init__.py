@@ -1,1 +1,1 @@
-"""From bytes to a `Message`: MIME, header fields, charsets."""
+"""Turn bytes into a `Message`: MIME, header fields, charsets."""

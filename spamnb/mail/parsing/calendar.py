@@ -1,12 +1,12 @@
-"""Calendar objects (RFC 5545), as an invitation carries them: what their reader is shown of them, and who invites."""
+"""Read calendar objects (RFC 5545), as in an invitation: the text that a reader sees, and who invites."""
 
 import re
 from typing import Final, NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 
-# A parameter's value in quotation marks may hold a colon. QUIRK: programs leave such a value open (RFC 5545, 3.2);
-# then the first colon counts.
+# A parameter's value in quotation marks may hold a colon. QUIRK: some programs do not close the quotation marks (RFC
+# 5545, 3.2); then the first colon counts.
 _PROPERTY = lazy_pattern(
     r"^(begin|end|method|organizer|summary|description|location)"
     r"(?:;(?:[^:\"\n]|\"[^\"\n]*\")*|;[^:\n]*)?:([^\n]*)",
@@ -14,14 +14,14 @@ _PROPERTY = lazy_pattern(
 )
 _METHOD = lazy_pattern(r"[a-z][a-z-]{0,19}")
 _MARKUP = lazy_pattern(r"<(?:a|b|br|div|html|p|span|table|ul)[\s/>]", re.IGNORECASE)
-_ALARM = "valarm"  # its texts are the same in all invitations of one program
+_ALARM = "valarm"  # its texts are the same in all invitations by one program
 
 
 class Calendar(NamedTuple):
-    """A calendar object: its texts, a line each; the addresses of who invites; and for what it is sent.
+    """A calendar object: its texts, one per line; the addresses of who invites; and its purpose (`method`).
 
-    is_html: QUIRK: some programs write markup into a description, and show it as such (RFC 5545 has plain text).
-    method: in lower case, "" where it names none. group: as that of a `Text`.
+    is_html: QUIRK: some programs write markup into a description, and show it as markup (RFC 5545 has plain text).
+    method: in lower case, "" if there is none. group: as that of a `Text`.
     """
 
     text: str
@@ -35,7 +35,7 @@ NO_CALENDAR: Final = Calendar("", False, (), "")
 
 
 def read_calendar(written: str) -> Calendar:
-    """Read what a reader is shown of a calendar object; of any text at all.
+    """Read the visible text of a calendar object. Accepts any text.
 
     >>> read_calendar("METHOD:REQUEST\\nORGANIZER;CN=Anna:mailto:anna@home.example\\nSUMMARY:Lunch\\\\, at\\n  noon")
     Calendar(text='Lunch, at noon', is_html=False, organizers=('anna@home.example',), method='request', group=0)
@@ -59,13 +59,13 @@ def read_calendar(written: str) -> Calendar:
 
 
 def _unfolded(written: str) -> str:
-    """Long lines joined (RFC 5545, 3.1)."""
+    """Join folded lines (RFC 5545, 3.1)."""
     lines = written.replace("\r\n", "\n").replace("\r", "\n")
     return lines.replace("\n ", "").replace("\n\t", "")
 
 
 def _unescaped(value: str) -> str:
-    """A value of the type TEXT (RFC 5545, 3.3.11)."""
+    """Return a value of the type TEXT without its escapes (RFC 5545, 3.3.11)."""
     pieces = value.split("\\\\")
     for escape, meant in (("\\n", "\n"), ("\\N", "\n"), ("\\;", ";"), ("\\,", ",")):
         pieces = [piece.replace(escape, meant) for piece in pieces]

@@ -1,11 +1,11 @@
-"""Which charset bytes are in that no charset was declared for, told by the commonest letters of each language.
+"""Guess the charset of bytes without a declared one, by the commonest letters of each language.
 
-A text in a wrong charset still decodes, but its letters are then rare ones. So each language is tried in each of
-its charsets: what share of the bytes outside ASCII are the language's commonest characters, against the share
-that they have in any real text of it. Right readings have about 1, wrong ones hardly a half.
+A text in a wrong charset still decodes, but then its letters are rare ones. So each language is tried in each of its
+charsets. The result compares two shares of the bytes outside ASCII: that of the language's commonest characters here,
+and that in any real text of the language. Right readings give about 1, wrong ones hardly a half.
 
-Libraries for this (chardet, charset-normalizer) tell hardly more of short texts, and take many times as long, beside
-the time and memory that their import takes (`tests/mail/test_tongues.py` has the texts).
+Libraries for this (chardet, charset-normalizer) are hardly better at short texts. They take many times as long, and
+their import takes time and memory (`tests/mail/test_tongues.py` has the texts).
 """
 
 from functools import lru_cache
@@ -13,21 +13,22 @@ from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 
-_SAMPLE_BYTES = 1024  # ten times what most texts need
-_WINDOW = 8192  # where it begins to have some, so that a long Latin text is not scanned to its end
+_SAMPLE_BYTES = 1024  # ten times the need of most texts
+_WINDOW = 8192  # from the first such byte, so that a long Latin text is not scanned to its end
 # The second byte of two may be an ASCII letter. `re` finds a set faster than a repeated one.
 _RUN = lazy_pattern(rb"[\x80-\xff][\x80-\xff]*(?:[@-~][\x80-\xff]+)*[@-~]?")
-# What makes runs in Latin text: spaces that do not break, which French sets inside its quotation marks (after 0x82 it
-# is the commonest letter of Shift_JIS), and bullets, dashes and the like in rows. No language writes a letter thrice.
+# Characters that make runs in Latin text: non-breaking spaces, which French sets inside quotation marks (after 0x82
+# this is the commonest letter of Shift_JIS); and bullets, dashes and the like in rows. No language writes a letter
+# thrice.
 _NO_LETTERS = lazy_pattern(rb"(?<!\x82)\xa0|([\x80-\xff])\1{2,}")
 _LONG_RUN = lazy_pattern(rb"[\x80-\xff]{3,}")
 _ASCII = bytes(range(128))
-_BY_RUNS = 0.3  # of the bytes outside ASCII stand in runs of three or more, where the script is not Latin
+_BY_RUNS = 0.3  # share of the bytes outside ASCII in runs of three or more, if the script is not Latin
 _LATIN_MARGIN = 0.15
 _NOT_BEYOND = lazy_pattern(r"[\0-\x7f]+")
 
 _KANA = "".join(map(chr, (*range(0x3041, 0x3094), *range(0x30A1, 0x30F7), 0x30FC, 0x3001, 0x3002)))
-# Charsets; characters that are common in the language; the share of all its characters beyond ASCII that they are.
+# Charsets; characters that are common in the language; their share of all its characters beyond ASCII.
 _WIDE: tuple[tuple[tuple[str, ...], str, float], ...] = (
     (
         ("gb18030",),
@@ -52,12 +53,12 @@ _NARROW: tuple[tuple[tuple[str, ...], str, float], ...] = (
     (("cp874",), "านรกอเงม่้", 0.50),
 )
 _WESTERN = "äöüßéèêëàâáãåæçîïíìñôóòõøœùûúÄÖÜÉÈÊÀÂÁÃÅÆÇÎÍÑÔÓÕØÙÛÚ’‘“”„‚–—…•·«»°®©™£€§¡¿ªº\u00a0´"
-_LATIN: tuple[tuple[str, str], ...] = (  # the first of those that explain most
+_LATIN: tuple[tuple[str, str], ...] = (  # the first one wins among those that explain most
     ("cp1252", _WESTERN),
     ("cp1254", "ıİşŞğĞüÜöÖçÇâî’‘“”–—…•\u00a0"),
     ("cp1250", "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČÉÍŘŠÚÝŽőűöüäăâîşţ„”’–—…•\u00a0"),
     ("iso8859-2", "ąćęłńóśźżĄĆĘŁŃÓŚŹŻáčďéěíňřšťúůýžÁČÉÍŘŠÚÝŽőűöüäăâîşţ\u00a0"),
-    ("cp1252", "áéíóúýöæðþÁÉÍÓÚÝÖÆÐÞ’‘“”„–—…•\u00a0"),  # Icelandic, whose own letters are Turkish ones elsewhere
+    ("cp1252", "áéíóúýöæðþÁÉÍÓÚÝÖÆÐÞ’‘“”„–—…•\u00a0"),  # Icelandic, whose own letters are Turkish elsewhere
 )
 
 
@@ -70,12 +71,12 @@ class _Alphabet(NamedTuple):
     share: float
 
     def score(self, beyond: bytes) -> float:
-        """How far bytes look like its text; capitals count less: Greek passes for Russian in capitals."""
+        """Return how much bytes look like its text. Capitals count less: Greek passes for Russian in capitals."""
         common, capital = (len(beyond) - len(beyond.translate(None, some)) for some in (self.common, self.capital))
         return (common + 0.9 * capital) / len(beyond) / self.share
 
 
-# Made at the first message that needs them, which most mailboxes never meet.
+# Made at the first message that needs them. Most mailboxes have no such message.
 @lru_cache(maxsize=1)
 def _narrow() -> tuple[_Alphabet, ...]:
     found = []
@@ -91,10 +92,10 @@ def _latin() -> tuple[tuple[str, bytes], ...]:
 
 
 def likely_codec(raw: bytes, least: float = 0.25, shortest: int = 1) -> str:
-    """The codec in which `raw` reads as some language's ordinary text; "" where none does, or where too few bytes tell.
+    """Return the codec in which `raw` reads as ordinary text of some language; "" if none does, or bytes are too few.
 
-    A text in Latin letters always counts as one in the Windows charset of some part of Europe. `least`: how much
-    of what any real text shows must be there. `shortest`: how many bytes outside ASCII must be there.
+    A text in Latin letters always counts as one in the Windows charset of some part of Europe. `least`: the required
+    share of the level in real text. `shortest`: the required number of bytes outside ASCII.
 
     >>> likely_codec("Привет, как дела?".encode("koi8-r")), likely_codec("Grüße".encode("latin-1"))
     ('koi8-r', 'cp1252')
@@ -115,7 +116,7 @@ def likely_codec(raw: bytes, least: float = 0.25, shortest: int = 1) -> str:
 
 
 def _sample(raw: bytes) -> bytes:
-    """The first words that have bytes outside ASCII."""
+    """Return the first words that have bytes outside ASCII."""
     runs, length = [], 0
     start = raw[:_WINDOW]
     for run in _RUN.finditer(raw if start.isascii() else start):

@@ -1,7 +1,7 @@
-"""Bytes to text, whatever charset the message declares.
+"""Turn bytes into text, whatever charset the message declares.
 
-A stranger declares it: it may be missing, misspelt, wrong, or a codec of Python's that is not a charset at all (`zlib`,
-`unicode_escape`). Decoding never fails; what was wrong with the declaration is noted, and is itself a token.
+A stranger declares the charset. It may be missing, misspelt, wrong, or a codec of Python that is not a charset at all
+(`zlib`, `unicode_escape`). Decoding never fails. A note says what was wrong with the declaration, and becomes a token.
 """
 
 import codecs
@@ -12,8 +12,8 @@ from functools import lru_cache
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.charset_guess import likely_codec
 
-# What is declared -> what is meant. The WHATWG Encoding Standard decodes these labels with the superset that
-# mail programs really write: "smart quotes" at 0x91-0x94 are Windows-1252 whatever the label says.
+# Declared -> real charset. The WHATWG Encoding Standard decodes these labels with the superset that mail programs
+# really write: "smart quotes" at 0x91-0x94 are Windows-1252, whatever the label says.
 _SUPERSETS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -27,7 +27,7 @@ _SUPERSETS = {
     "big5": "cp950",
 }
 
-# Labels that mail has and Python has not, without a leading "x-".
+# Labels that occur in mail but are unknown to Python, without a leading "x-".
 _LABELS = {
     "gb_2312-80": "gb2312",
     "gb2312_charset": "gb2312",
@@ -39,7 +39,7 @@ _LABELS = {
     "cp50221": "iso2022_jp",
     "cp50222": "iso2022_jp",
     "iso-2022-jp-ms": "iso2022_jp",
-    "iso-8859-8-i": "cp1255",  # in logical order, as Windows-1255, which adds the points
+    "iso-8859-8-i": "cp1255",  # in logical order, like Windows-1255, which adds the points
     "iso-8859-8-e": "cp1255",
     "iso-8859-6-i": "iso8859-6",
     "iso-8859-6-e": "iso8859-6",
@@ -55,12 +55,12 @@ _CODE_PAGE = lazy_pattern(r"(?:windows|win|cp|dos|ms|ibm)[-_]?(\d{3,5})")
 _META = lazy_pattern(rb"<meta[^>]{1,200}?charset\s{0,9}=[\s\"']{0,9}([\w.:-]{2,40})", re.IGNORECASE)
 _META_BYTES = 4096  # browsers look into the first 1,024; mail programs write styles before it
 
-# Charsets of two bytes a character, of which a few bytes can be UTF-8 by chance.
+# Charsets of two bytes per character: a few bytes of them can be UTF-8 by chance.
 _WIDE = frozenset({"gb18030", "cp950", "big5hkscs", "cp932", "cp949", "euc_jp", "johab"})
 _BY_CHANCE = 4
-_ESCAPED = frozenset({"hz", "utf-7", "iso2022_kr"})  # and all of iso2022_jp: charsets in ASCII bytes
+_ESCAPED = frozenset({"hz", "utf-7", "iso2022_kr"})  # and all of iso2022_jp: these charsets use ASCII bytes
 
-# Text codecs of Python's that are no mail charsets: escapes and host name encodings, some of them quadratic.
+# Text codecs of Python that are not charsets of mail: escapes and host name encodings, some of them quadratic.
 _NO_CHARSETS = frozenset({"idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined", "mbcs", "oem"})
 
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -71,7 +71,7 @@ _FALLBACK = "cp1252"
 
 @lru_cache(maxsize=256)
 def codec_name(declared: str) -> str | None:
-    """Python's name for a declared charset, or None where it is not one that mail can be in.
+    """Return Python's name for a declared charset, or None if mail cannot be in it.
 
     >>> codec_name("Latin1"), codec_name("zlib"), codec_name("x-unknown")
     ('cp1252', None, None)
@@ -94,28 +94,28 @@ def codec_name(declared: str) -> str | None:
 
 
 def is_telling(codec: str | None) -> bool:
-    """Whether a declared charset tells something of a message's other bytes: not those that programs always put in."""
+    """Tell whether a declared charset tells about a message's other bytes: not one that programs always put in."""
     return codec is not None and not codec.startswith(("utf", "iso2022")) and codec not in {"cp1252", "hz"}
 
 
 def is_utf8(raw: bytes) -> bool:
-    """Whether all of it is UTF-8."""
+    """Tell whether all of it is UTF-8."""
     return raw.isascii() or _decode_strictly(raw, "utf-8") is not None
 
 
 def declared_in(markup: bytes) -> str:
-    """The charset that an HTML text declares in its head; "" where it is none that tells something."""
+    """Return the charset that an HTML text declares in its head; "" if that tells nothing."""
     found = _META.search(markup[:_META_BYTES])
     declared = found[1].decode("ascii", "replace") if found else ""
     return declared if is_telling(codec_name(declared)) else ""
 
 
 def decode(raw: bytes, declared: str = "", spoken: Callable[[], str] | None = None) -> tuple[str, str]:
-    """Decode `raw`; with what was wrong with the declared charset: `""`, `missing`, `unknown` or `wrong`.
+    """Decode `raw`. Returns also what was wrong with the declared charset: `""`, `missing`, `unknown` or `wrong`.
 
-    Bytes outside ASCII are UTF-8 where they are valid UTF-8, whatever is declared: text in another charset hardly
-    ever is. Without a charset that tells something they are in the one that the rest of the message is in, which
-    `spoken` gives, or else in the likeliest.
+    Bytes outside ASCII that are valid UTF-8 are UTF-8, whatever is declared: text in another charset is hardly ever
+    valid UTF-8. Without a telling charset, bytes are in the charset of the rest of the message, which `spoken` gives,
+    or else in the likeliest.
     """
     codec = codec_name(declared)
     if codec is not None and codec.startswith(("utf-16", "utf-32")) and raw.isascii() and b"\0" not in raw:
@@ -147,7 +147,7 @@ def _undeclared(raw: bytes, declared: str, codec: str | None, spoken: Callable[[
 def _as_declared(raw: bytes, codec: str) -> tuple[str, str]:
     by_chance = _BY_CHANCE if codec in _WIDE else 1
     if codec == "utf-16" and not raw.startswith(_UTF16_MARKS) and raw[::2].count(0) > raw[1::2].count(0):
-        codec = "utf-16-be"  # RFC 2781, 4.3; but programs that leave the mark out mostly mean the other order
+        codec = "utf-16-be"  # RFC 2781, 4.3; but programs that omit the mark mostly mean the other order
     text = _decode_strictly(raw, codec)
     if codec == "utf-8" or codec in _ESCAPED or codec.startswith(("utf-16", "utf-32", "iso2022")):
         as_utf8 = None
@@ -166,7 +166,7 @@ def _as_declared(raw: bytes, codec: str) -> tuple[str, str]:
 
 
 def _utf8(raw: bytes) -> str | None:
-    """The text, if it is UTF-8 or was before it was damaged; or if it has UTF-16's mark."""
+    """Return the text if it is UTF-8, or was before it was damaged, or if it has UTF-16's mark."""
     if raw.startswith(_UTF16_MARKS):
         return _decode_anyhow(raw, "utf-16")
     text = raw.decode("utf-8", "replace")
@@ -179,7 +179,7 @@ def _number_beyond_ascii(text: str) -> int:
 
 
 def _escaped(raw: bytes) -> str | None:
-    """The text, if its ASCII bytes are really ISO-2022-JP, ISO-2022-KR or HZ (RFC 1468, 1557, 1843)."""
+    """Return the text if its ASCII bytes are really ISO-2022-JP, ISO-2022-KR or HZ (RFC 1468, 1557, 1843)."""
     codec = "iso2022_kr" if b"\x1b$)C" in raw else "iso2022_jp" if b"\x1b$" in raw else "hz"
     return _decode_strictly(raw, codec)
 
@@ -189,12 +189,12 @@ def _decode_strictly(raw: bytes, codec: str) -> str | None:
         text = raw.decode(codec)
     except (UnicodeError, ValueError):
         return _japanese_of_windows(raw) if codec == "iso2022_jp" else None
-    # UTF-7 alone can write half a character, which no database takes.
+    # Only UTF-7 can write half a character, which no database accepts.
     return text.encode("utf-8", "replace").decode("utf-8") if codec == "utf-7" else text
 
 
 def _japanese_of_windows(raw: bytes) -> str | None:
-    """ISO-2022-JP as most programs write it: with circled numbers and the like, which JIS X 0213 has, or half kana."""
+    """Decode ISO-2022-JP as most programs write it: with circled numbers and the like (JIS X 0213), or half kana."""
     for text, codec in ((raw.replace(b"\x1b$B", b"\x1b$(Q"), "iso2022_jp_2004"), (raw, "iso2022_jp_ext")):
         try:
             return text.decode(codec)

@@ -1,4 +1,4 @@
-"""Header fields to text: folds, encoded words (RFC 2047), and raw bytes where no charset is declared."""
+"""Turn header fields into text: undo folds, encoded words (RFC 2047), and raw bytes without a declared charset."""
 
 from collections.abc import Callable, Iterator
 
@@ -9,7 +9,7 @@ from spamnb.mail.parsing.transfer import decode_transfer
 
 _ENCODED_WORD = lazy_pattern(r"=\?([^?]{1,60})\?([bqBQ])\?")
 _SPECIAL = lazy_pattern(r"[,;:<>@()\[\]]")
-_UNITS_A_WORD = 200  # of work: 15 where its charset holds, so much where the likeliest one must be found
+_UNITS_A_WORD = 200  # of work: 15 if its charset is right, 200 if the likeliest one must be found
 _FOLD = lazy_pattern(r"[\r\n][\r\n]*[ \t]*")  # `re` finds a set faster than a repeated one
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 
@@ -17,9 +17,9 @@ _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 def decode_fields(
     fields: tuple[tuple[str, str], ...], spoken: Callable[[], str], work: Work
 ) -> tuple[tuple[str, str], ...]:
-    """All fields decoded, as far as `work` goes; those behind are left out.
+    """Decode all fields, until `work` is used up; the fields after that are left out.
 
-    Most header blocks have nothing but folds to undo, which is asked once of the whole.
+    Most header blocks only have folds to undo. This is tested once for the whole block.
     """
     if _is_plain("".join([value for _, value in fields])):
         return tuple([(name, _FOLD.sub(" ", value) if "\n" in value else value) for name, value in fields])
@@ -32,19 +32,19 @@ def decode_fields(
 
 
 def charsets_of(value: str) -> Iterator[str]:
-    """The charsets that the encoded words of a field declare."""
+    """Yield the charsets that the encoded words of a field declare."""
     return (word[1] for word in _ENCODED_WORD.finditer(value))
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a field is plain ASCII: no encoded words, no raw bytes, no escapes of East Asian charsets."""
+    """Tell whether a field is plain ASCII: no encoded words, no raw bytes, no escapes of East Asian charsets."""
     return value.isascii() and "=?" not in value and "\x1b" not in value and "~{" not in value
 
 
 def decode_field(value: str, spoken: Callable[[], str] | None = None, of_addresses: bool = False) -> str:
-    """A field's value as text: unfolded, encoded words (RFC 2047) and raw 8-bit bytes decoded.
+    """Return a field's value as text: unfolded, with encoded words (RFC 2047) and raw 8-bit bytes decoded.
 
-    `spoken` gives the charset of raw bytes. In a field `of_addresses` what was encoded stays part of a name.
+    `spoken` gives the charset of raw bytes. In a field `of_addresses`, encoded text stays part of a name.
 
     >>> decode_field("=?utf-8?q?caf=C3=A9?= au\\r\\n lait")
     'café au lait'
@@ -65,10 +65,10 @@ def decode_field(value: str, spoken: Callable[[], str] | None = None, of_address
 
 
 def _pieces(value: str) -> list[tuple[bytes, str | None]]:
-    """A field's bytes with their charsets, None outside encoded words.
+    """Return a field's bytes with their charsets, None outside encoded words.
 
-    QUIRK: neighbouring words of one charset are joined before they are decoded. RFC 2047 (5, 3) forbids to split
-    a character between two words; programs that count bytes do so.
+    QUIRK: neighbouring words of one charset are joined before they are decoded. RFC 2047 (5, 3) forbids splitting a
+    character between two words, but programs that count bytes do so.
     """
     pieces: list[tuple[bytes, str | None]] = []
     position = 0
@@ -97,6 +97,6 @@ def _pieces(value: str) -> list[tuple[bytes, str | None]]:
 
 
 def _as_name(text: str, quoted: bool) -> str:
-    """The text of an encoded word, as part of a name: its commas separate no addresses."""
+    """Return the text of an encoded word as part of a name: its commas do not separate addresses."""
     text = text.replace('"', " ").replace("\\", " ")
     return f'"{text}"' if _SPECIAL.search(text) and not quoted else text

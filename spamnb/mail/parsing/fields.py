@@ -1,7 +1,7 @@
-"""The parameters and addresses of a header field (RFC 5322, RFC 2045, RFC 2231).
+"""Read the parameters and addresses of a header field (RFC 5322, RFC 2045, RFC 2231).
 
-In their plain form they are read here; in any other form (continuations, charsets, escapes, comments) by the standard
-library, which is imported only then: that takes a good part of what scoring one file may take.
+Plain forms are read here. The standard library reads any other form (continuations, charsets, escapes, comments). It is
+imported only then: the import takes a good part of the time for scoring one file.
 """
 
 import re
@@ -21,7 +21,7 @@ _MARKS = lazy_pattern(r'(\\.|[()";])', re.DOTALL)
 _MEANT = lazy_pattern(
     r"(boundary|charset|name|filename|format|delsp)\s*+(\*[\d*]{0,9})?\s*+=.*", re.DOTALL | re.IGNORECASE
 )
-_RANKS = {"boundary": 0, "charset": 1}  # then the other parameters, and last the parts of one (RFC 2231, 3)
+_RANKS = {"boundary": 0, "charset": 1}  # then the other parameters, and last the pieces of a split one (RFC 2231, 3)
 _COMMENT_MARKS = lazy_pattern(r"(\\.|[()])", re.DOTALL)
 _ENCODINGS = ("base64", "quoted-printable")
 _NO_PARAMETERS: Mapping[str, str] = MappingProxyType({})
@@ -29,15 +29,15 @@ _ATOM = r"[^\s()<>@,:;\\\"\[\].]+"
 _DOTTED = rf"{_ATOM}(?:\.{_ATOM})*"
 _PHRASE = r"[^()<>@,:;\\\"\[\]\t\r\n]*"
 # `name <a@b>`, `"name" <a@b>` and `a@b`: nearly all addresses in real mail.
-# The blanks around are taken off before: a pattern that may begin with blanks tries each division of them.
+# Blanks around are removed first: a pattern that may begin with blanks tries each division of them.
 _PLAIN_ADDRESS = lazy_pattern(rf'(?:"([^"\\\r\n]*)" *|({_PHRASE}))<({_DOTTED}@{_DOTTED})>|({_DOTTED}@{_DOTTED})')
-_UNITS_SHORTENED = 40  # of work, for a hundred characters
-_TYPE_CHARS = 500  # of what is before the parameters, without comments
+_UNITS_SHORTENED = 40  # of work, per hundred characters
+_TYPE_CHARS = 500  # of the text before the parameters, without comments
 _DEEPEST = 20  # comments and groups of addresses; the standard parser recurses into each
 
 
 def media_type(value: str) -> str:
-    """The media type that a Content-Type names (RFC 2045, 5.2): text/plain where it names none.
+    """Return the media type that a Content-Type names (RFC 2045, 5.2); text/plain if it names none.
 
     >>> media_type('Text/HTML; charset="x"'), media_type("text"), media_type("(a;b) text / html")
     ('text/html', 'text/plain', 'text/html')
@@ -48,7 +48,7 @@ def media_type(value: str) -> str:
 
 
 def first_word(value: str) -> str:
-    """A field's value before any parameter or comment, in lower case.
+    """Return a field's value before any parameter or comment, in lower case.
 
     >>> first_word("Base64 (why not)"), first_word("(why (not)) base64")
     ('base64', 'base64')
@@ -59,7 +59,7 @@ def first_word(value: str) -> str:
 
 
 def _plainly(value: str) -> str:
-    """A value without comments (RFC 5322, 3.2.2). QUIRK: Python and GMime decode encoded words in it too."""
+    """Return a value without comments (RFC 5322, 3.2.2). QUIRK: Python and GMime also decode encoded words in it."""
     if "=?" in value.partition(";")[0]:
         value = decode_field(value)
     return _without_comments(value)
@@ -81,9 +81,9 @@ def _without_comments(value: str) -> str:
 
 
 def transfer_encoding(value: str) -> str:
-    """The encoding that a Content-Transfer-Encoding names (RFC 2045, 6.1), in lower case.
+    """Return the encoding that a Content-Transfer-Encoding names (RFC 2045, 6.1), in lower case.
 
-    QUIRK: to mutt a longer name that begins like one is that one.
+    QUIRK: mutt takes a longer name that begins like an encoding for that encoding.
 
     >>> transfer_encoding("Base64 (why not)"), transfer_encoding("base64x"), transfer_encoding("8bit")
     ('base64', 'base64', '8bit')
@@ -93,10 +93,10 @@ def transfer_encoding(value: str) -> str:
 
 
 def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
-    """The parameters of a field, decoded; names in lower case. Of two with one name, the first.
+    """Return the parameters of a field, decoded; names in lower case. If two have one name, the first counts.
 
-    In another form than the plain one only those are read that mean something. The standard library takes the square of
-    a value's length for quotes and semicolons. Where `work` has not so much left, those count that come first.
+    In other forms than the plain one, only parameters with a meaning are read. The standard library takes the square of
+    a value's length for quotes and semicolons. If `work` does not suffice, only the parameters at the beginning count.
 
     >>> dict(parameters('text/plain; charset="utf-8"; format=flowed'))
     {'charset': 'utf-8', 'format': 'flowed'}
@@ -113,9 +113,9 @@ def parameters(value: str, work: Work | None = None) -> Mapping[str, str]:
 
 
 def shortened(value: str, work: Work | None = None) -> str:
-    """A field's value with the parameters that the reader looks at, the boundary first, and no others.
+    """Return a field's value with only the parameters that the reader looks at, the boundary first.
 
-    A stranger can write any number of others, and comments, before them. Where no `work` is left, the value stays.
+    A stranger can write any number of others, and comments, before them. If no `work` is left, the value is unchanged.
 
     >>> shortened("text/plain (a;b); x=1; name=c(d); (e) charset=utf-8 (f)")
     'text/plain; charset=utf-8; name=c(d)'
@@ -136,9 +136,9 @@ def shortened(value: str, work: Work | None = None) -> str:
 
 
 def _pieces(value: str, with_comments: bool = True) -> list[tuple[str, str]]:
-    """What is between the semicolons that are neither in quotation marks nor in comments (RFC 5322, 3.2.2).
+    """Return the pieces between semicolons that are neither in quotation marks nor in comments (RFC 5322, 3.2.2).
 
-    Each as it is written, and without comments. If a comment is not closed, there are none.
+    Each piece comes twice: as written, and without comments. If a comment is not closed, there are no pieces.
     """
     found: list[tuple[str, str]] = []
     written: list[str] = []
@@ -162,7 +162,7 @@ def _pieces(value: str, with_comments: bool = True) -> list[tuple[str, str]]:
 
 
 def _plain_parameters(value: str) -> tuple[dict[str, str], bool]:
-    """The parameters of a field that come first in their plain form, and whether these are all.
+    """Return the plain parameters at the beginning of a field, and whether these are all.
 
     >>> _plain_parameters('text/plain; charset="utf-8"'), _plain_parameters("text/plain; name*0=a")
     (({'charset': 'utf-8'}, True), ({}, False))
@@ -189,13 +189,13 @@ def _any_parameters(value: str) -> Mapping[str, str]:
             else:
                 text = str(written).strip()
             found.setdefault(name.lower(), text)
-    except Exception:  # any fault of the standard parser in a stranger's field is no reason to stop
+    except Exception:  # no fault of the standard parser in a stranger's field may stop us
         return found
     return found
 
 
 def addresses(values: Sequence[str]) -> list[tuple[str, str]]:
-    """The (name, address) pairs of some fields of one name; plain ones by a pattern, all others by `email.utils`.
+    """Return the (name, address) pairs of fields of one name; plain ones by a pattern, all others by `email.utils`.
 
     >>> addresses(['"A. B" <a@b.example>, c@d.example'])
     [('A. B', 'a@b.example'), ('', 'c@d.example')]
@@ -210,10 +210,10 @@ def addresses(values: Sequence[str]) -> list[tuple[str, str]]:
         text = text.translate({ord(c): " " for c in "():"})
     try:
         return getaddresses([text])
-    except Exception:  # any fault of the standard parser in a stranger's field is no reason to stop
+    except Exception:  # no fault of the standard parser in a stranger's field may stop us
         return [("", text)]
 
 
 def address(value: str) -> tuple[str, str]:
-    """The first (name, address) pair of a field; a pair of empty texts where it has none."""
+    """Return the first (name, address) pair of a field; a pair of empty texts if it has none."""
     return next(iter(addresses([value])), ("", ""))

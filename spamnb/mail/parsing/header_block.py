@@ -1,7 +1,8 @@
-"""Where a header begins and ends, and what in it is a field: one rule for all that read or write one.
+"""Decide where a header begins and ends, and what in it is a field: one rule for all that read or write one.
 
-A header ends at the first empty line (RFC 5322, 2.1). QUIRK: mail programs differ in these lines before it. "Over": it
-is passed over, and the header goes on; "end": the header ends there, and all that follows is text.
+A header ends at the first empty line (RFC 5322, 2.1). QUIRK: mail programs treat these lines before it differently.
+"Over": the program ignores the line, and the header goes on. "End": the header ends there, and the rest is text. "So":
+like the first column.
 
 | a line                   | Dovecot, GMime, mailparser      | mutt  | Python's `email` | RFC 5322 |
 |--------------------------|---------------------------------|-------|------------------|----------|
@@ -14,9 +15,9 @@ is passed over, and the header goes on; "end": the header ends there, and all th
 | `From a@b`, `: x`        | over                            | over  | over             |          |
 | behind a lone return     | part of the line                | so    | another line     | 4.1      |
 
-So there are two readings, and the words of both are taken: the wide one, which passes over, has all fields up to the
-empty line; the strict one ends where any of them ends, and what follows is `stray`. Where no empty line ends the
-header, the wide one has no text. `Name : value` is then no field: in 2,166 of the 5,172 messages of Enron1 such lines
+So there are two readings, and the words of both count. The wide reading ignores such lines: it has all fields up to the
+empty line. The strict reading ends where any program ends, and the rest is `stray`. If no empty line ends the header,
+the wide reading has no text. Then `Name : value` is not a field: in 2,166 of the 5,172 messages of Enron1 such lines
 are text.
 """
 
@@ -29,23 +30,23 @@ from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.fields import shortened
 
 _STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
-_VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is one
+_VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is a continuation
 _ENVELOPE = lazy_pattern(rb"(?:>?From [^\n]*\n)*")
 _BLANK_LINES = lazy_pattern(rb"\A[ \t\r\n]*\n")
 _ANY_FIELD = lazy_pattern(rb"\n[!-9;-~]+[ \t]*:")
 _FIRST_FIELD = lazy_pattern(rb"(?:\xef\xbb\xbf)?[!-9;-~]+[ \t]*:")  # editors put a byte order mark before it
-_EMPTY_LINE = lazy_pattern(rb"\n(\r?\n)")  # begins with a literal, which is searched for faster
-# A field; a line that all programs pass over, whose continuations have no field; or all from another line on.
+_EMPTY_LINE = lazy_pattern(rb"\n(\r?\n)")  # begins with a literal: the search is faster
+# A field; or a line that all programs ignore (its continuations have no field); or everything from another line on.
 _FIELD = lazy_pattern(rf"([!-9;-~]+):{_VALUE}(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
 _STRAY = lazy_pattern(rf"\n(?!{_STRICT_FIELD}|From |[: \t]|\Z)")
-# In the wide reading bytes around a name that are not visible do not count.
+# In the wide reading, invisible bytes around a name do not count.
 _AROUND = r"[^!-~\n]*"
 _BEFORE = rf"([^!-~ \t\n]{_AROUND})?"
 _WIDE_FIELD = lazy_pattern(rf"^{_BEFORE}([!-9;-~]+)({_AROUND}):{_VALUE}", re.MULTILINE)
-# Read wherever they stand: the rest of the message is read by them, and tokens and relations are made of them.
+# Read in any place: the rest of the message is read by them, and they become tokens and relations.
 _WANTED = frozenset(
     """subject content-type content-transfer-encoding content-disposition from to cc reply-to sender date message-id
-    in-reply-to references list-id received""".split()  # noqa: SIM905 - names are read more easily without quotes
+    in-reply-to references list-id received""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
 _DECLARING = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
 _WANTED_FIELD = lazy_pattern(rf"\n{_BEFORE}({'|'.join(sorted(_WANTED))})({_AROUND}):{_VALUE}", re.IGNORECASE)
@@ -54,20 +55,20 @@ Fields = tuple[tuple[str, str], ...]
 
 
 class HeaderBlock(NamedTuple):
-    """Field names in lower case, and values as they are written: folded, bytes outside ASCII as surrogates.
+    """Field names in lower case, and values as written: folded, bytes outside ASCII as surrogates.
 
-    `fields` are those of the wide reading. The strict one has the first `before` of them, and reads `stray`, all that
-    follows in the header, as text.
+    `fields` are those of the wide reading. The strict reading has the first `before` of them, and takes `stray`, the
+    rest of the header, as text.
     """
 
     fields: Fields
     stray: str = ""
     before: int = 0
-    is_ended: bool = True  # an empty line follows
-    notes: tuple[str, ...] = ()  # the limits that were met, and what was broken
+    is_ended: bool = True  # an empty line follows it
+    notes: tuple[str, ...] = ()  # the limits that were reached, and what was broken
 
     def first(self, name: str) -> str:
-        """The value of the first field of that name, or ""."""
+        """Return the value of the first field of that name, or ""."""
         for field, value in self.fields:
             if field == name:
                 return value
@@ -75,33 +76,33 @@ class HeaderBlock(NamedTuple):
 
     @property
     def stray_text(self) -> str:
-        """What of `stray` is a field in no reading."""
+        """Return the lines of `stray` that are not a field in any reading."""
         return _WIDE_FIELD.sub("", self.stray) if self.is_ended else self.stray
 
     @property
     def has_doubles(self) -> bool:
-        """Whether two Content-… fields have one name."""
+        """Tell whether two Content-… fields have one name."""
         names = [name for name, _ in self.fields if name.startswith("content-")]
         return len(names) != len(set(names))
 
     def strict(self) -> "HeaderBlock":
-        """The strict reading."""
+        """Return the strict reading."""
         return HeaderBlock(self.fields[: self.before])
 
     def with_first(self, name: str, value: str) -> "HeaderBlock":
-        """With another field before all others."""
+        """Return the block with another field before all others."""
         return self._replace(fields=((name, value), *self.fields), before=self.before + 1)
 
     def last_first(self) -> "HeaderBlock":
-        """The fields from the last to the first."""
+        """Return the block with its fields from the last to the first."""
         return HeaderBlock(self.fields[::-1])
 
 
 def envelope_end(raw: bytes) -> int:
-    """How many bytes before the header are `From ` lines of an mbox (RFC 4155).
+    """Return how many bytes before the header are `From ` lines of an mbox (RFC 4155).
 
-    QUIRK: some delivery agents leave such a line in a file of its own; one that makes its own, as `procmail -d` does,
-    leaves the one that was there as `>From ` behind it.
+    QUIRK: some delivery agents leave such a line in a message's own file. If an agent makes its own line, as
+    `procmail -d` does, it leaves the old one as `>From ` after it.
 
     >>> envelope_end(b"From a\\n>From b\\nTo: c\\n")
     15
@@ -111,14 +112,14 @@ def envelope_end(raw: bytes) -> int:
 
 
 def without_envelope(raw: bytes) -> bytes:
-    """The message without what is before its header in a file: the lines of an mbox, and blank lines."""
+    """Return the message without the text before its header: the lines of an mbox, and blank lines."""
     end = envelope_end(raw)
     raw = raw[end:] if end else raw
     return _BLANK_LINES.sub(b"", raw, count=1) if raw[:1] in b" \t\r\n" else raw
 
 
 def empty_line(raw: bytes, start: int = 0, end: int | None = None) -> tuple[int, int] | None:
-    """Where the line that ends a header begins and ends; None where it has no end before `end`.
+    """Return where the line that ends a header begins and ends; None if the header does not end before `end`.
 
     >>> empty_line(b"To: a\\r\\n\\r\\nHello"), empty_line(b"To: a\\n \\nCc: b\\n")
     ((7, 9), None)
@@ -130,12 +131,12 @@ def empty_line(raw: bytes, start: int = 0, end: int | None = None) -> tuple[int,
 
 
 def has_field(header: bytes) -> bool:
-    """Whether there is any field in a header; else it is text without a header."""
+    """Tell whether a header has any field; if not, it is text without a header."""
     return _ANY_FIELD.search(b"\n" + header) is not None
 
 
 def begins_as_mail(raw: bytes) -> bool:
-    """Whether a file begins as a message does: with a header field, or with a `From ` line of an mbox.
+    """Tell whether a file begins like a message: with a header field, or with a `From ` line of an mbox.
 
     All 38,044 messages of csdmc2010 and Enron1 to 6 do.
 
@@ -146,9 +147,9 @@ def begins_as_mail(raw: bytes) -> bool:
 
 
 def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True) -> HeaderBlock:
-    """Cut a header into its fields; `is_ended` where an empty line follows.
+    """Cut a header into its fields. is_ended: an empty line follows.
 
-    Behind the limits the fields are still read that tell most, such as Subject and Content-Type, the first and the last
+    Behind the limits, the most telling fields are still read, such as Subject and Content-Type: the first and the last
     of each.
 
     >>> read_fields(b"Subject: a\\n b\\nno field\\nTo:c\\n", Limits(), Work(9)).fields
@@ -196,7 +197,7 @@ def _cut(name: str, value: str, most: int, work: Work) -> str:
 
 
 def _wanted_in(text: str, work: Work, is_ended: bool) -> list[tuple[str, str]]:
-    """The fields of a text that are read wherever they stand; each line of it begins behind a newline."""
+    """Return the fields of a text that are read in any place; each line of it begins after a newline."""
     found: list[tuple[str, str]] = []
     for one in _WANTED_FIELD.finditer(text):
         if not work.take(1):
@@ -207,7 +208,7 @@ def _wanted_in(text: str, work: Work, is_ended: bool) -> list[tuple[str, str]]:
 
 
 def _wanted(fields: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Of each field that is read wherever it stands the first and the last, in order."""
+    """Return the first and the last of each field that is read in any place, in order."""
     first: dict[str, tuple[str, str]] = {}
     last: dict[str, tuple[str, str]] = {}
     for field in fields:

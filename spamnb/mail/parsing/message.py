@@ -1,4 +1,4 @@
-"""A message as its reader meets it: decoded header fields, texts, links and attachments."""
+"""A message as its reader sees it: decoded header fields, texts, links and attachments."""
 
 import re
 from collections.abc import Callable
@@ -17,12 +17,12 @@ from spamnb.mail.parsing.part_forms import HTML, Form
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SHOWN = (Form.TEXT, Form.HTML)
 _SIGNATURE_SPACE = "-- "
-_UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, for a hundred bytes
-_UNITS_CALENDAR = 10  # for a hundred characters
+_UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, per hundred bytes
+_UNITS_CALENDAR = 10  # per hundred characters
 
 
 class Text(NamedTuple):
-    """A text that the message shows. `group` is shared by the alternatives of one multipart/alternative."""
+    """A text that the message shows. The alternatives of one multipart/alternative share a `group`."""
 
     text: str
     is_html: bool
@@ -30,7 +30,7 @@ class Text(NamedTuple):
 
 
 class Attachment(NamedTuple):
-    """A part that is not shown: what it is declared as, and its size in bytes. is_cut: only its beginning was read."""
+    """A part that is not shown: its declared type, its name, and its size in bytes. is_cut: only the start was read."""
 
     media_type: str
     filename: str
@@ -39,11 +39,11 @@ class Attachment(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What a message holds. Field names are in lower case; values are decoded and unfolded.
+    """The content of a message. Field names are in lower case; values are decoded and unfolded.
 
     `subjects` are those of forwarded messages. `calendars` are invitations, attached or not; `pages` the markup of
-    attached HTML and SVG files. `structure` are the media types from the root to each leaf, `notes` what was odd or
-    left out, `work` the units of work that are left for what comes of it.
+    attached HTML and SVG files. `structure` has the media types from the root to each leaf, `notes` what was odd or
+    left out, `work` the units of work left for the later steps.
     """
 
     fields: tuple[tuple[str, str], ...]
@@ -58,14 +58,14 @@ class Message(NamedTuple):
     work: int
 
     def by_name(self) -> dict[str, list[str]]:
-        """The values of all fields, in order, by their names."""
+        """Return the values of all fields, in order, by their names."""
         values: dict[str, list[str]] = {}
         for name, value in self.fields:
             values.setdefault(name, []).append(value)
         return values
 
     def first(self, name: str) -> str:
-        """The value of the first field of that name, or ""."""
+        """Return the value of the first field of that name, or ""."""
         for field, value in self.fields:
             if field == name:
                 return value
@@ -73,7 +73,7 @@ class Message(NamedTuple):
 
 
 def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
-    """Read a message (RFC 5322, RFC 2045-2049). Any bytes at all yield a Message."""
+    """Read a message (RFC 5322, RFC 2045-2049). Any bytes yield a Message."""
     notes: list[str] = []
     if len(raw) > limits.message_bytes:
         notes.append("limit:message_bytes")
@@ -94,7 +94,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
                 attachments[-1] = attachments[-1]._replace(is_cut=True)
         if part.form in _SHOWN:
             texts.append(reader.text(part, work))
-    some = work.quarter()  # what is attached must not use up what the text needs, and so comes behind it
+    some = work.quarter()  # attachments must not use up what the text needs, so they come after it
     for part in sorted(entity.parts, key=lambda part: part.form is Form.PAGE):  # nor what an invitation needs
         if part.form is Form.CALENDAR:
             calendars.append(reader.calendar(part, some))
@@ -123,7 +123,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
 
 
 class _Parts:
-    """Reads the parts of one message, as far as its limits let that be."""
+    """Reads the parts of one message, within its limits."""
 
     def __init__(self, limits: Limits, spoken: Callable[[], str]) -> None:
         self.notes: list[str] = []
@@ -133,7 +133,7 @@ class _Parts:
         self._tags = limits.html_tags
 
     def text(self, part: Part, work: Work) -> Text:
-        """What a part shows."""
+        """Return the text that a part shows."""
         is_html = part.form is Form.HTML
         text = self._decoded(part, is_html, work)
         if part.media_type in {"text/enriched", "text/richtext"}:
@@ -143,18 +143,18 @@ class _Parts:
         return Text(self._cut(text, is_html), is_html, part.group)
 
     def calendar(self, part: Part, work: Work) -> Calendar:
-        """What an invitation shows."""
+        """Return the text that an invitation shows."""
         written = self._decoded(part, False, work)
         if len(written) > self._limits.text_chars:
             self.notes.append("limit:text_chars")
             written = written[: self._limits.text_chars]
         calendar = read_calendar(written[: work.share(len(written), _UNITS_CALENDAR)])
-        if not part.is_attached and calendar == NO_CALENDAR:  # no calendar at all: it is shown as it stands
+        if not part.is_attached and calendar == NO_CALENDAR:  # not a calendar at all: programs show it unchanged
             calendar = calendar._replace(text=written)
         return calendar._replace(text=self._cut(calendar.text, calendar.is_html), group=part.group)
 
     def page(self, part: Part, work: Work) -> str:
-        """The markup of an attached page."""
+        """Return the markup of an attached page."""
         return self._cut(_decode_text(_affordable(part, work), True, self._fallback_charset)[0], True)
 
     def _decoded(self, part: Part, is_html: bool, work: Work) -> str:
@@ -164,7 +164,7 @@ class _Parts:
         return text
 
     def _cut(self, text: str, is_html: bool) -> str:
-        """As much of a text as is still read."""
+        """Return as much of a text as is still read."""
         if len(text) > self._chars[is_html]:
             self.notes.append("limit:html_chars" if is_html else "limit:text_chars")
             text = text[: self._chars[is_html]]
@@ -179,18 +179,18 @@ class _Parts:
 
 
 def _affordable(part: Part, work: Work) -> Part:
-    """As much of a text part as there is work left to decode."""
+    """Return as much of a text part as there is work left to decode."""
     rate = (_UNITS_UTF8 if is_utf8(part.content) else _UNITS_BROKEN) + (_UNITS_FLOWED if part.flowed else 0)
     size = work.share(len(part.content), rate)
     return part if size == len(part.content) else part._replace(content=part.content[:size])
 
 
 def _decode_text(part: Part, is_html: bool, spoken: Callable[[], str]) -> tuple[str, str]:
-    """A part's text, and what was wrong with its charset; without one in Content-Type, that of <meta> is used."""
+    """Return a part's text, and what was wrong with its charset; without one in Content-Type, <meta> decides."""
     codec = codec_name(part.charset)
     if is_html and not part.content.isascii() and not is_telling(codec):
         inside = declared_in(part.content)
-        if inside and not (codec == "utf-8" and is_utf8(part.content)):  # a program that recodes leaves the markup
+        if inside and not (codec == "utf-8" and is_utf8(part.content)):  # programs recode text, not its markup
             return decode(part.content, inside)[0], "wrong" if part.charset else "missing"
     return decode(part.content, part.charset, spoken)
 

@@ -1,8 +1,8 @@
-"""The structure of a message: body parts with their transfer encoding undone (RFC 2045-2049).
+"""Read the structure of a message: body parts with their transfer encoding undone (RFC 2045-2049).
 
-Bodies are split at their boundaries here: the standard library's parser matches every line against the boundary of
-every enclosing multipart, and recurses a level at a time, so that a hostile message of many levels takes it very long,
-or its stack. To find a literal boundary is linear, and levels and parts are counted as they are met.
+Bodies are split at their boundaries here. The standard library's parser matches every line against the boundary of
+every enclosing multipart, and recurses for each level: a hostile message of many levels takes very long, or exhausts
+the stack. The search for a literal boundary is linear, and levels and parts are counted.
 """
 
 import re
@@ -22,16 +22,16 @@ _LIKE_BOUNDARY = lazy_pattern(
 )
 _AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*(?:\r*\n|\r|\r?\Z)")
 _NO_FIELDS = HeaderBlock(())
-_BYTES_A_UNIT = 100  # of work, of a body that is read again
-_NAME_CHARS = 200  # of a file's name, from each end: a long one hides what the file is
+_BYTES_A_UNIT = 100  # of work, for a body that is read again
+_NAME_CHARS = 200  # of a file's name, from each end: a long name hides the type of the file
 
 
 class Part(NamedTuple):
     """A leaf of the MIME tree.
 
-    `path` holds the media types from the root down to this part's own. `content` is the body with its transfer
-    encoding undone, for text parts and what else is read; of other parts only the size in bytes is kept. `form` is how
-    it is read. `notes` say what was odd: `base64-broken:`, `charset-wrong:`, …
+    `path` holds the media types from the root to this part's own. `content` is the body with its transfer encoding
+    undone, for text parts and others that are read; of the rest only the size in bytes is kept. `form` is how the part
+    is read. `notes` say what was odd: `base64-broken:`, `charset-wrong:`, …
     """
 
     path: tuple[str, ...]
@@ -47,17 +47,17 @@ class Part(NamedTuple):
 
     @property
     def media_type(self) -> str:
-        """The part's own media type, in lower case."""
+        """Return the part's own media type, in lower case."""
         return self.path[-1]
 
     @property
     def is_attached(self) -> bool:
-        """Whether it is shown as a file, if at all."""
+        """Tell whether it is shown as a file, if at all."""
         return not self.content or self.disposition == "attachment" or not is_text_type(self.media_type)
 
 
 class Entity(NamedTuple):
-    """A header block and all leaves below it; `inner` are the header fields of forwarded messages, as they stand."""
+    """A header block and all leaves below it; `inner` has the header fields of forwarded messages, unchanged."""
 
     fields: tuple[tuple[str, str], ...]
     inner: tuple[tuple[str, str], ...]
@@ -66,7 +66,7 @@ class Entity(NamedTuple):
 
 
 def parse_entity(raw: bytes, limits: Limits, work: Work) -> Entity:
-    """Read a whole message. Any bytes at all yield an Entity."""
+    """Read a whole message. Any bytes yield an Entity."""
     walk = _Walk(limits, work)
     block, body = walk.split(without_envelope(raw))
     parts = tuple(walk.leaves(block, body, (), 0, 0))
@@ -74,7 +74,7 @@ def parse_entity(raw: bytes, limits: Limits, work: Work) -> Entity:
 
 
 class _Walk:
-    """One reading of one message: what has been met so far, against the limits."""
+    """One reading of one message: the counts so far, against the limits."""
 
     def __init__(self, limits: Limits, work: Work) -> None:
         self.limits = limits
@@ -85,7 +85,7 @@ class _Walk:
         self.groups = 0
 
     def split(self, raw: bytes) -> tuple[HeaderBlock, bytes]:
-        """Part the header from the body."""
+        """Split the header from the body."""
         end = empty_line(raw)
         block, body = (raw, b"") if end is None else (raw[: end[0]], raw[end[1] :])
         header = read_fields(block, self.limits, self.work, is_ended=end is not None)
@@ -96,7 +96,7 @@ class _Walk:
     def leaves(
         self, header: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
     ) -> Iterator[Part]:
-        """The leaves of one entity, in order; where programs read its header in two ways, those of both."""
+        """Yield the leaves of one entity, in order; if programs read its header in two ways, those of both."""
         if above[-1:] == ("multipart/digest",) and not header.first("content-type"):  # RFC 2046, 5.1.5
             header = header.with_first("content-type", "message/rfc822")
         for number, (block, content) in enumerate(readings(header, body)):
@@ -106,7 +106,7 @@ class _Walk:
     def leaves_as_read(
         self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
     ) -> Iterator[Part]:
-        """The leaves of one entity in one reading, in order."""
+        """Yield the leaves of one entity in one reading, in order."""
         self.parts += 1
         if self.parts > self.limits.parts:
             self.notes.append("limit:parts")
@@ -121,7 +121,7 @@ class _Walk:
         elif kind in MESSAGES:
             inner, inner_body = self.split(without_envelope(undone(body, encoding)))
             self.inner.extend(inner.fields)
-            if kind == "text/rfc822-headers":  # of a message that was returned; what else stands there is a text
+            if kind == "text/rfc822-headers":  # the header of a returned message; the rest is text
                 stray = inner.stray_text.encode("utf-8", "surrogateescape")
                 yield _leaf(_NO_FIELDS, stray + inner_body, path, group, self.work)
                 return
@@ -145,7 +145,7 @@ class _Walk:
         yield _leaf(block, body, path, group, self.work)
 
     def decoded_sections(self, own_type: str, encoding: str, body: bytes) -> tuple[list[bytes], bytes]:
-        """The sections of a multipart, and its body.
+        """Return the sections of a multipart, and its body.
 
         QUIRK: mutt undoes an encoding of the whole, which RFC 2045 (6.4) forbids, and then looks for the parts.
         """
@@ -159,15 +159,15 @@ class _Walk:
         return sections, body
 
     def sections(self, boundary: str, body: bytes) -> list[bytes]:
-        """The bytes between the boundary lines (RFC 2046, 5.1.1); the preamble and the epilogue are dropped."""
+        """Return the bytes between the boundary lines (RFC 2046, 5.1.1), without preamble and epilogue."""
         found = list(self._sections(b"--" + boundary.encode("utf-8", "surrogateescape"), body)) if boundary else []
-        if not found and (like := _LIKE_BOUNDARY.search(body)):  # QUIRK: it is another one than the field names
+        if not found and (like := _LIKE_BOUNDARY.search(body)):  # QUIRK: it differs from the one that the field names
             self.notes.append("multipart-broken:")
             found = list(self._sections(like[1], body))
         return found
 
     def _sections(self, line: bytes, body: bytes) -> Iterator[bytes]:
-        # The boundary is found as a literal: to compile a pattern of it takes as long as to read a short message.
+        # The boundary is found as a literal: compiling a pattern of it takes as long as reading a short message.
         start, place, number = None, body.find(line), 0
         while place >= 0 and self.work.take(1):
             end = _AFTER_BOUNDARY.match(body, place + len(line))

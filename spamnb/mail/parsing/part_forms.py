@@ -1,4 +1,4 @@
-"""As what a part of a message is read."""
+"""Decide how a part of a message is read."""
 
 from enum import Enum
 
@@ -8,7 +8,7 @@ from spamnb.mail.parsing.readings import is_text_type
 HTML = frozenset({"text/html", "application/xhtml+xml", "text/x-amp-html"})
 _CALENDARS = frozenset({"text/calendar", "application/ics"})
 _DRAWING = "image/svg+xml"
-_UNTOLD = frozenset({"application/octet-stream", "text/plain"})  # the name of the file tells what it is
+_UNTOLD = frozenset({"application/octet-stream", "text/plain"})  # the name of the file tells its type
 _PAGES = (".htm", ".html", ".shtml", ".xhtml", ".svg")  # a browser opens these
 
 
@@ -23,7 +23,7 @@ class Form(Enum):
 
 
 def form_of(kind: str, disposition: str, filename: str) -> Form:
-    """As what a part of that media type is read, which may be attached under the name of a file, as it is written.
+    """Return how a part of that media type is read; it may be attached under a file name, given as written.
 
     >>> form_of("text/html", "", "").name, form_of("application/octet-stream", "attachment", "a.html").name
     ('HTML', 'PAGE')

@@ -1,7 +1,7 @@
-"""One entity as programs read it that differ in where its header ends, or in which of two fields counts.
+"""The different readings of one entity: programs disagree on where its header ends, or on which of two fields counts.
 
-`header_block.py` says which lines they differ in. The words of both readings are taken: no text twice that both show
-alike, and none in its transfer encoding that one of them has decoded.
+`header_block.py` lists the lines in question. The words of both readings count. A text that both show alike counts only
+once. A text that one of them has decoded does not also count in its transfer encoding.
 """
 
 import re
@@ -13,35 +13,35 @@ from spamnb.mail.parsing.fields import first_word, media_type, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock
 from spamnb.mail.parsing.transfer import decode_transfer
 
-# RFC 2046, 6532, 5537, 6522; message/rfc2822 to GMime.
+# RFC 2046, 6532, 5537, 6522; GMime adds message/rfc2822.
 MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/rfc2822", "text/rfc822-headers"})
 _BASE64, _QUOTED = "base64", "quoted-printable"
 _NO_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
 # A line of a body; a shorter one may be a word.
 _BASE64_LINE = lazy_pattern(rb"^[A-Za-z0-9+/]{16,}={0,2}[ \t]*\r?$", re.MULTILINE)
 _CONTROLS = bytes(byte for byte in range(1, 32) if byte not in b"\t\n\r\x1b")
-_MOST_CONTROLS = 50  # one in so many bytes; in base64 that is decoded from a wrong letter on it is one in 9
+_MOST_CONTROLS = 50  # one in 50 bytes; base64 that is decoded from a wrong letter on has one in 9
 
 Reading = tuple[HeaderBlock, bytes]
 
 
 class _Way(NamedTuple):
-    """What of a header says how the body is read."""
+    """The part of a header that says how the body is read."""
 
-    encoding: str  # "" where there is nothing to undo
-    parts: str  # the Content-Type where the body has parts of its own
+    encoding: str  # "" if there is nothing to undo
+    parts: str  # the Content-Type if the body has parts of its own
     is_shown: bool  # as a text, or as parts of it
 
     @property
     def is_of_lines(self) -> bool:
-        """Whether each line of the body is read by itself."""
+        """Tell whether each line of the body is read by itself."""
         return not self.parts and self.encoding in {"", _QUOTED}
 
 
 def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
-    """The header and the body of an entity in each reading; mostly one.
+    """Return the header and the body of an entity in each reading; mostly there is one.
 
-    QUIRK: of two fields with one name (RFC 5322, 3.6: at most one) mutt and GMime take the last, the others the first.
+    QUIRK: if two fields have one name (RFC 5322, 3.6: at most one), mutt and GMime take the last, the others the first.
     """
     if header.stray:
         yield from _wide_and_strict(header, body)
@@ -56,12 +56,12 @@ def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
 
 
 def is_text_type(kind: str) -> bool:
-    """Whether programs show a part of that media type as text."""
+    """Tell whether programs show a part of that media type as text."""
     return kind.startswith("text/") or kind in {"application/ics", "application/xhtml+xml"}
 
 
 def undone(body: bytes, encoding: str) -> bytes:
-    """A body that may have no transfer encoding (RFC 2045, 6.4) with that undone where it gives text, or as it is.
+    """Undo a forbidden transfer encoding (RFC 2045, 6.4) of a body if that gives text; otherwise return it unchanged.
 
     QUIRK: some programs undo it, others do not.
     """
@@ -79,7 +79,7 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
     if body:
         yield header, body
     whole = stray + b"\n\n" + body
-    if strict_way.parts:  # before the first boundary is a preamble, which is not shown
+    if strict_way.parts:  # the text before the first boundary is a preamble, which is not shown
         if not body or b"--" in stray or not strict_way.parts.startswith("multipart/"):
             yield strict, whole
     elif not strict_way.is_of_lines:
@@ -91,7 +91,7 @@ def _wide_and_strict(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
         yield strict, text
     else:
         yield strict, text + b"\n\n" + _BASE64_LINE.sub(b"", body)
-    # QUIRK: to mutt the header ends behind the first of these lines, so that a body may begin at a later one.
+    # QUIRK: in mutt the header ends after the first of these lines, so a body may begin at a later one.
     lines = b"\n".join(_BASE64_LINE.findall(stray)) if way.encoding == _BASE64 else b""
     if lines:
         yield header, lines

@@ -1,4 +1,4 @@
-"""Transfer encodings undone (RFC 2045, 6); broken input yields what can be had of it."""
+"""Undo transfer encodings (RFC 2045, 6). Broken input yields everything that can be decoded."""
 
 import binascii
 import re
@@ -6,8 +6,8 @@ import re
 from spamnb.base.patterns import lazy_pattern
 
 _NOT_BASE64 = bytes(c for c in range(256) if not (chr(c).isalnum() and c < 128) and c not in b"+/")
-# Soft line breaks that `binascii` does not know: with blanks behind the mark, which are padding (RFC 2045, 6.7), and at
-# a lone return, behind which it drops all up to the next newline.
+# Soft line breaks that `binascii` does not know: with blanks after the mark, which are padding (RFC 2045, 6.7), and at
+# a lone return, after which it drops everything up to the next newline.
 _PADDED_BREAK = lazy_pattern(rb"=(?:[ \t]+(?:\r*\n|\r|\Z)|\r(?!\r*\n))")
 _UU_BEGIN = lazy_pattern(rb"^begin [0-7]{3,4} ([^\r\n]{1,200})\r?$", re.MULTILINE)
 _UU_LINE = lazy_pattern(rb"\r?\n([ -`]?)([ -`]*)(?=\r?\n)")
@@ -15,7 +15,7 @@ _UU_END = lazy_pattern(rb"\r?\nend[ \t]*(?=\r?\n|\Z)")
 
 
 def decode_transfer(body: bytes, encoding: str) -> tuple[bytes, str]:
-    """Undo a Content-Transfer-Encoding (RFC 2045, 6); broken input yields what can be had, and a note.
+    """Undo a Content-Transfer-Encoding (RFC 2045, 6). Broken input yields everything that can be decoded, and a note.
 
     >>> decode_transfer(b"QUJD*RA", "base64")
     (b'ABCD', 'base64-broken:')
@@ -41,7 +41,7 @@ def _decode_base64(body: bytes) -> tuple[bytes, str]:
 
 
 def _decode_uu(body: bytes) -> bytes:
-    """QUIRK: programs that do not know this encoding show the lines that are not in it; such lines stay."""
+    """QUIRK: programs that do not know this encoding show the lines that are not encoded; such lines stay."""
     lines = []
     for line in body.splitlines():
         if line.startswith((b"begin ", b"end")):
@@ -54,7 +54,7 @@ def _decode_uu(body: bytes) -> bytes:
 
 
 def without_uuencoded(content: bytes) -> tuple[bytes, str]:
-    """Text without the uuencoded files that stand in it, and the name of the first one ("" if there is none).
+    """Return text without the uuencoded files in it, and the name of the first one ("" if there is none).
 
     Most programs show such a file as text. A stranger may write anything between `begin` and `end`, so it is a file
     only if each line has the length that its first letter says.
@@ -74,7 +74,7 @@ def without_uuencoded(content: bytes) -> tuple[bytes, str]:
 
 
 def _end_of_uu_lines(content: bytes, position: int) -> int:
-    """Where the last line ends that has the length that its first letter says."""
+    """Return where the last line ends that has the length that its first letter says."""
     while line := _UU_LINE.match(content, position):
         number_of_bytes = line[1][0] - 32 & 63 if line[1] else 0
         if len(line[2]) != (number_of_bytes + 2) // 3 * 4:

@@ -1,1 +1,1 @@
-"""From a `Message` to tokens."""
+"""Turn a `Message` into tokens."""

@@ -1,4 +1,4 @@
-"""The texts to tokens: words, links, what is shouted, where a text begins and ends, and what HTML adds."""
+"""Turn the texts into tokens: words, links, capital words, the beginning and end of a text, and what HTML adds."""
 
 import re
 from collections import Counter
@@ -15,26 +15,26 @@ from spamnb.mail.tokens.urls import hosts, urls
 if TYPE_CHECKING:
     from spamnb.mail.tokens.html import HtmlText
 
-# Texts without spaces, and Korean, go on behind a URL without one.
+# Texts without spaces, and Korean, continue after a URL without a space.
 _URL = lazy_pattern(
     r"((?:https?://|www\.)[^\s<>\"'()\[\]{}|\\^`“”‘’«»…\u0e00-\u0eff\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]{3,2000})"
 )
-_ARMOUR = lazy_pattern(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that are met once
+_ARMOUR = lazy_pattern(r"^[A-Za-z0-9+/=]{40,100}\r?$", re.MULTILINE)  # of PGP and PEM: words that occur only once
 _TAG = lazy_pattern(r"<[^<>]{0,2000}>")
 _AT_HOST = lazy_pattern(r"@((?:[\w-]{1,63}\.){1,5}[a-z]{2,12})")
 _SHOUTED = lazy_pattern(r"[A-Z][A-Z]{3,19}(?![^\W_])")  # `re` finds a set faster than a repeated one
-# How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 would rank
-# better by a seventh, and cost more than the ledger may take: docs/evidence/accuracy.md, by benchmarks/pairs.py.
+# How far into a text the opening reaches, and where the closing begins, in words. Pairs of the first 300 words would
+# rank better by a seventh, but take too much of the ledger: docs/evidence/accuracy.md, by benchmarks/pairs.py.
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
-_UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, for a hundred characters
+_UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, per hundred characters
 _UNITS_A_TAG = 6
-_MOST_GRAMS = 1000  # with so many, those of further texts are left out: words need room, too
+_MOST_GRAMS = 1000  # at this number, those of further texts are left out: words need room, too
 
 
 def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
-    """All texts; of the alternatives of one content each token counts as often as in the one that has most.
+    """Return the tokens of all texts. If a content has alternatives, a token counts as often as in the one with most.
 
-    Grams count once, and come first: there are fewer than two thousand, which leaves room for words.
+    Grams count once, and come first. There are fewer than two thousand, which leaves room for words.
     """
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
@@ -43,7 +43,7 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
     for text in texts:
         read = _html if text.is_html else _plain
         found = read(text.text, limits, work, edges)
-        if text.is_html and isinstance(text, Calendar):  # most programs show it as it stands: nothing in it is hidden
+        if text.is_html and isinstance(text, Calendar):  # most programs show it unchanged: nothing in it is hidden
             found |= _plain(_TAG.sub(" ", text.text), limits, work, edges)
         if text.group:
             groups[text.group] = groups[text.group] | found if text.group in groups else found
@@ -90,12 +90,12 @@ def _plain(text: str, limits: Limits, work: Work, edges: dict[str, int]) -> Coun
     if len(edges) < _MOST_GRAMS:
         edges.update(grams("4:", lower))
     tokens = Counter(count_forms(found, limits.token_chars))
-    tokens.update(more)  # once for all: a call costs much more than a word
+    tokens.update(more)  # one call for all: a call costs much more than a word
     return tokens
 
 
 def _units(text: str) -> int:
-    """What a hundred characters of a text take."""
+    """Return the work for a hundred characters of a text."""
     if text.isascii():
         return _UNITS_ASCII
     beyond = len(text) - len(text.encode("ascii", "ignore"))
@@ -107,7 +107,7 @@ def _html(markup: str, limits: Limits, work: Work, edges: dict[str, int]) -> Cou
 
     read: HtmlText = read_html(_affordable(markup, work), limits, work)
     tokens = _plain(read.visible[: limits.text_chars], limits, work, edges)
-    if read.certain != read.visible:  # both readings count, since neither a stranger's words nor a disguise may hide
+    if read.certain != read.visible:  # both readings count: neither a stranger's words nor a disguise may hide
         tokens |= _plain(read.certain[: limits.text_chars], limits, work, edges)
     if max(len(read.visible), len(read.hidden)) > limits.text_chars:
         tokens["limit:text_chars"] = 1
@@ -132,6 +132,6 @@ def _page(markup: str, limits: Limits, work: Work) -> Iterator[str]:
 
 
 def _affordable(markup: str, work: Work) -> str:
-    """As much of some markup as there is work left for."""
+    """Return as much of some markup as there is work left for."""
     units = _UNITS_MARKUP + 100 * _UNITS_A_TAG * markup.count("<") // (len(markup) or 1)
     return markup[: work.share(len(markup), units)]

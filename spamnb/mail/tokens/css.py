@@ -1,8 +1,8 @@
-"""How text in an HTML element looks, by its attributes and the page's style sheet: whether a reader can see it.
+"""Tell whether a reader can see text in an HTML element, by its attributes and the page's style sheet.
 
-Only as much of CSS is read as hides text. A style sheet counts too, or a class would hide what a `style` attribute
-cannot (`benchmarks/attacks.py`). Only a browser follows all of CSS, so some text is hidden in doubt. White text on a
-ground that is not known is visible.
+Only the part of CSS that hides text is read. A style sheet counts too: otherwise a class could hide what a `style`
+attribute cannot (`benchmarks/attacks.py`). Only a browser follows all of CSS, so some text is hidden in doubt. White
+text on an unknown ground is visible.
 """
 
 import re
@@ -13,15 +13,15 @@ from typing import NamedTuple, TypedDict
 
 from spamnb.base.patterns import lazy_pattern
 
-STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"})  # the attributes that are looked at
+STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"})  # the attributes to look at
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's
 _SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
 
-# How surely text cannot be seen. What is SHOWN to some readers and not to others, or may be, is DOUBTFUL.
+# How surely text cannot be seen. Text that some readers see and others do not, or may not, is DOUBTFUL.
 SHOWN, DOUBTFUL, HIDDEN = range(3)
-_UNKNOWN = -1  # a size that is not understood
+_UNKNOWN = -1  # a size that this module does not understand
 _FAR_AWAY = lazy_pattern(r"-(?:999|\d{4})")
-# Doubtful: an element around it may lead back, and some of these hold only for some elements, or for some programs.
+# Doubtful: an element around it may reverse the effect, and some hold only for some elements, or for some programs.
 _GONE = {
     "mso-hide": lazy_pattern("all"),
     "clip": lazy_pattern(r"rect"),
@@ -31,14 +31,14 @@ _GONE = {
 }
 _ZERO = r"(?:0+(?:\.0+)?|\.0+)"
 _CLEAR = lazy_pattern(rf"{_ZERO}%?(?![.\d])")
-# So it is in a block of no size; but only where what overflows is cut off.
+# Such text is in a block of no size; but only if overflowing text is cut off.
 _SIZES = frozenset({"height", "max-height", "width", "max-width"})
 _NO_SIZE = lazy_pattern(rf"{_ZERO}(?![\d.])")
 _NO_FONT_SIZE = lazy_pattern(rf"{_ZERO}(?:px|pt|r?em|%|in|cm|mm|pc|ex|ch|q|vw|vh)?")
 _FONT_SIZE = lazy_pattern(
     r"(?<!\S)(\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})\s?(px|pt|r?em|%)?(?![\w.])|(small|medium|large|initial)"
 )
-_SMALLEST = {"px": 2.0, "pt": 2.0, "em": 0.2, "rem": 0.2, "%": 15.0}  # of letters that can be read
+_SMALLEST = {"px": 2.0, "pt": 2.0, "em": 0.2, "rem": 0.2, "%": 15.0}  # of readable letters
 _RELATIVE = frozenset({"em", "%"})
 _INHERITED = ("inherit", "initial", "unset", "revert", "currentcolor", "windowtext")
 _BACKGROUNDS = frozenset({"background", "background-color", "background-image"})
@@ -48,19 +48,19 @@ _RGB = lazy_pattern(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/
 _HEX = lazy_pattern(r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})|#(?:[0-9a-f]{4}|[0-9a-f]{8})")
 _NAMED = dict.fromkeys(
     "white snow ivory ghostwhite whitesmoke floralwhite mintcream azure aliceblue".split(),  # noqa: SIM905
-    "#ffffff",  # or so little less that no reader sees it on white
+    "#ffffff",  # or nearly that, so that no reader sees it on white
 ) | {"black": "#000000"}
 _TRANSPARENT = "transparent"
 _COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_SHEET_MARKS = lazy_pattern(r"\A\s{0,99}<!--|-->\s{0,99}\Z")  # of comments in HTML; CSS passes over these two
+_SHEET_MARKS = lazy_pattern(r"\A\s{0,99}<!--|-->\s{0,99}\Z")  # of comments in HTML; CSS ignores these two
 _SELECTOR = lazy_pattern(r"([a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})?", re.IGNORECASE)
 
 
 class Style(NamedTuple):
-    """How text in an element looks; inherited by the elements in it.
+    """The look of text in an element; the elements in it inherit it.
 
-    What is `hidden` stays so. What is `invisible`, has letters of no size (`tiny`), or the colour of its ground
-    (`same_colour`) is hidden until an element in it sets another. A colour or ground that is not known is "".
+    Text that is `hidden` stays hidden. Text that is `invisible`, has letters of no size (`tiny`), or the colour of its
+    ground (`same_colour`) is hidden until an element in it sets another value. An unknown colour or ground is "".
     """
 
     hidden: int = SHOWN
@@ -72,19 +72,19 @@ class Style(NamedTuple):
 
     @property
     def conceals(self) -> int:
-        """How surely text of this style is there but cannot be read. Its colour never tells: a ground may be put under
-        it, or a shadow behind it.
+        """How surely text of this style exists but cannot be read. Its colour never proves it: it may have another
+        ground under it, or a shadow behind it.
         """
         return max(self.hidden, self.invisible, self.tiny, DOUBTFUL if self.same_colour else SHOWN)
 
     def doubted(self, above: "Style") -> "Style":
-        """This style in an element of that one, where what the element itself declares may not hold."""
+        """Return this style in an element of that one, if the element's own declarations may not hold."""
         hidden, invisible, tiny = (min(own, DOUBTFUL) for own in (self.hidden, self.invisible, self.tiny))
         return self._replace(hidden=max(above.hidden, hidden), invisible=invisible, tiny=tiny)
 
 
 class Declared(TypedDict, total=False):
-    """What declarations set. in_doubt: something in them is not followed, and may overrule the rest."""
+    """The values that declarations set. in_doubt: a part of them is not followed, and may overrule the rest."""
 
     gone: int
     undisplayed: int
@@ -99,9 +99,9 @@ NOTHING: Declared = {}
 
 
 def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) -> Style:
-    """The style of an element with these attributes, in an element of that style.
+    """Return the style of an element with these attributes, in an element of that style.
 
-    `sheet`: what the page's style sheet sets for the element, which its style attribute overrides.
+    `sheet`: the values of the page's style sheet for the element, which its style attribute overrides.
 
     >>> styled({"style": "display: none"}, Style()).conceals, styled({"color": "#fffffe"}, Style()).conceals
     (2, 1)
@@ -129,7 +129,7 @@ def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) ->
 
 @lru_cache(maxsize=512)  # a page repeats its declarations
 def declared(css: str) -> Declared:
-    """What declarations set; of those for one property the last holds.
+    """Return the values that declarations set; for one property the last value holds.
 
     >>> declared("Display:none; color:#FFF; background: url(x.png) #222; border: 0")
     {'undisplayed': 2, 'colour': '#ffffff', 'background': ''}
@@ -179,7 +179,7 @@ def _level(is_hidden: object, is_doubtful: object) -> int:
 
 
 def is_open(css: str) -> bool:
-    """Whether a piece of CSS goes on behind its end, in quotation marks or brackets, or has escapes."""
+    """Tell whether a piece of CSS continues after its end, in quotation marks or brackets, or has escapes."""
     if css.isalnum():
         return False
     odd_quotes = css.count('"') % 2 or css.count("'") % 2
@@ -187,7 +187,7 @@ def is_open(css: str) -> bool:
 
 
 def _tininess(value: str, is_shorthand: bool) -> int | None:
-    """How surely letters have a size that none can read; None where theirs is a share of that around them."""
+    """Return how surely letters are too small to read; None if their size is relative to the text around them."""
     if _NO_FONT_SIZE.fullmatch(value):
         return DOUBTFUL if is_shorthand else HIDDEN
     sizes: list[tuple[str, str, str]] = _FONT_SIZE.findall(value)
@@ -199,7 +199,7 @@ def _tininess(value: str, is_shorthand: bool) -> int | None:
 
 
 def _ground(value: str) -> str:
-    """The colour behind the text; "" where it is a picture or a colour that is not known."""
+    """Return the colour behind the text; "" for a picture or an unknown colour."""
     if "url" in value or "gradient" in value:
         return ""
     return next(filter(None, map(_colour, _COLOURS.findall(value))), "")
@@ -207,7 +207,7 @@ def _ground(value: str) -> str:
 
 @lru_cache(maxsize=512)
 def _colour(written: str) -> str:
-    """A colour as `#rrggbb`, or `transparent`; "" where it is none that is known.
+    """Return a colour as `#rrggbb`, or `transparent`; "" if it is unknown.
 
     >>> _colour("#FFF"), _colour("White"), _colour("rgb(255 255 255)"), _colour("rgba(0,0,0,0)"), _colour("tan")
     ('#ffffff', '#ffffff', '#ffffff', 'transparent', '')
@@ -227,7 +227,7 @@ def _colour(written: str) -> str:
 
 
 def _alike(colour: str, background: str) -> bool:
-    """Whether text in `colour` on `background` cannot be read: no channel differs by more than 16 of 255."""
+    """Tell whether text in `colour` on `background` cannot be read: no channel differs by more than 16 of 255."""
     if colour == _TRANSPARENT:
         return True
     if not colour.startswith("#") or not background.startswith("#"):
@@ -239,9 +239,9 @@ def _alike(colour: str, background: str) -> bool:
 class Sheet:
     """The rules at the top of a style sheet whose selector is an element, a class or an id, or an element with these.
 
-    All other rules, as those for some screens only (@media), may hold for any element: where such a rule shows text,
-    what other rules hide is `vague`; where it overrules style attributes, all that is hidden is `in_doubt`. `certain`:
-    no background is set by them.
+    All other rules, such as those for some screens only (@media), may hold for any element. If such a rule shows text,
+    the text hidden by other rules is `vague`. If it overrules style attributes, all hidden text is `in_doubt`.
+    `certain`: they set no background.
     """
 
     rules: dict[str, Declared] = field(default_factory=dict)
@@ -250,7 +250,7 @@ class Sheet:
     in_doubt: bool = False
 
     def add(self, css: str, for_all: bool = True) -> None:
-        """Read what a <style> element holds; not `for_all`: all of it is for some screens only.
+        """Read the content of a <style> element. Without `for_all`, all of it is for some screens only.
 
         >>> sheet = Sheet()
         >>> sheet.add("@media print { .a {display: block} } p.a, #b { Display: none; float: left }")
@@ -273,11 +273,11 @@ class Sheet:
                 self._add(selectors.rpartition(";")[2], found)
 
     def of(self, name: str, attrs: Mapping[str, str]) -> Declared:
-        """All that is set for an element: for its kind first, for its id last."""
+        """Return all values for an element: for its kind first, for its id last."""
         found = self.rules.get(name, NOTHING)
         written = attrs.get("class", "")
         classes = written[:500].lower().split()
-        # Which of several classes holds is told by the order in the sheet, and letters count as they are written.
+        # If there are several classes, the order in the sheet decides. Capitals and small letters differ.
         in_doubt = self.vague or written != written.lower() or len(written) > 500 or len(classes) > _CLASSES
         of_classes = NOTHING
         for each in classes[:_CLASSES]:
@@ -307,7 +307,7 @@ class Sheet:
             element, name = (simple[1] or "").lower(), simple[2] or ""
             key = element + name.lower()
             self.rules[key] = self.rules.get(key, NOTHING) | found
-            if name != name.lower():  # a page may tell capitals from small letters
+            if name != name.lower():  # a page may distinguish capitals from small letters
                 self.rules[key]["in_doubt"] = True
-            if not name:  # a whole page may be set in a colour that a cell without text has for its ground
+            if not name:  # a whole page may have a colour that is also the ground of a cell without text
                 self.rules[key].pop("colour", None)

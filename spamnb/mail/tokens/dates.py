@@ -1,4 +1,4 @@
-"""The date of a message to tokens: how it is written, and how far it is from the dates of its way."""
+"""Turn the date of a message into tokens: its form, and its distance from the dates of its way."""
 
 import string
 from collections.abc import Iterator, Sequence
@@ -20,10 +20,10 @@ _AS_WRITTEN = str.maketrans(dict.fromkeys(string.ascii_letters, "a") | dict.from
 
 
 def date_tokens(written: str, received: Sequence[str]) -> Iterator[str]:
-    """The zone and the shape of a date, and what lies between it and the topmost and the lowest Received field.
+    """Yield the zone and the shape of a date, and its distance from the topmost and the lowest Received field.
 
-    A difference is the power of two of its minutes, below 0 where the message arrived before it was written. It has no
-    token where one of the dates cannot be read.
+    A difference is the power of two of its minutes, below 0 if the message arrived before it was written. If one of the
+    dates cannot be read, there is no token.
     """
     zone = _ZONE.search(written)
     yield f"date-zone:{zone[1] if zone else 'none'}"
@@ -38,10 +38,10 @@ def date_tokens(written: str, received: Sequence[str]) -> Iterator[str]:
 
 
 def _minutes(written: str) -> int | None:
-    """The minutes from the year 1 to a date whose zone is a number or UTC (RFC 5322, 3.3); None for any other text.
+    """Return the minutes from the year 1 to a date with a number or UTC as zone (RFC 5322, 3.3); else None.
 
-    Not by `email.utils`, which takes long to import, and guesses at what it cannot read. QUIRK: SendGrid writes the
-    date of a Received field behind an id, without the semicolon of RFC 5321, 4.4, and with fractions of seconds.
+    `email.utils` is not used: its import takes long, and it guesses if it cannot read a date. QUIRK: SendGrid writes
+    the date of a Received field after an id, without the semicolon of RFC 5321, 4.4, and with fractions of seconds.
     """
     match = _DATE.search(written[-_DATE_CHARS:].lower())
     if match is None:
@@ -54,9 +54,9 @@ def _minutes(written: str) -> int | None:
     return (days * 24 + int(hour)) * 60 + int(minute) - east
 
 
-@lru_cache(maxsize=64)  # the dates of a message are mostly of one day
+@lru_cache(maxsize=64)  # the dates of a message are mostly on one day
 def _days(year: str, month: str, day: str) -> int | None:
-    """The days from the year 1; None for the year 0 and the 31st of June."""
+    """Return the days from the year 1; None for the year 0 and the 31st of June."""
     try:
         return date(int(year), _MONTHS.index(month) + 1, int(day)).toordinal()
     except ValueError:
@@ -64,7 +64,7 @@ def _days(year: str, month: str, day: str) -> int | None:
 
 
 def _power(minutes: int) -> int:
-    """The power of two of a number of minutes and one more, with its sign.
+    """Return the power of two of a number of minutes plus one, with its sign.
 
     >>> _power(0), _power(1), _power(62), _power(-63), _power(10**9)
     (0, 1, 5, -6, 20)

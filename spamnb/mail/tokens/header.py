@@ -1,4 +1,4 @@
-"""The header to tokens: sender and receivers, the way that the message took, its subject, its other fields."""
+"""Turn the header into tokens: sender and recipients, the message's way, its subject, its other fields."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from spamnb.mail.tokens.shapes import id_shape, short_shape
 from spamnb.mail.tokens.text import count_forms, forms, grams, normalise, pairs, runs_of_marks, split_words, words
 from spamnb.mail.tokens.urls import hosts
 
-# Have functions of their own; `_other_fields` skips them.
+# These have functions of their own; `_other_fields` skips them.
 _OWN_WAY = frozenset(
     """subject from to cc reply-to sender received message-id in-reply-to references date mime-version content-type
     content-transfer-encoding content-disposition""".split()  # noqa: SIM905
@@ -28,7 +28,7 @@ _MAILER_CHARS = 12  # of a word in the name of a mail program
 
 
 def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
-    """The tokens of all header fields, and of the subjects of forwarded messages; some more than once."""
+    """Yield the tokens of all header fields, and of the subjects of forwarded messages; some more than once."""
     fields = message.by_name()
     first = {name: values[0] for name, values in fields.items()}
     yield from _subject(first.get("subject", ""), limits)
@@ -45,12 +45,12 @@ def header_tokens(message: Message, limits: Limits) -> Iterator[str]:
         yield from _sender_facts(*sender, path_of(received))
     yield from (f"refers:{name}" for name in ("in-reply-to", "references") if first.get(name))
     yield from _other_fields(first, limits)
-    for subject in message.subjects[:_FORWARDED]:  # they come before the text, which needs tokens, too
+    for subject in message.subjects[:_FORWARDED]:  # before the text, so that the text does not use up the tokens
         yield from words(normalise(subject[:_FORWARDED_CHARS])[0], limits.token_chars)
 
 
 def _prefixed(prefix: str, text: str, limits: Limits) -> Iterator[str]:
-    """The words of a text, typed; once each."""
+    """Yield the words of a text with a prefix, once each."""
     return (f"{prefix}:{word}" for word in words(normalise(text)[0], limits.token_chars))
 
 
@@ -70,7 +70,7 @@ def _subject(value: str, limits: Limits) -> Iterator[str]:
 
 
 def _message_id(value: str) -> Iterator[str]:
-    """The host, and the shape of what is before it, which tells the program that made it."""
+    """Yield the host, and the shape of the text before it, which shows the program that made it."""
     identifier = value.partition("<")[2].partition(">")[0] or value.strip("<> ")  # a comment may follow
     local, at, host = identifier.rpartition("@")
     if at:
@@ -110,7 +110,7 @@ def _reply_to(reply: str, sender: str) -> Iterator[str]:
 
 
 def _sender_facts(name: str, sender: str, path: str) -> Iterator[str]:
-    """How the first sender is written, and whether the server that delivered the message is of the sender's site."""
+    """Yield how the first sender is written, and whether a server of the sender's site delivered the message."""
     local, _, host = sender.rpartition("@")
     yield f"agree:from-path:{_agreement(host.lower(), path)}"
     yield f"from-shape:{short_shape(local)}"
@@ -136,5 +136,5 @@ def _other_fields(first: Mapping[str, str], limits: Limits) -> Iterator[str]:
 
 
 def _without_id(word: str) -> str:
-    """A word, or its shape where it is long and has digits: an identifier, as Mailchimp's of a customer."""
+    """Return a word, or its shape if it is long and has digits: an identifier, such as Mailchimp's for a customer."""
     return id_shape(word) if len(word) > _MAILER_CHARS and any(map(str.isdigit, word)) else word

@@ -1,4 +1,4 @@
-"""HTML to what a reader sees, and to what the sender hides from the reader."""
+"""Split HTML into text that a reader sees, and text that the sender hides from the reader."""
 
 import inspect
 import re
@@ -16,23 +16,23 @@ from spamnb.mail.tokens.markup import Events
 # Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
 _INLINE = frozenset(
     """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
-    strong sub sup tt u var wbr""".split()  # noqa: SIM905 - a list of names is read more easily without quotes
+    strong sub sup tt u var wbr""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
 _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes"})
-# What programs show of these differs: until a person opens it, or where the program does not know the element.
+# Programs show the text of these or not: until a person opens it, or if the program does not know the element.
 _SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "video"})
 _SPECIAL = _UNSEEN | _SEEN_BY_SOME
-# Text in these may stand outside of them in a browser, which moves it in front of a table.
+# A browser may show text in these outside of them: it moves the text in front of a table.
 _LOOSE = frozenset({"table", "tbody", "thead", "tfoot", "tr", "select", "body", "html"})
-_OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, whatever is around them
+_OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, not that around them
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
 _LINKING = frozenset({"a", "area", "img", "form", "link"})
-_UNITS_STYLED = 15  # of work, to find out how an element looks
+_UNITS_STYLED = 15  # of work, to determine the look of an element
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
-_PIECES = 40  # of the text of a link
+_PIECES = 40  # of a link's text
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
 _SHOWN_HOST = lazy_pattern(
     r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
@@ -41,9 +41,10 @@ _SHOWN_HOST = lazy_pattern(
 
 @dataclass(slots=True)
 class HtmlText:
-    """What was read: the text, `links` and `images` as written, elements, and what stood out.
+    """The content of the markup: text, `links` and `images` as written, elements, and peculiarities.
 
-    `visible` is what some reader sees, `certain` what all readers see; `hidden` is what is not visible, or in doubt.
+    `visible` is the text that some reader sees, `certain` the text that all readers see. `hidden` is the text that is
+    not visible, or in doubt.
     """
 
     visible: str = ""
@@ -57,9 +58,9 @@ class HtmlText:
 
 
 def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText:
-    """Read markup of any quality. Never raises for bad markup: what could be read is returned, with a note.
+    """Read markup of any quality. Never raises for bad markup: it returns what could be read, with a note.
 
-    Where no `work` is left, elements look like those around them.
+    If no `work` is left, elements look like those around them.
     """
     read = HtmlText()
     if len(markup) > limits.html_chars:
@@ -73,7 +74,7 @@ def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText
 
 
 class _Sink:
-    """Where text goes that is not visible, or in doubt: to all other text, with a mark of its place."""
+    """The place for text that is not visible, or in doubt: among all text, with a mark at its place."""
 
     def __init__(self, texts: list[str]) -> None:
         self._texts = texts
@@ -93,7 +94,7 @@ class _Reader(Events):
 
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
-        self._texts: list[str] = []  # in order, whether they are seen or not
+        self._texts: list[str] = []  # in order, visible or not
         self._in_doubt, self._hidden = _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._unread: deque[str] = deque(maxlen=0)
@@ -104,13 +105,13 @@ class _Reader(Events):
         self._is_for_all = True
         self._sheet = Sheet()
         self._styles: dict[tuple[object, ...], Style] = {}
-        # Of the open elements: the style, None where no reader shows their text; and where that is written.
+        # For each open element: the style, None if no reader shows its text; and where its text is written.
         self._open: list[tuple[Style | None, _Text]] = [(Style(), self._texts)]
         self._met: set[str] = set()  # names of elements
         self._link: tuple[str, int] | None = None
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
-        """Note what an element means for the text in it."""
+        """Note the effect of an element on the text in it."""
         if name not in self._met:
             self._meet(name)
         if name not in _INLINE:
@@ -147,7 +148,7 @@ class _Reader(Events):
             self._open.pop()
 
     def data(self, text: str) -> None:
-        """Write text down where a reader would, or would not, see it."""
+        """Write text to the place for visible or for hidden text."""
         self._open[-1][1].append(text)
 
     def comment(self, text: str) -> None:
@@ -155,9 +156,9 @@ class _Reader(Events):
         self._read.features.add("comment")
 
     def finish(self) -> None:
-        """Tell what of the text is seen."""
+        """Determine which text is visible."""
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
-        if self._sheet.in_doubt or self._work.is_spent:  # what was hidden may be shown after all
+        if self._sheet.in_doubt or self._work.is_spent:  # hidden text may be visible after all
             hidden, in_doubt = [], [*in_doubt, *hidden]
         if hidden or in_doubt:
             self._read.hidden = " ".join([self._texts[place] for place in (*hidden, *in_doubt)])
@@ -173,7 +174,7 @@ class _Reader(Events):
         return "".join(texts)
 
     def _special(self, name: str, attrs: Mapping[str, str], above: Style | None) -> tuple[Style | None, _Text]:
-        """The style of an element that programs do not show, or some of them, and where its text is written."""
+        """Return the style of an element that not all programs show, and where its text is written."""
         if name == "style":
             self._css, self._is_for_all = [], _is_for_all(attrs)
             return None, self._css
@@ -183,7 +184,7 @@ class _Reader(Events):
         return style, self._by_level[style.conceals]
 
     def _meet(self, name: str) -> None:
-        """Note an element of a kind that was not met before."""
+        """Note an element of a new kind."""
         self._met.add(name)
         if name in _MEANINGFUL:
             self._read.features.add(name)
@@ -210,7 +211,7 @@ class _Reader(Events):
     def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> Style | None:
         if not self._work.take(_UNITS_STYLED) or above is None:
             return above
-        attrs = attrs or {}  # lxml's mapping without attributes takes long to say that it has none
+        attrs = attrs or {}  # testing lxml's empty mapping is slow
         like = (name, above, *map(attrs.get, _LOOKED_AT))  # a page has few kinds of element, and many of each
         if like not in self._styles:
             self._styles[like] = self._find_style(name, attrs, above)
@@ -257,7 +258,7 @@ class _Reader(Events):
             self._read.features.add("link-shows-another-host")
 
     def _visible_pieces(self, start: int) -> list[str]:
-        """The text that is visible without doubt, in its pieces, from one of them on; as much as a host takes."""
+        """Return the text that is surely visible, in pieces, from one of them on; as much as a host takes."""
         unseen: set[int] = set()
         for places in (self._hidden.places, self._in_doubt.places):
             first = bisect_left(places, start)
@@ -278,17 +279,17 @@ class _Reader(Events):
             self.data(f" {alt} ")
 
 
-# lxml asks for it at each message, and `inspect` takes as long to find it as lxml to read a short text.
+# lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.
 _Reader.start.__signature__ = inspect.signature(_Reader.start)  # type: ignore[attr-defined]
 
 
 def _is_for_all(attrs: Mapping[str, str]) -> bool:
-    """Whether a <style> holds on every screen; what AMP hides before its own program runs is shown after all."""
+    """Tell whether a <style> holds on every screen. AMP hides text before its own program runs, and then shows it."""
     media = attrs.get("media", "all").strip().lower()
     return media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
 
 
 def _same_site(target: str, shown: str) -> bool:
-    """Whether two hosts share their last two labels; enough to tell a bank from a stranger."""
+    """Tell whether two hosts share their last two labels: enough to distinguish a bank from a stranger."""
     host = unquote(target).rpartition("@")[2].partition(":")[0].lower().rstrip(".")
     return host.split(".")[-2:] == shown.lower().rstrip(".").split(".")[-2:]

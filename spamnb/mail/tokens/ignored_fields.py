@@ -1,17 +1,17 @@
-"""Header fields that are never read: the verdict of any filter, and what mail software adds after delivery.
+"""Header fields that are never read: the verdicts of filters, and the additions of mail software after delivery.
 
-The first would make this filter learn another one's opinion, the second what the user's own programs did.
+From verdicts this filter would learn the opinion of another one; from additions, the acts of the user's own programs.
 """
 
 from functools import lru_cache
 
 from spamnb.base.patterns import lazy_pattern
 
-# In the name of a verdict, whatever product writes it: X-Acme-MailScanner-SpamCheck, X-VR-SPAMSTATE …
+# In the name of a verdict field of any product: X-Acme-MailScanner-SpamCheck, X-VR-SPAMSTATE …
 _WORDS = tuple(
     """allow-list allowlist antivir bayes black-list blacklist block-list blocklist bogo dnsbl filteredbulk graylist
     greylist infected junk malware phish quarantine reputation safe-list safelist scan score spam suspicious
-    threat trusted verdict virus white-list whitelist""".split()  # noqa: SIM905 - names are read more easily without quotes
+    threat trusted verdict virus white-list whitelist""".split()  # noqa: SIM905 - names read more easily without quotes
 )
 _PARTS = frozenset({"as", "av", "sbrs", "scl"})  # between hyphens
 _VERDICT = lazy_pattern(
@@ -20,7 +20,7 @@ _VERDICT = lazy_pattern(
     r"|x-.*dkim(?!-signature)|(?:arc-)?authentication-results|received-spf|(?:dkim|dmarc|spf)-filter"
     r"|ui-(?:in|out)boundreport|ironport-|domainkey-status|x-[0-9a-f]{8}$"  # Mail.ru
 )
-# What begins so behind "x-" is a verdict by product, or what mail software, archives and corpora add after delivery.
+# A field that begins like this after "x-" is a product's verdict, or an addition of mail software, archives or corpora.
 _BEGINNINGS = tuple(
     """account-key acl-warn aes- agari amavis amp- aol-global aol-reroute aol-scoll aol-vss apple-action
     apple-movetofolder area1 asg- assp astaro auth-result authority authresult avanan avast avg avira barracuda
@@ -49,7 +49,7 @@ _NAMES = frozenset(
 
 @lru_cache(maxsize=1024)
 def is_never_read(name: str) -> bool:
-    """Whether the field of that name, in lower case, is never made a token."""
+    """Tell whether the field of that name, in lower case, never becomes a token."""
     plain = f"x-{name[2:]}" if name.startswith("x_") else name
     return (
         plain in _NAMES

@@ -1,19 +1,20 @@
-"""The kinds of token: the one place that says which there are, what each is called in words, and where it is shown.
+"""The kinds of token: the one place that lists them, with their names in words, and where they are shown.
 
-A token is `PREFIX:TEXT`, or a bare word of the text. The tokenizers write the prefixes as they stand here; a test reads
-messages that hold all of them. The codes are what the ledger writes to disk: see `ledger/lessons/sqlite/kind_codes.py`.
+A token is `PREFIX:TEXT`, or a bare word of the text. The tokenizers write the prefixes exactly as listed here; a test
+reads messages that contain all of them. The ledger writes the codes to disk: see `ledger/lessons/sqlite/kind_codes.py`.
 """
 
 from typing import Final, NamedTuple
 
 
 class Kind(NamedTuple):
-    """Tokens with one prefix, "" of the bare words of the text.
+    """Tokens with one prefix; "" for the bare words of the text.
 
-    words: what stands before the text, for a person; first, last: instead of it where the text is a pair whose place is
-    the first or the last of all. of_header: it speaks of the header alone; Subject is read by a person and does not.
-    page: under what the page Words shows it. code: the character for the prefix on disk, "" for none. crowd: what it is
-    weighed with, where that is not this kind alone. in_bits: the text is the power of two below which a number is.
+    words: the words before the text, for a person. first, last: used instead if the text is a pair at the very
+    beginning or end. of_header: the kind concerns the header alone; a person reads the Subject, so it does not count as
+    header. page: where the page Words shows it. code: the character for the prefix on disk, "" for none. crowd: the
+    group that it is weighed with, if not this kind alone. in_bits: the text n means a number below two to the power of
+    n.
     """
 
     prefix: str
@@ -28,15 +29,15 @@ class Kind(NamedTuple):
 
 
 class Note(NamedTuple):
-    """One whole token that is not met but noted, in words."""
+    """A whole token that notes a fact, in words."""
 
     token: str
     words: str
     of_header: bool = False
 
 
-# All of them say that a message is HTML, which to a young filter is spam. (1−ROCA)% of csdmc2010 over four orders, as
-# crowds of their own 0.0193, as one 0.0186; without `mime:` in it 0.0187, without `image-*:` 0.0191. Enron has no HTML.
+# All of these say that a message is HTML, which a young filter takes for spam. (1−ROCA)% of csdmc2010 over four orders:
+# as separate crowds 0.0193, as one 0.0186; without `mime:` in it 0.0187, without `image-*:` 0.0191. Enron has no HTML.
 _HTML = "html:"
 
 _KINDS = (
@@ -166,7 +167,7 @@ _NOTES = (
     Note("rdns:helo", "a server that calls itself by its name", of_header=True),
     Note("rdns:site", "a server that calls itself by another name of its site", of_header=True),
     Note("rdns:other", "a server that calls itself by a name of another site", of_header=True),
-    Note("header-broken:", "a line in the header that is no field"),
+    Note("header-broken:", "a line in the header that is not a field"),
     Note("multipart-broken:", "parts that are not where the header says"),
     Note("multipart-unclosed:", "that its last part has no end"),
     Note("base64-broken:", "an encoding (base64) that is broken"),
@@ -216,15 +217,15 @@ _NOTES = (
 KINDS: Final = {kind.prefix: kind for kind in _KINDS}
 NOTES: Final = {note.token: note for note in _NOTES}
 _GRAM, _GRAM_CHARS = "4:", 4
-# Beside those that the page Words shows: what else of a message a person sees.
+# The other things in a message that a person sees, besides those that the page Words shows.
 _SEEN = frozenset(("opening", "opening-pair", "closing", "shout", "to", "to-name", "cc", "cc-name", "attached-name"))
 _ARRIVED = {"skew": "it arrived", "skew-first": "its first server had it"}
-_SPANS = ((19, "years"), (11, "days"), (6, "hours"), (1, "minutes"))  # from how many powers of two of minutes on
+_SPANS = ((19, "years"), (11, "days"), (6, "hours"), (1, "minutes"))  # from which power of two of minutes on
 _CROWDS = {f"{kind.prefix}:": kind.crowd for kind in _KINDS if kind.crowd}
 
 
 def row_of(token: str) -> Kind | Note | None:
-    """The note that a token is, or else its kind; None for a prefix of no kind, as another version may write it.
+    """Return the note that a token is, or else its kind; None for a prefix that this version does not know.
 
     >>> row_of("limit:links").words, row_of("subject:hello").words, row_of("hello").words, row_of("other:x")
     ('more links than are read', 'in the subject,', 'the word', None)
@@ -233,12 +234,12 @@ def row_of(token: str) -> Kind | Note | None:
 
 
 def kind(token: str) -> str:
-    """What a token is, by its prefix: `subject:` of `subject:hello`, and "" of all bare words."""
+    """Return a token's prefix: `subject:` for `subject:hello`, and "" for all bare words."""
     return token[: token.find(":") + 1]
 
 
 def gram_in_words(token: str) -> tuple[str, str]:
-    """What a gram is of its text, for a person, and its letters.
+    """Return what a gram is in its text, for a person, and its letters.
 
     >>> gram_in_words("4:ing "), gram_in_words("4: of ")
     (('words that end in', 'ing'), ('the short word', 'of'))
@@ -256,11 +257,11 @@ def gram_in_words(token: str) -> tuple[str, str]:
         return f"{place}{words} that begin with", letters
     if gram.endswith(" "):
         return f"{place}{words} that end in", letters
-    return KINDS[_GRAM[:-1]].words, letters  # an import may bring any text
+    return KINDS[_GRAM[:-1]].words, letters  # an import may contain any text
 
 
 def visible(token: str) -> str:
-    """A token as it stands, for a table: the blanks of a gram, which are at its ends, as `_`.
+    """Return a token for a table: the blanks of a gram, which are at its ends, as `_`.
 
     >>> visible("4: of "), visible("subject-pair:a b")
     ('4:_of_', 'subject-pair:a b')
@@ -269,7 +270,7 @@ def visible(token: str) -> str:
 
 
 def is_header(token: str) -> bool:
-    """Whether a token speaks of the header alone.
+    """Tell whether a token concerns the header alone.
 
     >>> is_header("received:mail.example.org"), is_header("subject:hello"), is_header("hello"), is_header("to-morrow")
     (True, False, False, False)
@@ -279,7 +280,7 @@ def is_header(token: str) -> bool:
 
 
 def is_seen(token: str) -> bool:
-    """Whether a token is of what a person sees in a message: words, people, hosts and links.
+    """Tell whether a token belongs to what a person sees in a message: words, people, hosts and links.
 
     >>> is_seen("hello"), is_seen("from:anna@example.org"), is_seen("date-zone:+0100"), is_seen("4:ing ")
     (True, True, False, False)
@@ -289,7 +290,7 @@ def is_seen(token: str) -> bool:
 
 
 def number_in_words(token: str) -> tuple[str, str] | None:
-    """What a token that holds a power of two says, for a person, and the number; None for any other token.
+    """Return the meaning of a token with a power of two, for a person, and the number; None for any other token.
 
     >>> number_in_words("skew:-9"), number_in_words("to-number:3"), number_in_words("to-name:3")
     (('its date is wrong by hours', ''), ('the number of recipients, below', '8'), None)
@@ -299,7 +300,7 @@ def number_in_words(token: str) -> tuple[str, str] | None:
     prefix, _, text = token.partition(":")
     row, digits = KINDS.get(prefix), text.lstrip("+-")
     if row is None or not (digits.isascii() and digits.isdecimal() and len(digits) < 3):
-        return None  # an import may bring any text
+        return None  # an import may contain any text
     if row.in_bits:
         return row.words, str(2 ** int(digits))
     if prefix not in _ARRIVED:
@@ -311,7 +312,7 @@ def number_in_words(token: str) -> tuple[str, str] | None:
 
 
 def crowd_of(token: str) -> str:
-    """With which tokens of a message a token shares its weight: those of its kind, "" for bare words, or of several.
+    """Return the crowd with which a token shares its weight: its kind, "" for bare words, or several kinds.
 
     >>> crowd_of("subject:hello"), crowd_of("hello"), crowd_of("tag:p"), crowd_of("image-url:example.org")
     ('subject:', '', 'html:', 'html:')

@@ -1,7 +1,7 @@
-"""Markup to the events of its parser.
+"""Turn markup into the events of its parser.
 
-BeautifulSoup reads the markup with the lxml builder, but no tree is built: the builder takes the parser's events as
-they come. That is several times faster than a tree, of which a filter has no use.
+BeautifulSoup reads the markup with the lxml builder, but no tree is built: this builder takes the parser's events as
+they come. That is several times faster than a tree, and the filter needs none.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,10 +16,10 @@ _XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
 
 
 class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
-    """A builder that builds nothing. The signatures of its methods are lxml's."""
+    """A builder that builds nothing. Its methods have lxml's signatures."""
 
     def feed_all(self, markup: str) -> bool:
-        """Read markup of any quality; whether it was read to its end."""
+        """Read markup of any quality. Returns whether it was read to its end."""
         markup = _XML_DECLARATION.sub("", markup).replace("\0", "")
         if "<" not in markup:  # BeautifulSoup warns of "markup" that might be a file's name
             markup = "<p>" + markup
@@ -30,7 +30,7 @@ class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         return True
 
     def prepare_markup(self, markup: str, *_: Any, **__: Any) -> Iterator[tuple[str, None, None, bool]]:
-        """One reading: text needs no second try in another encoding."""
+        """Yield one reading: text needs no second try in another encoding."""
         yield markup.removeprefix("\ufeff"), None, None, False
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
@@ -46,7 +46,7 @@ class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         """Take a comment."""
 
     def pi(self, target: str, data: str) -> None:
-        """Nothing is kept of an instruction."""
+        """Ignore an instruction."""
 
     def doctype(self, name: str, pubid: str, system: str) -> None:
-        """Nothing is kept of a declaration."""
+        """Ignore a declaration."""

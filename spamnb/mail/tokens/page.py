@@ -1,6 +1,6 @@
-"""An attached page (HTML, or SVG, which browsers open too) to what it does; its words are not read.
+"""Turn an attached page (HTML, or SVG, which browsers open too) into what it does; its words are not read.
 
-Such a page is often the whole of an attack: a form that asks for a password, or a program that writes one.
+Such a page is often a whole attack: a form that asks for a password, or a program that writes such a form.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,15 +12,15 @@ from spamnb.mail.tokens.urls import urls
 
 _ELEMENTS = frozenset({"script", "form", "iframe"})
 _LINKING = frozenset({"href", "src", "action", "formaction", "data"})
-_PICTURES = frozenset({"img", "image", "source", "link"})  # ordinary pages write these into themselves
-# What programs are made of that unpack another page, or lead to one.
+_PICTURES = frozenset({"img", "image", "source", "link"})  # ordinary pages embed these
+# The parts of programs that unpack another page, or lead to one.
 _CALLS = lazy_pattern(r"\b(?:atob|unescape|decodeuricomponent|fromcharcode|eval|location|document\.write)\b")
 _URL = lazy_pattern(r"https?://[^\s\"'`<>()\\]{3,2000}")
-_MOST = 2000  # characters of a link
+_MOST = 2000  # characters in a link
 
 
 def page_tokens(markup: str, limits: Limits) -> Iterator[str]:
-    """What an attached page does, and the hosts of its links, forms and programs. Never raises for bad markup."""
+    """Yield what an attached page does, and the hosts of its links, forms and programs. Never raises for bad markup."""
     reader = _Reader()
     reader.feed_all(markup)
     program = "".join(reader.programs).lower().replace("\\/", "/")
@@ -33,7 +33,7 @@ def page_tokens(markup: str, limits: Limits) -> Iterator[str]:
 
 
 class _Reader(Events):
-    """Keeps what the elements of a page do, and its programs."""
+    """Records what the elements of a page do, and its programs."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class _Reader(Events):
         self._in_program = False
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
-        """Note what an element and its attributes do."""
+        """Record what an element and its attributes do."""
         name = name.rpartition(":")[2]
         self._in_program = name == "script"
         self.programs.append("\n")
@@ -62,11 +62,11 @@ class _Reader(Events):
             self._link(name, attrs.get("content", "")[:_MOST].partition("=")[2].strip(" \"'"))
 
     def end(self, name: str) -> None:
-        """Programs end with their element."""
+        """End a program with its element."""
         self._in_program = False
 
     def data(self, text: str) -> None:
-        """Programs are kept, words are not."""
+        """Keep programs, and drop words."""
         if self._in_program:
             self.programs.append(text)
 

@@ -1,4 +1,4 @@
-"""The Received fields to tokens: the hosts of the way, and who handed the message over."""
+"""Turn the Received fields into tokens: the hosts of the way, and who handed the message over."""
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -9,24 +9,24 @@ from spamnb.mail.relations import MOST_RECEIVED, is_public, site_of
 from spamnb.mail.tokens.shapes import short_shape
 from spamnb.mail.tokens.urls import IPV4, hosts
 
-_TOPMOST = "received"  # of its tokens
+_TOPMOST = "received"  # the prefix of its tokens
 _FIELD_CHARS = 1000
 _TOP_CHARS = 20
 _NAMES = lazy_pattern(r"[a-z0-9][a-z0-9.-]{3,100}")
 _IPV6 = lazy_pattern(r"[\[(](?:ipv6:)?([0-9a-f]{1,4}(?::[0-9a-f]{0,4}){2,7})[\])]")
 _LOOKED_UP = lazy_pattern(r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{2,200})\.? \[")  # of sendmail and Postfix
-_HELO = lazy_pattern(r"[( ]helo[= ]([^\s()]{1,200})")  # of Exim and qmail, which have the name that was looked up first
+_HELO = lazy_pattern(r"[( ]helo[= ]([^\s()]{1,200})")  # of Exim and qmail, which write the looked-up name first
 _DIGITS = lazy_pattern(r"[0-9]+")
 
 
 def received_tokens(values: Sequence[str]) -> Iterator[str]:
-    """The topmost Received field was written by the user's own server; those below it may be forged."""
+    """Yield the tokens of the fields. The user's own server wrote the topmost; those below it may be forged."""
     yield f"received-number:{min(len(values), 8)}"
     fields = [value[:_FIELD_CHARS].lower() for value in values[:MOST_RECEIVED]]
     for position, field in enumerate(fields):
         prefix = _TOPMOST if position == 0 else "received-claimed"
         way = _before_recipient(field)
-        dotted = " ".join([piece for piece in way.split() if "." in piece])  # the others take longer than these
+        dotted = " ".join([piece for piece in way.split() if "." in piece])  # testing the others takes longer than this
         for name in dict.fromkeys(_NAMES.findall(dotted)):
             if "." in name:
                 yield from _server(prefix, name)
@@ -38,7 +38,7 @@ def received_tokens(values: Sequence[str]) -> Iterator[str]:
 
 
 def _before_recipient(field: str) -> str:
-    """A field without `for` and what follows: an address of the user's. What stands before `by` is a stranger's.
+    """Return a field up to `for`, after which an address of the user follows. A stranger wrote the text before `by`.
 
     >>> _before_recipient("from a.example by b.example for <anna.lind@home.example>; mon")
     'from a.example by b.example'
@@ -49,9 +49,9 @@ def _before_recipient(field: str) -> str:
     return before if "@" in recipient and " by " not in recipient else field
 
 
-@lru_cache(maxsize=2048)  # as those of `hosts`
+@lru_cache(maxsize=2048)  # for the reason of `hosts`
 def _server(prefix: str, name: str) -> tuple[str, ...]:
-    """A name or an address of a server that a Received field names; nothing for anything else that has a full stop."""
+    """Return the tokens of a server's name or address in a Received field; none for other texts with a full stop."""
     if name.rpartition(".")[2].isalpha():
         return hosts(prefix, name)
     if IPV4.fullmatch(name):
@@ -63,7 +63,7 @@ def _server(prefix: str, name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2048)
 def _ipv6(prefix: str, written: str) -> tuple[str, ...]:
-    """The networks of an address, of 32 and 48 bits; the rest is a machine's, or changes by itself (RFC 8981)."""
+    """Return the networks of an address, of 32 and 48 bits; the rest belongs to a machine, or changes (RFC 8981)."""
     try:
         a, b, c, *_ = IPv6Address(written).exploded.split(":")
     except ValueError:
@@ -73,9 +73,10 @@ def _ipv6(prefix: str, written: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=2048)
 def _peer(said: str) -> tuple[str, ...]:
-    """What a Received field says of the machine that handed the message over, where its address is public.
+    """Return what a Received field says of the machine that handed the message over, if its address is public.
 
-    What that machine called itself (HELO), and the name that the server looked up for its address, forged or not.
+    It says what that machine called itself (HELO), and the name that the server looked up for its address, forged or
+    not.
     """
     if not is_public(said):
         return ()
@@ -95,7 +96,7 @@ def _peer(said: str) -> tuple[str, ...]:
 
 
 def _host_shape(host: str) -> str:
-    """The shape of the first label, and the last one as it is.
+    """Return the shape of the first label, and the last label unchanged.
 
     >>> _host_shape("mail-12.example.org"), _host_shape("localhost"), _host_shape("[192.0.2.1]")
     ('a-d.org', 'a', 'd')
@@ -106,7 +107,7 @@ def _host_shape(host: str) -> str:
 
 
 def _agreement(name: str, helo: str) -> str:
-    """How the name that was looked up agrees with what the machine called itself."""
+    """Return how the looked-up name agrees with the machine's name for itself."""
     if name in ("", "unknown"):
         return name or "none"
     if name == helo:

@@ -1,11 +1,11 @@
-"""The shape of a name or an identifier: which program made it, whatever it made this time."""
+"""The shape of a name or an identifier: it shows the program that made it, whatever it made this time."""
 
 import string
 from functools import lru_cache
 
 from spamnb.base.patterns import lazy_pattern
 
-_RUN = lazy_pattern(r"([^u0-9])\1+")  # not those in `uuid` and `h12`: in a shape are no other u and digits
+_RUN = lazy_pattern(r"([^u0-9])\1+")  # not in `uuid` and `h12`: a shape has no other u and digits
 _UUID = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _LETTERS_AND_DIGITS = lazy_pattern(f"({_UUID})|[A-Za-z0-9]{{8,}}")
 _HEXADECIMAL = frozenset(string.hexdigits)
@@ -17,7 +17,7 @@ _SHAPE = str.maketrans(
 
 
 def shape(text: str) -> str:
-    """Letters as `a` and `A`, digits as `d`, and each run as one.
+    """Replace letters by `a` and `A`, digits by `d`, and each run by one character.
 
     >>> shape("anna.lind_1984"), shape("Anna LIND")
     ('a.a_d', 'Aa A')
@@ -26,9 +26,9 @@ def shape(text: str) -> str:
 
 
 def id_shape(text: str) -> str:
-    """The shape of an identifier, whose random pieces have a name of their own.
+    """Return the shape of an identifier, with special names for its random pieces.
 
-    A UUID is `uuid`, hexadecimal digits `h` with their number in eights, other letters and digits mixed `x`.
+    A UUID is `uuid`. Hexadecimal digits are `h` with their number in eights; other mixed letters and digits are `x`.
 
     >>> id_shape("d2f1a8c4-1b2c-4d5e-8f90-a1b2c3d4e5f6"), id_shape("20261102.4f0a9bc2.Mail"), id_shape("CAF7xQ2sLk.9")
     ('uuid', 'd.h1.Aa', 'x.d')
@@ -50,7 +50,7 @@ def id_shape(text: str) -> str:
     return _RUN.sub(r"\1", "".join(pieces))
 
 
-@lru_cache(maxsize=2048)  # a mailbox meets the same names again and again
+@lru_cache(maxsize=2048)  # the same names occur again and again in a mailbox
 def short_shape(text: str) -> str:
-    """The shape of the first 20 characters."""
+    """Return the shape of the first 20 characters."""
     return shape(text[:20])

@@ -1,4 +1,4 @@
-"""Text to words: normal forms, look-alike letters, words, numbers by shape, languages without spaces."""
+"""Turn text into words: normal forms, look-alike letters, words, numbers by shape, languages without spaces."""
 
 import re
 import string
@@ -10,7 +10,7 @@ from itertools import pairwise
 from spamnb.base.patterns import lazy_pattern
 
 # Letters of other scripts that pass for Latin ones, by the confusables of Unicode Technical Standard 39. They are
-# folded only in words that have Latin letters too: Cyrillic and Greek words stay what they are.
+# folded only in words that have Latin letters too: Cyrillic and Greek words stay unchanged.
 _LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁԛԝɡⅼвнкмтАВЕКМНОРСТУХІЈЅԌοανρτυικΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑıſ",
     "aeopcyxijshdqwglbhkmtABEKMHOPCTYXIJSGoavptuikABEZHIKMNOPTYXais",
@@ -20,17 +20,17 @@ _CYRILLIC_OR_GREEK = lazy_pattern("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
 _INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
-# Latin letters in another form, which NFKC makes plain: those of mathematics, in circles but for Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
+# Latin letters in other forms, which NFKC makes plain: mathematical ones, in circles except Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
 _FORMS = "\U0001d400-\U0001d6a5\u24b6\u24b7\u24b9-\u24c1\u24c3\u24c4\u24c6\u24c8-\u24e9\U0001f130-\U0001f149"
 _FULL_WIDTH = "\uff21-\uff3a\uff41-\uff5a"  # ordinary beside East Asian scripts
 _EAST_ASIAN_LETTER = lazy_pattern("[\u3001-\u30ff\u3400-\u9fff\uac00-\ud7af\uff66-\uff9f]")
-_STYLED = lazy_pattern("[\u24b6-\u24e9\uff21-\uff5a\U0001d400-\U0001f149]")  # a quick look
-# One letter alone is a sign or a variable.
+_STYLED = lazy_pattern("[\u24b6-\u24e9\uff21-\uff5a\U0001d400-\U0001f149]")  # a quick test
+# A single letter is a sign or a variable.
 _STYLED_WORD = lazy_pattern(
     f"[{_FORMS}{_FULL_WIDTH}][A-Za-z{_FORMS}{_FULL_WIDTH}]|(?<=[A-Za-z])[{_FORMS}{_FULL_WIDTH}]"
 )
 _STYLED_EAST_ASIAN = lazy_pattern(f"[{_FORMS}][A-Za-z{_FORMS}]|(?<=[A-Za-z])[{_FORMS}]")
-# Emoji are put together with these, and Persian and India's scripts are spelt with them; Latin letters have no use.
+# Emoji are joined with these, and Persian and Indian scripts are spelt with them. Latin text does not need them.
 _JOINER = "[\u200c\u200d\ufe00-\ufe0f]"
 _JOINED = lazy_pattern(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
 _COMBINING = lazy_pattern("[\u0300-\u036f]{2,}")
@@ -43,12 +43,12 @@ _UNSPACED = lazy_pattern(f"[{_NO_SPACES}]+")
 _STRETCH_CHARS = 256
 _ASCII = bytes(range(0x80))
 _ANY_LENGTH = 1 << 62
-# Emoji, stars, arrows and the like; not the tones of skin, nor what boxes are drawn with.
+# Emoji, stars, arrows and the like; not the tones of skin, nor the characters for drawing boxes.
 _SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 _SYMBOL = lazy_pattern(f"[{_SYMBOLS}]")
 _WORD = lazy_pattern(rf"[^\W\d_][^\W_]*(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
-# Scripts whose vowels are marks, which for Python are no part of a word: Hebrew and Arabic with points, those of
-# India, Thai, Lao, Myanmar, Khmer. A quick look, and the pattern for texts that have them.
+# Scripts whose vowels are marks, which Python does not count as part of a word: Hebrew and Arabic with points, those of
+# India, Thai, Lao, Myanmar, Khmer. A quick test, and the pattern for texts that have them.
 _MARKED = lazy_pattern("[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0eff\u1000-\u109f\u1780-\u17d3]")
 _LETTER = (
     "[^\\W_]|[\u0591-\u05bd\u05c1\u05c2\u064b-\u065f\u0900-\u0963\u0971-\u0e3e\u0e40-\u0eff\u1000-\u109f\u1780-\u17d3]"
@@ -56,45 +56,45 @@ _LETTER = (
 _MARKED_WORD = lazy_pattern(rf"(?=[^\W\d_])(?:{_LETTER})+(?:['’\-&][^\W_]+)*|[$€£¥]?\d[\d.,]*%?|[{_SYMBOLS}]+")
 # The same, faster.
 _ASCII_WORD = lazy_pattern(r"[a-z][a-z0-9]*(?:['\-&][a-z0-9]+)*|\$?[0-9][0-9.,]*%?")
-# Bytes of UTF-8 in lower case, those that are in no word as spaces.
+# Bytes of UTF-8 in lower case; those that occur in no word become spaces.
 _IN_WORDS = frozenset(f"{string.ascii_lowercase}{string.digits}'-&$.,%".encode())
 _SEPARATED = bytes(byte if byte in _IN_WORDS or byte >= 0x80 else ord(" ") for byte in range(256))
-# Letters set apart.
+# Letters with something between them.
 _APART = b" .*_-"
 SPACED = lazy_pattern(r"(?<![^\W_])(?:[^\W\d_][ .*_-]){3,40}[^\W\d_](?![^\W_])")
 _BETWEEN = lazy_pattern(r"[ .*_-]")
-# A quick look for them: letters as "a", all beyond ASCII as one letter, what may stand between them as spaces.
+# A quick test for them: letters as "a", each letter beyond ASCII as one, what may be between them as spaces.
 _OUTLINE = bytes(
     ord(" ") if byte in _APART else ord("a") if chr(byte).isalpha() or byte >= 0x80 else ord("1") for byte in range(256)
 )
-_CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 behind a character's first
+_CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 after a character's first
 _DIGIT = lazy_pattern(r"\d")
 _ASCII_DIGITS = str.maketrans(string.digits, "d" * 10)
-# Three characters behind a blank, and before one: the blank is searched for as a literal, which is fast.
-_THREE = "[^\u2e80-\U0010ffff]{3}"  # not of the scripts from the East Asian ones on
+# Three characters after a blank, and before one: the blank is searched for as a literal, which is fast.
+_THREE = "[^\u2e80-\U0010ffff]{3}"  # without the scripts from the East Asian ones on
 _BEGINNING = lazy_pattern(f" (?=({_THREE}))")
 _END = lazy_pattern(f" (?<=({_THREE}) )")
-# How far into a text its grams reach. (1−ROCA)% of csdmc2010 / Enron1 / Enron3 / Enron6, by the score:
+# How far into a text the grams reach. (1−ROCA)% of csdmc2010 / Enron1 / Enron3 / Enron6, by the score:
 #     700 characters    0.0182 / 0.161 / 0.058 / 0.106
 #     1,000             0.0178 / 0.157 / 0.057 / 0.102
 #     1,500             0.0177 / 0.155 / 0.059 / 0.105
 # Digits as one character save a sixth of all grams, and give 0.0184 / 0.156 / 0.057 / 0.103.
 _GRAMS_WITHIN = 1000
-# A quick look, and the pattern for where it finds something.
+# A quick test, and the pattern for texts that pass it.
 _MARKS = lazy_pattern(r"[!?$*#=_~.,+-][!?$*#=_~.,+-]+")  # `re` finds a set faster than a repeated one
 _PUNCTUATION = lazy_pattern(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 
 
 def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
-    """Compatibility forms folded (NFKC), invisible characters removed, look-alike letters made Latin.
+    """Fold compatibility forms (NFKC), remove invisible characters, and make look-alike letters Latin.
 
-    Returns the text, and notes on what had been disguised: `invisible`, `styled`, `lookalike`. It may end anywhere
-    behind `most` characters: one ligature is made eighteen letters.
+    Returns the text, and notes on its disguises: `invisible`, `styled`, `lookalike`. The text may end anywhere after
+    `most` characters: one ligature becomes eighteen letters.
 
     >>> normalise("ｖiаgra")  # a full-width v, a Cyrillic a
     ('viagra', ['styled', 'lookalike'])
     """
-    text = text.replace("\xa0", " ")  # what NFKC makes of it; most texts have nothing else beyond ASCII
+    text = text.replace("\xa0", " ")  # as NFKC does; most texts have nothing else beyond ASCII
     if text.isascii():
         return text, []
     notes = []
@@ -120,15 +120,15 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
 
 
 def _beyond_ascii(text: str) -> str:
-    """The characters outside ASCII, in order: few, and so searched much faster than the text."""
+    """Return the characters outside ASCII, in order: there are few, so they are searched much faster than the text."""
     return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
 def _compatible(text: str, most: int) -> str:
-    """The text in normal form NFKC, at least `most` characters of it.
+    """Return the text in normal form NFKC, at least `most` characters of it.
 
-    Python sorts a run of combining marks by insertion, so that 200,000 of them take half a minute. White space
-    ends a run; where there is none for long, the text is cut.
+    Python sorts a run of combining marks by insertion: 200,000 of them take half a minute. White space ends a run. If
+    there is none for long, the text is cut.
     """
     if _longest(text.splitlines()) <= _STRETCH_CHARS or _longest(text.split()) <= _STRETCH_CHARS:
         return unicodedata.normalize("NFKC", text)
@@ -153,7 +153,7 @@ def _fold_lookalikes(word: re.Match[str]) -> str:
 
 
 def split_words(text: str) -> list[str]:
-    """The words of normalised text in lower case, in order. Letters set apart (`V I A G R A`) are joined.
+    """Return the words of normalised text in lower case, in order. Spaced letters (`V I A G R A`) are joined.
 
     >>> split_words("Pay $99.50 now: V I A G R A")
     ['pay', '$99.50', 'now', 'viagra']
@@ -162,7 +162,7 @@ def split_words(text: str) -> list[str]:
     encoded = lower.encode("utf-8", "surrogatepass")
     if b" a a " in b" %b " % encoded.translate(_OUTLINE, _CONTINUING):
         encoded = SPACED.sub(lambda found: _BETWEEN.sub("", found[0]), lower).encode("utf-8", "surrogatepass")
-    # Most of what stands between spaces is one word of letters; full stops and commas behind it are taken off.
+    # Most text between spaces is one word of letters; full stops and commas after it are removed.
     separated = encoded.translate(_SEPARATED).replace(b". ", b" ").replace(b", ", b" ")
     pieces = separated.decode("utf-8", "surrogatepass").split()
     found: list[str] = []
@@ -181,7 +181,7 @@ def _words_in(piece: str) -> list[str]:
 
 
 def words(text: str, longest: int) -> dict[str, int]:
-    """The words of normalised text as tokens, and how often each occurs in it.
+    """Return the words of normalised text as tokens, and how often each occurs in it.
 
     >>> words("Pay $99.50 now, now", 24)
     {'pay': 1, 'now': 2, '$dd.dd': 1}
@@ -190,12 +190,12 @@ def words(text: str, longest: int) -> dict[str, int]:
 
 
 def count_forms(found: Sequence[str], longest: int) -> dict[str, int]:
-    """How often each word occurs, in the form in which it is a token.
+    """Count how often each word occurs, in its form as a token.
 
-    Numbers become their shape, words longer than `longest` characters their first letter and length, and runs in
-    a script without spaces their pairs of characters.
+    Numbers become their shape. Words longer than `longest` characters become their first letter and length. Runs in a
+    script without spaces become their pairs of characters.
     """
-    # Counted first, so that what follows is done once for each distinct word, and only for one that is not plain.
+    # Counted first, so that the rest is done once for each distinct word, and only for words that are not plain.
     counted = dict(Counter(found))
     for word, number in [(word, counted.pop(word)) for word in _odd(counted, longest)]:
         for form in _forms(word, longest):
@@ -204,7 +204,7 @@ def count_forms(found: Sequence[str], longest: int) -> dict[str, int]:
 
 
 def _odd(found: Collection[str], longest: int) -> list[str]:
-    """The words that are not plain. What most texts have none of is asked once, not of each word."""
+    """Return the words that are not plain. Most texts have none: this is tested once, not for each word."""
     together = "".join(found)
     if together.isascii() and max(map(len, found), default=0) <= longest:
         return [] if together.isalpha() else [word for word in found if not word.isalpha()]
@@ -212,14 +212,14 @@ def _odd(found: Collection[str], longest: int) -> list[str]:
 
 
 def forms(found: Sequence[str], longest: int) -> list[str]:
-    """The words in order, each in the form in which it is a token."""
+    """Return the words in order, each in its form as a token."""
     if not _odd(found, longest):
         return list(found)
     return [form for word in found for form in _forms(word, longest)]
 
 
 def _forms(word: str, longest: int) -> Iterable[str]:
-    """What a word that is not plain counts as; of symbols in a row each counts once."""
+    """Yield the tokens of a word that is not plain; in a row of symbols each counts once."""
     if word.isascii():
         if word[0].isalpha():
             return (word if len(word) <= longest else _shape(word),)
@@ -232,12 +232,12 @@ def _forms(word: str, longest: int) -> Iterable[str]:
 
 
 def _shape(word: str) -> str:
-    """What is kept of an overlong word: the first letter, and the length in tens."""
+    """Return the shape of an overlong word: the first letter, and the length in tens."""
     return f"{word[0]}…{len(word) // 10 * 10}"
 
 
 def _in_any_script(word: str, longest: int) -> Iterator[str]:
-    """Runs of scripts without spaces as pairs of characters, and what is between them."""
+    """Yield runs of scripts without spaces as pairs of characters, and the text between them."""
     position = 0
     for run in _UNSPACED.finditer(word):
         if run.start() > position:
@@ -250,15 +250,15 @@ def _in_any_script(word: str, longest: int) -> Iterator[str]:
 
 
 def pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
-    """Neighbouring words, each pair once."""
+    """Yield pairs of neighbouring words, each pair once."""
     return (f"{prefix}:{one} {other}" for one, other in dict.fromkeys(pairwise(found)))
 
 
 def grams(prefix: str, text: str) -> dict[str, int]:
-    """The beginnings and ends of words: runs of four characters, the first or the last of them a blank; each once.
+    """Return the beginnings and ends of words: runs of four characters with a blank first or last; each once.
 
-    Blanks in a row are one, and one is before and behind the text. Scripts from the East Asian ones on have none: their
-    words are not set apart.
+    A row of blanks counts as one, and there is one before and after the text. Scripts from the East Asian ones on have
+    no grams: their words are not separated.
 
     >>> list(grams("4:", "an old hat"))
     ['4: an ', '4: old', '4: hat', '4:old ', '4:hat ']
@@ -272,7 +272,7 @@ def grams(prefix: str, text: str) -> dict[str, int]:
 
 
 def runs_of_marks(text: str) -> Iterator[str]:
-    """Runs of punctuation, at most three marks of each.
+    """Yield runs of punctuation, at most three marks of each.
 
     >>> list(runs_of_marks("Now!!!!! -- or never?!"))
     ['!!!', '?!']

@@ -1,8 +1,8 @@
-"""A message to typed tokens.
+"""Turn a message into typed tokens.
 
-Body words are bare; every other token has a prefix that tells where it was found (`subject:`, `from:`,
-`url:`, `received:` …), since the same word is other evidence in another place. A token counts once or often in
-a message; the event model decides what that means.
+Body words are bare. Every other token has a prefix for the place where it was found (`subject:`, `from:`, `url:`,
+`received:` …), since the same word means something else in another place. A token may occur several times in a message;
+the event model decides what that means.
 """
 
 from collections import Counter
@@ -17,16 +17,16 @@ from spamnb.mail.tokens.header import header_tokens
 from spamnb.mail.tokens.text import normalise
 from spamnb.mail.tokens.urls import hosts
 
-_TOKEN_CHARS = 100  # of a whole token with its prefix
+_TOKEN_CHARS = 100  # for a whole token with its prefix
 _EXTENSION_CHARS = 20
 _ORGANIZERS = 20
-VERSION = 6  # raised when the same message yields other tokens; kept with what was learned
+VERSION = 6  # raised when the same message yields other tokens; kept with each lesson
 
 
 def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int]:
-    """The tokens of a message, and how often each occurs in it.
+    """Return the tokens of a message, and how often each occurs in it.
 
-    Never empty, and at most `limits.tokens` distinct ones: the first that were met.
+    Never empty. At most `limits.tokens` distinct tokens: the first ones.
     """
     tokens = dict(Counter(chain(_structure(message), header_tokens(message, limits))))
     bodies = body_tokens(message, limits, Work(message.work))
@@ -43,8 +43,8 @@ def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int
 def _make_presentable(tokens: dict[str, int]) -> None:
     """Make tokens fit for a database and a terminal: cut to their greatest length, and printable.
 
-    Addresses, file names and hosts are a stranger's words as they stand; control characters, lone surrogates
-    and the like in them become U+FFFD.
+    Addresses, file names and hosts are a stranger's words. Control characters, lone surrogates and the like in them
+    become U+FFFD.
     """
     for token in [token for token in tokens if len(token) > _TOKEN_CHARS or not token.isprintable()]:
         number = tokens.pop(token)

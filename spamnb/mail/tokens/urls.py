@@ -1,4 +1,4 @@
-"""Hosts and URLs to tokens."""
+"""Turn hosts and URLs into tokens."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,8 +11,8 @@ from spamnb.mail.relations import site_of
 _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
 _ODD_IPV4 = lazy_pattern(r"(?:(?:0x[0-9a-f]{0,12}|\d{1,12})\.){0,3}(?:0x[0-9a-f]{1,12}|\d{1,12})")  # 0x7f.1, 2130706433
-_ID_CHARS = 8  # a number of a path that is so long is an identifier, as letters with digits are: it is met once
-_MOST_NUMBERS = 3  # in a label of a host: one with more is an identifier
+_ID_CHARS = 8  # in a path, a number this long is an identifier, like letters with digits: it occurs once
+_MOST_NUMBERS = 3  # in a label of a host: a label with more is an identifier
 _DIGITS = lazy_pattern(r"[0-9]+")
 _PATH_WORD = lazy_pattern(r"[^\W_]{2,24}")
 _SCHEME = lazy_pattern(r"([a-z][a-z0-9+.-]{1,20}):", re.IGNORECASE)
@@ -21,14 +21,14 @@ _SLASHES = "/\\"
 _TWO_SLASHES = ("//", "/\\", "\\/", "\\\\")
 _WEB = frozenset({"http", "https"})
 _AUTHORITY_END = lazy_pattern(r"[/?#\\]")
-_HOST_END = lazy_pattern(r"[^\w.-]")  # what a text has set behind a host: commas, quotation marks
-# The target that a redirector carries, as it is or in Proofpoint's writing.
+_HOST_END = lazy_pattern(r"[^\w.-]")  # a text's marks after a host: commas, quotation marks
+# The target that a redirector carries, plain or in Proofpoint's form.
 _TARGET = lazy_pattern(r"https?(?::[/\\]{1,2}|-3a__)(?:www\.)?([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,5})")
 
 
-@lru_cache(maxsize=2048)  # a mailbox meets the same hosts again and again
+@lru_cache(maxsize=2048)  # the same hosts occur again and again in a mailbox
 def hosts(prefix: str, host: str) -> tuple[str, ...]:
-    """A host and its parent domains, at most five of them.
+    """Return a host and its parent domains, at most five of them.
 
     >>> hosts("url", "www.shop.example.com")
     ('url:www.shop.example.com', 'url:shop.example.com', 'url:example.com', 'url:com')
@@ -56,10 +56,10 @@ def _unnumbered(host: str) -> str:
 
 
 def urls(written: Iterable[str]) -> Iterator[str]:
-    """The tokens of URLs: host and parent domains, the words of the path, and what honest links do not have.
+    """Yield the tokens of URLs: host and parent domains, the words of the path, and oddities that honest links lack.
 
-    They are read as browsers read them (WHATWG URL Standard): line ends in them do not count, a backslash is a
-    slash, and the number of slashes before the host does not matter.
+    URLs are read as browsers read them (WHATWG URL Standard): line ends in them do not count, a backslash is a slash,
+    and the number of slashes before the host does not matter.
 
     >>> list(urls(["http://user@example.com/buy"]))
     ['url-user:', 'url:example.com', 'url:com', 'url-path:buy']
@@ -75,7 +75,7 @@ def urls(written: Iterable[str]) -> Iterator[str]:
 
 
 def _parts(url: str) -> tuple[str, str]:
-    """The scheme in lower case, `none` for a link within the site, and what follows it."""
+    """Return the scheme in lower case, `none` for a link within the site, and the rest of the URL."""
     if not url.isprintable():
         url = url.translate(_IGNORED).strip()
     if url.startswith(_TWO_SLASHES):
@@ -115,7 +115,7 @@ def _web(rest: str) -> list[str]:
     return tokens
 
 
-@lru_cache(maxsize=2048)  # as those of `hosts`
+@lru_cache(maxsize=2048)  # for the reason of `hosts`
 def _host(host: str) -> tuple[str, ...]:
     if IPV4.fullmatch(host):
         a, b, c, _ = host.split(".")
