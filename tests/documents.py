@@ -1,9 +1,9 @@
 """The blocks of the documents, and which test runs each.
 
 A `console` block shows commands with their output, and tests/test_docs.py runs it; a `yaml` block is part of a
-configuration, and the same test reads it. Every other block has its name and its test in a comment above it:
-`<!-- NAME: run by tests/PATH.py -->`, where that test asks for it by `block(DOCUMENT, NAME)`; or, where it takes hours
-or needs a corpus, `<!-- by hand -->`.
+configuration, and the same test reads it. Every other block has its name and its test behind its language, where no
+reader sees it: "sh NAME: run by tests/PATH.py". That test asks for it by `block(DOCUMENT, NAME)`. If a block needs a
+corpus and hours, it has "by hand" instead.
 """
 
 import re
@@ -17,7 +17,7 @@ DOCUMENTS = [
     *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md")),
 ]
 BY_HAND = "by hand"
-_BLOCK = re.compile(r"^(?:<!-- ([^\n]*) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```(\w*)(?: ([^\n]*))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = re.compile(r"([\w-]+): run by (\S+)")
 
 
@@ -48,7 +48,7 @@ def read(document: str) -> str:
 
 def blocks(document: str) -> list[Block]:
     """All fenced blocks of a document, in their order."""
-    return [Block(document, language, text, mark) for mark, language, text in _BLOCK.findall(read(document))]
+    return [Block(document, language, text, mark) for language, mark, text in _BLOCK.findall(read(document))]
 
 
 def block(document: str, name: str) -> str:

@@ -19,11 +19,11 @@ from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import At, Run, mail
+from tests.consoles import SHOWN, steady
 from tests.documents import block
 from tests.dying import Fuse, kill, killed
 from tests.host.conftest import Site
 from tests.lessons import learn, sample_lessons
-from tests.test_docs import comparable
 
 ANNA = "anna@a.example"
 OF_ANNA = AccountRow(
@@ -275,4 +275,4 @@ def test_the_document(home: Path, run: Run) -> None:
     shown = re.findall(r"^\$ spamnb (.*)\n((?:[^$].*\n|\n)*)", block("docs/commands.md", "users"), re.MULTILINE)
     assert len(shown) == 3
     for command, output in shown:
-        assert comparable(run(*command.split()).out, home) == comparable(output, home), command
+        assert steady(run(*command.split()).out.replace(str(home), SHOWN)) == steady(output), command

@@ -47,7 +47,11 @@ class Home:
 
     def recipe(self, name: str) -> str:
         """A block of the document, for this home: the agents themselves take it from the system's list of users."""
-        text = block(DOCUMENT, name).replace(PROGRAM, str(self.program))
+        return self.named(block(DOCUMENT, name))
+
+    def named(self, recipe: str) -> str:
+        """A recipe with the program and the home directory of this home."""
+        text = recipe.replace(PROGRAM, str(self.program))
         return text.replace("$HOME", str(self.path)).replace("%h", str(self.path))
 
     def write(self, name: str, text: str, mode: int = 0o600) -> Path:

@@ -14,6 +14,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.mail.reading import LazyReading
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for, without_fields
+from tests.documents import block, read
 
 pytestmark = pytest.mark.real_system
 
@@ -27,12 +28,26 @@ def needs(program: str, package: str = "") -> None:
         pytest.skip(f"needs {program} (Debian: {package or program})")
 
 
+def procmail_recipe(home: Home, name: str) -> str:
+    """The document's recipe, with what it says below of bogofilter's recipes and of the exit code."""
+    said = read(DOCUMENT)
+    recipe = block(DOCUMENT, "procmail")
+    if name == "procmail-bogofilter":
+        (program, field) = re.findall(r"change only the\s+program: `([^`]*)`, with the\s+condition `([^`]*)`", said)[0]
+        recipe = recipe.replace("/usr/local/bin/spamnb filter", program).replace("* ^X-Spam-Flag: YES", field)
+    elif name == "procmail-exit-code":
+        (condition,) = re.findall(r"by the exit code \(0 is\s+spam\): `([^`]*)` as the\s+only condition", said)
+        recipe = recipe.replace(":0 fw\n| /usr/local/bin/spamnb filter\n\n", "")
+        recipe = recipe.replace("* ^X-Spam-Flag: YES", condition)
+    return home.named(recipe)
+
+
 def by_procmail(name: str) -> Deliver:
-    """procmail, as a mail server calls it, with a block of the document as its recipes."""
+    """procmail, as a mail server calls it, with a recipe of the document."""
 
     def deliver(home: Home, content: bytes) -> int:
         needs("procmail")
-        rules = home.write(".procmailrc", f"LOGFILE={home.path}/log\n" + home.recipe(name))
+        rules = home.write(".procmailrc", f"LOGFILE={home.path}/log\n" + procmail_recipe(home, name))
         return home.run("procmail", "-t", "-m", str(rules), stdin=content).returncode
 
     return deliver

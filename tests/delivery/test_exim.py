@@ -28,12 +28,22 @@ def own(*paths: Path) -> None:
         shutil.chown(path, USER)
 
 
+_DELIVERS = """maildir_home:
+  driver = appendfile
+  maildir_format
+  delivery_date_add
+  envelope_to_add
+  return_path_add
+"""
+
+
 def transport(home: Home) -> str:
-    """The document's transport, for this home."""
+    """A transport to this home's Maildir with the document's lines."""
     own(home.path / "ledger.sqlite", home.path, *(home.path / "Maildir").rglob("*"), home.path / "Maildir")
     (home.path / "config.yaml").chmod(0o644)
     found = block(DOCUMENT, "exim-transport")
-    return found.replace("$home", str(home.path)).replace("/usr/local/bin/spamnb", str(home.program))
+    own_lines = f"  directory = {home.path}/Maildir\n"
+    return _DELIVERS + own_lines + found.replace("/usr/local/bin/spamnb", str(home.program))
 
 
 def by_header(content: bytes) -> tuple[dict[str, str], bytes]:
@@ -155,8 +165,9 @@ def delivering(users: MailHost) -> Iterator[Exim]:
     """An Exim with the recipe for a mail host."""
     if shutil.which("spamc") is None:
         pytest.skip("needs spamc (Debian: spamc)")
-    recipe = block(DOCUMENT, "exim-users").replace("/run/spamnb/spamd.sock", users.socket)
-    recipe = recipe.replace("/var/vmail", str(users.site.mail)).replace("user = vmail", f"user = {USER}")
+    directory = f"{users.site.mail}/$domain_data/$local_part_data/Maildir"
+    recipe = f"{_DELIVERS}  user = {USER}\n  directory = {directory}\n" + block(DOCUMENT, "exim-users")
+    recipe = recipe.replace("/run/spamnb/spamd.sock", users.socket)
     domains, names = "one.example : two.example", "anna : bob : carl"
     with exim(users.site.directory / "exim", recipe, domains=domains, names=names) as running:
         yield running

@@ -14,6 +14,19 @@ from tests.imap.dovecot import ONLY_OLD
 __all__ = ["dovecot", "make_host", "taught"]
 pytestmark = [pytest.mark.real_system, ONLY_OLD]  # getmail's own part is the same with each server
 DOCUMENT = "docs/mail-server.md"
+_OWN = """[options]
+delete = true
+[retriever]
+type = SimpleIMAPRetriever
+server = 127.0.0.1
+port = {port}
+username = anna
+password = secret
+[destination]
+type = Maildir
+path = {maildir}/
+{user}
+"""
 
 
 @pytest.fixture
@@ -26,13 +39,13 @@ def server(make_host: Callable[..., Host]) -> Iterator[Host]:
 
 def fetch(home: Home, server: Host) -> int:
     """Run getmail; the exit code. Run by root it starts a program only if told so, and delivers for another user."""
-    recipe = home.recipe("getmail").replace("~/", f"{home.path}/")
-    recipe = recipe.replace("imap.example.org", f"127.0.0.1\nport = {server.port}")
+    recipe, user = home.recipe("getmail"), ""
     if os.getuid() == 0:
         recipe = recipe.replace("[filter]", "[filter]\nallow_root_commands = true")
-        recipe = recipe.replace("[destination]", f"[destination]\nuser = {server.owner.pw_name}")
+        user = f"user = {server.owner.pw_name}"
         server.own(home.path / "Maildir", *(home.path / "Maildir").rglob("*"))
-    home.write("getmail/getmailrc", recipe)
+    own = _OWN.format(port=server.port, maildir=home.path / "Maildir", user=user)
+    home.write("getmail/getmailrc", own + recipe)
     return home.run("getmail", "--getmaildir", str(home.path / "getmail")).returncode
 
 

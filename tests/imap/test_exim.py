@@ -1,5 +1,6 @@
 """Exim with `spamc`, Dovecot's LDA and Sieve, by the recipe of docs/mail-server.md, while the service watches."""
 
+import re
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from tests.delivery.exim import Exim, exim, needed
-from tests.documents import block
+from tests.documents import block, read
 from tests.imap.conftest import Host, new_mail, program
 from tests.imap.dovecot import ONLY_OLD
 from tests.imap.test_sieve import write_sieve
@@ -19,6 +20,14 @@ DOCUMENT = "docs/mail-server.md"
 _SETTINGS = (
     "protocol lda {\n  mail_plugins = $mail_plugins sieve\n}\nplugin {\n  sieve_before = %h/sieve/flag.sieve\n}\n"
 )
+_DELIVERS = """dovecot_lda:
+  driver = pipe
+  {}
+  delivery_date_add
+  envelope_to_add
+  return_path_add
+  log_output
+"""
 _TOGETHER = 20  # messages that Exim delivers at once
 
 
@@ -38,8 +47,10 @@ def host(make_host: Callable[..., Host]) -> Host:
 @pytest.fixture
 def server(host: Host) -> Iterator[Exim]:
     """An Exim with the recipe."""
-    transport = block(DOCUMENT, "exim-dovecot").replace("/run/spamnb/anna.sock", f"{host.directory}/spamd.sock")
-    with exim(host.directory / "exim", transport.replace("-lda ", f"-lda -c {host.conf} ")) as running:
+    (command,) = re.findall(r"`(command = [^`]*-lda [^`]*)`", read(DOCUMENT))
+    filtered = block(DOCUMENT, "exim-dovecot").replace("/run/spamnb/anna.sock", f"{host.directory}/spamd.sock")
+    transport = _DELIVERS.format(command.replace("-lda ", f"-lda -c {host.conf} ")) + filtered
+    with exim(host.directory / "exim", transport) as running:
         yield running
 
 

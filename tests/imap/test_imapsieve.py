@@ -31,8 +31,7 @@ def asked(make_host: Callable[..., Host], dovecot: Dovecot, taught: Path) -> Ite
     shutil.copy(taught, directory / "ledger")
     service = Service(directory)
     service.set(peers=(host.owner.pw_name,))
-    write_sieve(host, "spam.sieve", block(DOCUMENT, "imapsieve-spam"))
-    write_sieve(host, "ham.sieve", block(DOCUMENT, "imapsieve-ham"))
+    write_sieve(host, "learn.sieve", block(DOCUMENT, "imapsieve"))
     script = block(DOCUMENT, "imapsieve-script").replace("/run/spamnb/anna.sock", service.path)
     write_program(host, "spamnb-learn", script)
     yield host.client(), service, host

@@ -3,6 +3,7 @@
 By the recipes of docs/mail-server.md: `spamc -u` selects the ledger.
 """
 
+import re
 import smtplib
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.delivery.mail_host import MailHost, spam
-from tests.documents import block
+from tests.documents import block, read
 from tests.imap.conftest import Host, as_sent, new_mail
 from tests.imap.dovecot import BOTH, OLD, Dovecot, recipe
 from tests.imap.test_sieve import LMTP, write_program, write_sieve
@@ -65,10 +66,11 @@ def served(make_host: Callable[..., Host], dovecot: Dovecot) -> Iterator[Served]
         for user in users.USERS:
             home = users.maildir(user).parent
             known.write(f"{user}:{{PLAIN}}secret:{host.owner.pw_uid}:{host.owner.pw_gid}::{home}::{mail}\n")
-    for name in ("spam", "ham"):
-        write_sieve(host, f"{name}.sieve", block(DOCUMENT, f"imapsieve-{name}"))
+    write_sieve(host, "learn.sieve", block(DOCUMENT, "imapsieve"))
     write_sieve(host, "spamnb.sieve", block(DOCUMENT, "sieve"))
-    write_program(host, "spamnb-filter", at(users, block(DOCUMENT, "sieve-script-users")))
+    (for_users,) = re.findall(r"The last line is then\s+`(exec [^`]*)`", read(DOCUMENT))
+    script = re.sub(r"^exec .*$", for_users, block(DOCUMENT, "sieve-script"), flags=re.MULTILINE)
+    write_program(host, "spamnb-filter", at(users, script))
     write_program(host, "spamnb-learn", at(users, block(DOCUMENT, "imapsieve-script")))
     with users.running():
         made = Served(host, users)

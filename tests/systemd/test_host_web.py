@@ -1,4 +1,4 @@
-"""The pages of all users of a mail host, on a socket that systemd opens, set up as docs/web.md says."""
+"""The pages of all users of a mail host, on a socket that systemd opens, set up as docs/mail-host.md says."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,7 +21,7 @@ _ask = partial(ask, where=_SOCKET, user="www-data", Host="mail.example")
 @pytest.fixture(scope="module", autouse=True)
 def pages(host: VirtualUsers) -> Iterator[None]:
     """The socket of the pages, of the host whose mail is recorded."""
-    as_root(host.machine, block("docs/web.md", "host-web"))
+    as_root(host.machine, block("docs/mail-host.md", "host-web"))
     for name in (_ANNA, _CARLA):
         host.wait_recorded(name)
     yield

@@ -1,4 +1,4 @@
-"""The pages on sockets that systemd opens, in the sandbox of their units, set up as docs/web.md says."""
+"""The pages on sockets that systemd opens, in the sandbox of their units, set up as the documents say."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def test_system_pages(system_unit: Unit) -> None:
     """Anna's pages are served to her and to the group of the proxy, over a Unix socket, without a network."""
     system_unit.restore()
     machine, where = system_unit.machine, "/run/spamnb-web/anna.sock"
-    as_root(machine, block("docs/web.md", "system-web"))
+    as_root(machine, block("docs/mail-host.md", "system-web"))
     system_unit.wait_moved(system_unit.deliver("spam"))
     status, _, text = ask(machine, where, "/", "www-data", Host="mail.example")
     assert (status, "is not running" in text) == (200, False)

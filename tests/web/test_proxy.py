@@ -38,15 +38,17 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect
 
 
 class Proxy:
-    """nginx with a configuration of docs/web.md, on a port of this machine.
+    """nginx with a configuration of docs/mail-host.md, on a port of this machine.
 
     users: who may log in by a password. changes: what stands in the place of a text of that configuration.
     """
 
     def __init__(self, directory: Path, port: int, name: str, users: Iterable[str], changes: Mapping[str, str]) -> None:
         self.port = port
-        site = block("docs/web.md", name)
-        own = {"listen 443 ssl;": f"listen 127.0.0.1:{self.port};", "/run/spamnb-web/": f"{directory}/"}
+        site = block("docs/mail-host.md", name)
+        outside, location, inside = site.partition("location")  # `map` has its place outside of `server`
+        site = f"{outside} server {{ listen 127.0.0.1:{self.port}; server_name mail.example; {location}{inside} }}"
+        own = {"/run/spamnb-web/": f"{directory}/"}
         own |= {"/run/spamnb-web-host/": f"{directory}/", "/etc/nginx/spamnb.passwd": str(directory / "passwd")}
         for text, instead in {**own, **changes}.items():
             site = site.replace(text, instead)

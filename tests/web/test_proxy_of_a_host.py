@@ -1,4 +1,4 @@
-"""The pages of all users of a mail host behind a real nginx, by docs/web.md: who asks is what nginx has checked."""
+"""The pages of all users of a mail host behind nginx, by docs/mail-host.md: who asks is what nginx has checked."""
 
 import contextlib
 import threading
