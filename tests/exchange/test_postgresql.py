@@ -260,7 +260,7 @@ def test_a_standby_is_told_nothing(database: str) -> None:
     """A database that only reads is away for who tells."""
     run(database, "ALTER DATABASE " + database.rpartition("=")[2] + " SET default_transaction_read_only = on")
     said = fault_of(database, lambda log: log.tell("anna", 0, "mx1", [lesson(1)]))
-    assert "only reads" in said
+    assert "read-only" in said
 
 
 # --- away, silent, killed -----------------------------------------------------------------------------------------
