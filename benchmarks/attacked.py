@@ -84,7 +84,7 @@ def with_text(raw: bytes, more: str, markup: bytes = IN_SIGHT) -> bytes:
 
 
 def with_fields_of(raw: bytes, other: bytes, names: Iterable[str]) -> bytes:
-    """Replace these header fields of the message by those of another one."""
+    """Replace these header fields of the message by those of `other`."""
     message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))
     for name in names:
         del message[name]

@@ -8,8 +8,8 @@ client, server: milliseconds of processor time per item, in this process and in 
 session runs elsewhere. p50, p99: milliseconds of real time. wal, row: bytes of the write-ahead log per item, and of the
 table with its indexes per row.
 
---rows: the log has this number of made-up rows besides, 1,000 per user. For each number the benchmark measures the cost
-of telling a lesson, of hearing it, and of hearing 50 old ones, which are on the disk, for random users. cpu x, p50 x:
+--rows: the log has this number of made-up rows besides, 1,000 per user. For each number it measures the cost of telling
+a lesson, of hearing it, and of hearing 50 old ones of random users, which are on the disk. cpu x, p50 x:
 the cost relative to that with the first number. They take some 2.2 KB of disk each.
 
 Waiting times depend on the disk's fsync and on other work: `chrt -r 1`, and a cluster on tmpfs, exclude both.

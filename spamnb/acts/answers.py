@@ -144,7 +144,7 @@ class Answers:
             if not place.is_unsure and (place.label is not question.label or label is question.label):
                 continue
             if place.location is None:
-                stays = f"{place.path} is in no watched folder, and stays there"
+                stays = f"{place.path} is not in a watched folder, and stays there"
             else:
                 stays = self._move_file(places, place.location, question.digest, label, act) or stays
         return stays

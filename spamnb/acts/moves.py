@@ -333,7 +333,7 @@ class Mover:
         flags = "" if last is None else last.flags
         intent = Intent(action.id, action.message, action.digest, *places, flags, action.takes_back)
         remove_drafts(destination, intent.wanted)
-        remove_drafts(source, intent.base)  # where the message was given back
+        remove_drafts(source, intent.base)  # a draft from giving the message back
         try:
             there = message_at(destination, intent.wanted, action.digest)
             here = locate(source, intent.base)

@@ -39,7 +39,7 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         config, wrong = load_user(path, environ, user)
         yield ok("configuration", str(path))
         for line in wrong.splitlines():
-            yield fault("own settings", line, "fix that line; until then the settings of all users hold")
+            yield fault("own settings", line, "fix that line; until then the settings of all users apply")
         yield from _guarded(of_mailboxes(config, whole=whole))
         yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))
     except ConfigError as error:

@@ -44,7 +44,7 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
     if os.path.exists(file):
         if file != path:
             means = f"its replacement was interrupted; the new one is {file}"
-            yield warning("ledger", means, "start the service, which ends the replacement")
+            yield warning("ledger", means, "start the service, which completes the replacement")
         yield from _disk(path, file, spamnb)
         yield from _permissions(path, file)
         yield from _former(path)
@@ -155,7 +155,7 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) 
         yield warning("learned", f"{known}: nothing is moved yet, {lacking}", f"{command}, or {spamnb} train", command)
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
-        yield warning("learned", f"{known}: unbalanced, so {rarer.word} is not well known", f"train more {rarer.word}")
+        yield warning("learned", f"{known}: unbalanced: too little {rarer.word}", f"train more {rarer.word}")
     else:
         yield ok("learned", known)
     last, tokenizers = ledger.lessons.stats()

@@ -104,7 +104,7 @@ def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[
 def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Finding]:
     me, owner = os.geteuid(), owner_of(root)
     if me != owner:
-        means = f"belongs to {name_of(owner)}, and this is {name_of(me)}, who would own the folders that are made in it"
+        means = f"belongs to {name_of(owner)}, but spamnb runs as {name_of(me)}, who would own new folders in it"
         yield warning(name, means, f"run spamnb, and its service, as {name_of(owner)}")
     shut, sticky, others = [], [], []
     for folder in folders:
@@ -121,11 +121,11 @@ def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Findin
             if status.st_uid != owner:
                 others.append(f"{folder.name}/{sub}")
     if shut:
-        means = f"may not be read and written by {name_of(me)}: {some(shut)}"
+        means = f"{name_of(me)} cannot read and write {some(shut)}"
         yield fault(name, means, "run spamnb as the owner of the mail, or correct the permissions")
     if sticky:
         means = f"belongs to another user and is sticky, so nothing can be moved out of it: {some(sticky)}"
-        yield fault(name, means, "take the sticky bit away: chmod -t")
+        yield fault(name, means, "remove the sticky bit: chmod -t")
     if others:
         means = f"does not belong to the owner of the mailbox: {some(others)}"
         yield warning(name, means, "correct the owner with chown, or moves between them may fail")

@@ -122,7 +122,7 @@ def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cuto
 
 
 def cutoff_for(ham: Sequence[float], spam: Sequence[float], one_in: int) -> float:
-    """Return the lowest cutoff that is expected to lose one ham in `one_in`, in mail of which this is a sample.
+    """Return the lowest cutoff that is expected to lose one ham in `one_in`, in mail like this sample.
 
     ham: probabilities, the highest first. spam: the lowest first. With n ham, the expected share of other ham above the
     k-th highest is k / (n + 1). If n is too small for one in `one_in`, the cutoff is above all of them.

@@ -266,7 +266,7 @@ class _Mailbox:
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 
     def _lacking(self) -> str:
-        """Return what must still be learned before mail is moved. When nothing is missing once, that holds for ever."""
+        """Return what must still be learned before mail is moved. Once nothing is missing, this stays so."""
         if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
             self._missing = missing_now(self._lessons, self._scoring, self._learning)
             if not self._missing:

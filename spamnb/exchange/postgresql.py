@@ -90,7 +90,7 @@ class PostgresLog:
         with _plain_faults():
             found = self._all("SELECT version, made::text FROM spamnb LIMIT 2")
         if len(found) != 1:
-            raise ExchangeError("the log does not say which one it is (table spamnb): put it back from a copy")
+            raise ExchangeError("the log does not say which one it is (table spamnb): restore it from a copy")
         version, made = found[0]
         _check_version(version)
         return str(made)

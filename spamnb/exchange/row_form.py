@@ -90,8 +90,8 @@ def read(account: str, row: Sequence[Any]) -> Told:
         return Told(place, escaped(host)[:_LONGEST_TEXT], Kept(lesson, tokenizer, unpacked(tokens), relations))
     except (ValueError, TypeError, zlib.error) as fault:
         raise ExchangeError(
-            f"row {place} of {escaped(account)} in the log is damaged ({escaped(str(fault))}): delete that row, or put"
-            " the log back from a copy"
+            f"row {place} of {escaped(account)} in the log is damaged ({escaped(str(fault))}): delete that row, or"
+            " restore the log from a copy"
         ) from fault
 
 

@@ -2,9 +2,9 @@
 
 Boundaries, transfer encodings, preambles and epilogues do not count: servers rewrite them. Everything else counts, also
 the other parameters of media types, and the names and dispositions of parts. If a program shows two messages as
-different texts, they must have different digests, and programs treat broken structure differently. A structure is
-ambiguous if it has two Content-Type fields, a boundary in a comment, text that only begins like a boundary line, or a
-multipart without a part. From an ambiguous place, and from the limits below, **everything counts as written**.
+different texts, they must have different digests, and programs read broken structure in different ways. Examples are a
+second Content-Type field, a boundary in a comment, text that only begins like a boundary line, or a multipart
+without a part. From the place where programs may differ, and from the limits below, **everything counts as written**.
 
 A forwarded message is one part: its content counts as written.
 """

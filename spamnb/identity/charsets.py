@@ -13,7 +13,7 @@ _SEPARATORS = re.compile(rb"[-_.: ]+")
 _CODE_PAGE = re.compile(rb"(?:windows|win|cp|dos|ms|(?:cs)?ibm)?_?(\d{3,5})")
 
 UTF_8 = b"utf_8"
-# One charset per line: its name here, then its other labels, with "_" for everything between letters and digits.
+# One charset per line: its name here, then its other labels, with "_" for any other characters than letters and digits.
 # In the first table, bytes of ASCII are ASCII, so a server may name any of these charsets for a pure ASCII text.
 _AROUND_ASCII = b"""
 utf_8 cp65001 u8 utf utf8 utf8_ucs2 utf8_ucs4

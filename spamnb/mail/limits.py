@@ -12,7 +12,7 @@ class Limits:
     """The named limits of the reader; tests make them small."""
 
     message_bytes: int = 1 << 20  # read from the file; spamc's usual limit is half of this
-    header_bytes: int = 64 << 10  # of one header; Postfix accepts 100 KB. The fields below are read behind it, too
+    header_bytes: int = 64 << 10  # of one header; Postfix accepts 100 KB. Telling fields are read behind it, too
     header_fields: int = 200  # csdmc2010 has at most 65; the most telling ones are read behind it
     field_chars: int = 4 << 10  # of one field's value
     parts: int = 100

@@ -317,7 +317,7 @@ def _make_directory(path: str) -> None:
         if os.path.islink(path):
             raise MaildirError(link_in_the_way(path)) from None
         if not _is_directory(path):
-            raise MaildirError(f"{path!r} is in the way: a folder has to be a true directory") from None
+            raise MaildirError(f"{path!r} is in the way: a folder must be a real directory") from None
 
 
 def link_in_the_way(path: str) -> str:

@@ -15,8 +15,8 @@ from spamnb.ledger.history.locations import Location
 
 _SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
 _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
-# A mail server that delivers one message to several addresses of a person may write files that are the same to the
-# last byte, but it does so at once; a person has to see a message before copying it.
+# A mail server may deliver one message to several addresses of a person, as files that are the same to the last byte.
+# It does so at once. A person has to see a message before copying it.
 COPY_SECONDS = 30.0
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
 # Not mail that was in the mailbox before the filter, nor mail that the filter put there, if the role has changed since.
@@ -72,8 +72,8 @@ class PastPlace:
     def is_linked_later(self) -> bool:
         """Tell whether the file in question is a second name that somebody gave to this file after its delivery.
 
-        A delivery, a rule or a program that saves space gives the second name soon after the first, before the filter
-        has moved the first to spam. Such a name does not count as a decision.
+        A delivery, a rule or a program that saves space gives the second name soon after the first. At that time the
+        filter has not moved the first to spam yet. Such a name does not count as a decision.
         """
         return self.same_file and (self.lag >= COPY_SECONDS or (self.is_spam and self.lag > 0))
 

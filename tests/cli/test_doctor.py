@@ -179,7 +179,7 @@ def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     with monkeypatch.context() as patch:
         patch.setattr(of_mailboxes.os, "geteuid", lambda: 12_345)
         assert said(run, "fault", "sticky")
-        assert said(run, "warning", "and this is user 12345, who would own the folders that are made in it")
+        assert said(run, "warning", "but spamnb runs as user 12345, who would own new folders in it")
     if os.geteuid() == 0:
         os.chown(cur, 12_345, -1)
         assert said(run, "warning", "does not belong to the owner of the mailbox: Junk/cur")
@@ -322,7 +322,7 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
         assert said(run, "warning", "nothing for less than a day")
     with monkeypatch.context() as patch:
         patch.setattr(of_ledger, "_UNUSUAL_BALANCE", 0.5)
-        assert said(run, "warning", "unbalanced, so ham is not well known")
+        assert said(run, "warning", "unbalanced: too little ham")
     run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
     assert not said(run, "warning", "nothing is moved yet"), "a filter that has begun goes on"
     with Ledger(str(ledger_file(well))) as ledger:

@@ -2,7 +2,7 @@
 
 A header ends at the first empty line (RFC 5322, 2.1). QUIRK: mail programs treat these lines before it differently.
 "Over": the program ignores the line, and the header goes on. "End": the header ends there, and the rest is text. "So":
-like the first column.
+as in the column of Dovecot.
 
 | a line                   | Dovecot, GMime, mailparser      | mutt  | Python's `email` | RFC 5322 |
 |--------------------------|---------------------------------|-------|------------------|----------|

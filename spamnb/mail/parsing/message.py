@@ -42,8 +42,8 @@ class Message(NamedTuple):
     """The content of a message. Field names are in lower case; values are decoded and unfolded.
 
     `subjects` are those of forwarded messages. `calendars` are invitations, attached or not; `pages` the markup of
-    attached HTML and SVG files. `structure` has the media types from the root to each leaf, `notes` what was odd or
-    left out, `work` the units of work left for the later steps.
+    attached HTML and SVG files. `structure` has the media types from the root to each leaf. `notes` say what
+    was odd or left out. `work` is the work left for the later steps.
     """
 
     fields: tuple[tuple[str, str], ...]

@@ -19,7 +19,7 @@ _INLINE = frozenset(
     strong sub sup tt u var wbr""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
 _UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes"})
-# Programs show the text of these or not: until a person opens it, or if the program does not know the element.
+# Whether text in these is visible depends on the program, and on the reader, who may have to open the element.
 _SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "video"})
 _SPECIAL = _UNSEEN | _SEEN_BY_SOME
 # A browser may show text in these outside of them: it moves the text in front of a table.
