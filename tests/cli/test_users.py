@@ -273,6 +273,6 @@ def test_the_document(home: Path, run: Run) -> None:
     with Register(str(host.register)) as register:
         register.put(users)
     shown = re.findall(r"^\$ spamnb (.*)\n((?:[^$].*\n|\n)*)", block("docs/commands.md", "users"), re.MULTILINE)
-    assert len(shown) == 3
+    assert len(shown) == 2
     for command, output in shown:
         assert steady(run(*command.split()).out.replace(str(home), SHOWN)) == steady(output), command
