@@ -169,7 +169,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         *((partial(lesson, role, name), RESCUE) for role in HOME for name in OUT_OF_SPAM),
     ],
     # It is no place that is known: what the file in the mailbox means follows from that file alone.
-    "a second name outside of the mailbox, as a backup by `cp -al` gives it": [
+    "a second name outside of the mailbox, made by a backup with `cp -al`": [
         (lambda: lesson(Role.INBOX), JUDGE),
         (lambda: lesson(Role.HAM), NOTHING),
     ],
