@@ -6,22 +6,19 @@ from spamnb.config import Config
 from spamnb.host.register import AccountRow
 from spamnb.ledger.history.tallies import Place
 from spamnb.service.account import Account
-from spamnb.service.tenants import Sharing
 
 
 @dataclass(slots=True)
 class Known:
     """A user of this service.
 
-    sharing: as other hosts know the user, where lessons are shared. row: as it is in the register, or will be. device:
-    of the Maildir. stamp: of the folders when all that was in them had been seen; None: not known. slept: such a stamp
-    that does not count yet, and when it was taken; asked: by which question to the watcher it will. looked: the stamp
-    for which the folders were to be compared last. counted: up to where the metrics of this service have what was done
-    for the user; None before the account was awake.
+    row: as it is in the register, or will be. device: of the Maildir. stamp: of the folders when all that was in them
+    had been seen; None: not known. slept: such a stamp that does not count yet, and when it was taken; asked: by which
+    question to the watcher it will. looked: the stamp for which the folders were to be compared last. counted: up to
+    where the metrics of this service have what was done for the user; None before the account was awake.
     """
 
     account: Account
-    sharing: Sharing
     row: AccountRow
     device: int | None
     stamp: int | None
