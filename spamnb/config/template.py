@@ -73,7 +73,7 @@ class PathTemplate:
     @property
     def fixed(self) -> Path:
         """The directory that is the same for all users: above the first component that is not plain text."""
-        return Path("/", *itertools.takewhile(is_plain, self.components))
+        return _fixed(self.components)
 
     @property
     def below(self) -> tuple[str, ...]:
@@ -135,6 +135,11 @@ class PathTemplate:
         local, domain = split_name(name)
         agrees = values.get("local", local) == local and values.get("domain", domain) == domain
         return name if agrees and len(name) <= _LONGEST else None
+
+
+@lru_cache(maxsize=16)
+def _fixed(components: tuple[str, ...]) -> Path:
+    return Path("/", *itertools.takewhile(is_plain, components))
 
 
 def is_plain(component: str) -> bool:

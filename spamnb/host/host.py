@@ -88,7 +88,8 @@ class Host:
         A missing Maildir is not an error.
         """
         root = path = str(user.root)
-        while len(path) > len(str(self.mail.fixed)):  # above that, links are the administrator's
+        fixed = len(str(self.mail.fixed))
+        while len(path) > fixed:  # above that, links are the administrator's
             if os.path.islink(path):
                 step = "which is not followed: put the Maildir there"
                 raise MaildirError(f"{named(root)} is behind a symbolic link, {step}")

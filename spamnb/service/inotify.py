@@ -21,6 +21,7 @@ _PROBE_SECONDS = 2.0
 _PROBE_MASK = CREATE
 
 _LIBRARY = ctypes.CDLL(None, use_errno=True)
+_LIBRARY.inotify_add_watch.argtypes = ctypes.c_int, ctypes.c_char_p, ctypes.c_uint32
 
 
 class CannotWatchError(SpamnbError):
@@ -35,8 +36,7 @@ class Inotify:
 
     def add(self, path: str, mask: int) -> int:
         """Watch a directory. Returns its watch descriptor: the same one as long as it is the same directory."""
-        watched = _LIBRARY.inotify_add_watch(self.descriptor, os.fsencode(path), ctypes.c_uint32(mask))
-        return _checked(watched, path)
+        return _checked(_LIBRARY.inotify_add_watch(self.descriptor, os.fsencode(path), mask), path)
 
     def remove(self, watch: int) -> None:
         """Stop watching a directory. Nothing happens if its watch has ended by itself."""

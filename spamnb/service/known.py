@@ -6,22 +6,20 @@ from spamnb.config import Config
 from spamnb.host.register import AccountRow
 from spamnb.ledger.history.tallies import Place
 from spamnb.service.account import Account
-from spamnb.service.tenants import Sharing
 
 
 @dataclass(slots=True)
 class Known:
     """A user of this service.
 
-    sharing: the user as other hosts know them, if lessons are shared. row: the row in the register, written or not yet.
-    device: the disk of the Maildir. stamp: the stamp of the folders when everything in them had been seen; None if
-    unknown. slept: a stamp that does not count yet, and when it was taken; asked: the question to the watcher that
-    makes it count. looked: the stamp for which a comparison was last requested. counted: the metrics of this service
-    include the user's history up to here; None before the account was awake.
+    row: the row in the register, written or not yet. device: the disk of the Maildir. stamp: the stamp of the folders
+    when everything in them had been seen; None if unknown. slept: a stamp that does not count yet, and when it was
+    taken; asked: the question to the watcher that makes it count. looked: the stamp for which a comparison was last
+    requested. counted: the metrics of this service include the user's history up to here; None before the account was
+    awake.
     """
 
     account: Account
-    sharing: Sharing
     row: AccountRow
     device: int | None
     stamp: int | None

@@ -80,11 +80,11 @@ class MaildirEmitter(EventEmitter):
 
         Below the root it follows no link. A directory that is already watched keeps its descriptor.
         """
-        mask = _OF_MESSAGES if directory.subdir else _OF_FOLDERS
-        if directory.path != root:
+        path, mask = directory.path, _OF_MESSAGES if directory.subdir else _OF_FOLDERS
+        if path != root:
             mask |= inotify.DONT_FOLLOW
         with self._lock:
-            watch = self._inotify.add(directory.path, mask)
+            watch = self._inotify.add(path, mask)
             self._watched[watch] = _Watched(root, *directory)
         return watch
 

@@ -208,8 +208,7 @@ class Roster(Tenants[Host]):
         check = partial(self._host.check_root, user)
         account = Account(user.name, [str(user.root)], read, self._jobs, self._faults_of(), check)
         account.met = self._met.pop(user.name, [])
-        sharing = Sharing(user.name, str(self._host.ledger_of(user.name)), user.name)
-        self._known[user.name] = known = Known(account, sharing, row, _device(user.root), row.stamp)
+        self._known[user.name] = known = Known(account, row, _device(user.root), row.stamp)
         self._accounts.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
@@ -309,7 +308,7 @@ class Roster(Tenants[Host]):
 
     def sharing(self) -> Sequence[Sharing]:
         """All users of the share."""
-        return [known.sharing for known in [*self._known.values()]]
+        return [Sharing(name, str(self._host.ledger_of(name)), name) for name in [*self._known]]
 
     def forget(self, user: Sharing) -> None:
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""

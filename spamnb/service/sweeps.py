@@ -51,7 +51,7 @@ def stamp_of(directories: Iterable[Directory]) -> Generator[None, None, tuple[in
             changed = os.lstat(path).st_mtime_ns
         except OSError:
             changed = 0
-        digest.update(os.fsencode(f"{path}\0{changed}\0"))
+        digest.update(f"{path}\0{changed}\0".encode(errors="surrogateescape"))
         latest = max(latest, changed)
         if number % _PAUSE == 0:
             yield
