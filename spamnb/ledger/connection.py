@@ -25,8 +25,8 @@ _LARGEST_LOG = 1_000_000  # bytes; SQLite itself begins to empty it at 4 MB, and
 class Connection:
     """A SQLite connection in WAL mode: many readers, one writer, durable at each commit except in `without_fsync`.
 
-    `synchronous=FULL`: in WAL mode anything less may lose the last commits in a power cut, and a lost intent would make
-    the filter's own move look like the user's.
+    `synchronous=FULL`: in WAL mode anything less may lose the last commits in a power cut. Without its intent, the
+    filter's own move would look like the user's.
 
     `only_read`: makes, upgrades and writes nothing, and a missing ledger is an error. If its replacement was
     interrupted, it reads the ledger that will be there. cache: KB of its pages that are kept in memory.

@@ -108,7 +108,7 @@ def _odd_in(db: Connection, table: str) -> Iterator[str]:
         for name, rule in rules:
             found = db.row(f'SELECT {_QUOTED.format(name)} FROM "{table}" WHERE NOT {rule} LIMIT 1')  # noqa: S608
             if found is not None:
-                yield f"{table}.{name} holds {_shown(found[0])}, which is none of its values"
+                yield f"{table}.{name} holds {_shown(found[0])}, which is not an allowed value"
         return  # a text that is too long must not be read
     texts = " || ".join(f'ifnull("{name}", 0)' for name, kind in columns if kind == "TEXT")
     try:

@@ -101,7 +101,7 @@ def counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
     )
     yield counter(
         "corrected",
-        "Verdicts that a person has corrected, for at least an hour.",
+        "Verdicts that a person corrected, and did not take back within an hour.",
         "corrected",
         ("verdict", "label"),
         [(labels[1 - label], labels[label]) for label in Label],

@@ -351,7 +351,7 @@ class Accounts:
             if self._most_awake is None:
                 raise
             _log.debug("an unexpected error", exc_info=True)
-            what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with what -v logs"
+            what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with the log of -v"
             self._failed(account, UnforeseenError(what))
         finally:
             self._at_work = outer

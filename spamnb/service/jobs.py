@@ -233,7 +233,7 @@ class LedgerJob(ServiceJob):
 class Forgetting(LedgerJob):
     """Forgets long-gone mail once per day. `present` returns the readable folders, by the mailbox's id."""
 
-    doing = "forgetting what is long gone"
+    doing = "forgetting long-gone mail"
 
     def __init__(self, ledger: Ledger, days: float, present: Callable[[], Mapping[int, Collection[str]]]) -> None:
         super().__init__(ledger, Job.FORGETTING, _DAY, "mail that is long gone stays in the ledger")

@@ -71,7 +71,7 @@ class ReadingNow:
             os.ftruncate(self._file, 0)
             os.ftruncate(self._fault, 0)
         except OSError as fault:
-            _log.warning("which message is being read is not written down: %s (%s)", fault.strerror, fault.filename)
+            _log.warning("cannot record which message is being read: %s (%s)", fault.strerror, fault.filename)
             self.close()
             return []
         if self._tells_faults:

@@ -1,7 +1,7 @@
 """The users of a mail host: who comes and goes.
 
-*Who is there* is listed at the start, every few minutes, and half a second after something has come or gone in a
-directory where a user may be. A new Maildir is recorded, and its mail is never moved. If a Maildir goes, its ledger
+*Who is there* is listed at the start and every few minutes. It is also listed half a second after a change in a
+directory that may hold users. A new Maildir is recorded, and its mail is never moved. If a Maildir goes, its ledger
 stays. If a directory cannot be listed, nobody below it counts as gone. A Maildir that is being filled, for example by
 `doveadm sync`, is recorded after ten seconds of silence: mail copied into it is not new mail.
 

@@ -177,7 +177,7 @@ def test_files_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixt
     reading = ReadingNow()
     with caplog.at_level(logging.WARNING, "spamnb"):
         assert reading.open(str(tmp_path / "missing" / "service")) == []
-    assert "is not written down" in caplog.text
+    assert "cannot record which message" in caplog.text
     reading.begin("anna", "a")
     reading.end()
     reading.close()

@@ -227,9 +227,10 @@ class Journal:
         return next(iter(self._actions(f"{where} ORDER BY a.id DESC LIMIT 1", digest)), None)
 
     def learned(self, lessons: Sequence[Lesson]) -> None:
-        """Record lessons as actions, each if its label differs from the recorded one; mark actions that they take back.
+        """Record lessons as actions, each if its label differs from the recorded one.
 
-        Every import is recorded: the same counts may be imported several times.
+        The actions that they take back become undone. Every import is recorded: the same counts may be imported several
+        times.
         """
         are_undos = any(lesson.takes_back is not None for lesson in lessons)
         imports = [lesson for lesson in lessons if lesson.how is How.IMPORT]

@@ -5,11 +5,11 @@ mailbox may be unavailable. Otherwise an existing file would count as new mail a
 meaning. The files of a deleted folder were not seen to leave it. They count as gone from the time when the folder was
 missing in a mailbox that can be looked at.
 
-It also keeps the messages that were ever learned or imported, those that a person wants where they are, and those with
-an action that is open, withheld, or takes another action back. It keeps messages with an action that is not in the
-tallies yet: nothing after the open intent of an unavailable mailbox is counted, and a forgotten action never would be.
-The newest message and the newest action are kept because SQLite would give their ids again. Thus a forgotten id never
-names something else.
+It also keeps messages that were ever learned or imported, and messages that a person wants where they are. It keeps
+messages with an action that is open, withheld, or takes another action back. It keeps messages with an action that is
+not in the tallies yet: nothing after the open intent of an unavailable mailbox is counted, and a forgotten action never
+would be. The newest message and the newest action are kept because SQLite would give their ids again. Thus a forgotten
+id never names something else.
 
 The space becomes free pages of the file, which SQLite uses before it makes the file longer; `prune` makes it smaller.
 """

@@ -168,4 +168,4 @@ def odd_values(db: Connection) -> Iterator[str]:
 
 def _odd(name: str, text: object) -> str:
     shown = repr(text)
-    return f"its value {name!r} is {shown if len(shown) <= 40 else f'{shown[:40]}…'}, which it cannot be"
+    return f"its value {name!r} is {shown if len(shown) <= 40 else f'{shown[:40]}…'}, which is not allowed"

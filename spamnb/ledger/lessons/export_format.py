@@ -5,10 +5,11 @@ The format, version 1: JSON Lines in ASCII, with a line end after each line.
     {"spamnb-counts": 1, "tokenizer": [1], "ham": 90, "spam": 45, "tokens": 1007, "ledger": "9f2c…"}
     [12, 0, 14, 0, "subject:lunch"]
 
-The first line names the format with its version, the versions of the tokenizer that read the messages, the numbers of
-learned ham and spam messages, and the number of lines that follow. "ledger" is the mark of the ledger with the counts
-(`State.mark`); it may be missing. Each following line is a token: ham messages, spam messages, occurrences in ham,
-occurrences in spam, and the token itself, in the order of the tokens' code points. A reader takes them in any order.
+The first line names the format with its version, and the versions of the tokenizer that read the messages. It has the
+numbers of learned ham and spam messages, and of the lines that follow. "ledger" is the mark of the ledger with the
+counts (`State.mark`); it may be missing. Each following line is a token: ham messages, spam messages, occurrences in
+ham, occurrences in spam, and the token itself, in the order of the tokens' code points. A reader takes them in any
+order.
 
 An import takes about 210 bytes of memory per token of 21 characters; the limits below bound that.
 """

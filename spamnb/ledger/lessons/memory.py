@@ -335,7 +335,7 @@ class MemoryLessons:
             again._add_import(imported, 1)
         same = np.array_equal(again._counts, self._counts) and np.array_equal(again._totals, self._totals)
         same &= again._called == self._called  # a count of 0 equals a missing one
-        return [] if same else ["the counts are not the sum of what was learned"]
+        return [] if same else ["the counts are not the sum of the lessons"]
 
     def export(self) -> Iterator[str]:
         """Yield all counts as lines of text, as of this moment."""

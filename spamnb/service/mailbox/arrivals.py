@@ -85,7 +85,7 @@ class Arrivals:
             if self._is_over(key):
                 self._dwelling.drop_first()  # not earlier: while the ledger is busy, the file keeps waiting
                 self._postponed.pop(key, None)
-                self._context.alive(f"looking at what was moved in {self._folders.root}")
+                self._context.alive(f"looking at moved mail in {self._folders.root}")
             else:
                 self._dwelling.put_off_first(now + max(dwell, _AGAIN_SECONDS))
 

@@ -1,10 +1,10 @@
 """Files that wait until the other file of their delivery leaves spam.
 
-A server may deliver exactly the same bytes twice. And if a person takes a message out of Junk, a synchroniser or a
-copying mail program may bring it to the inbox before the original leaves Junk. If a file appears in the inbox while the
-same delivery is in spam, both are possible. So the file waits, and is neither judged nor moved nor learned. When the
-original is gone, marked as deleted, or moved, the person wants the other file in the inbox. The ledger records that a
-file waits: a restart does not lose it, and each look only asks the ledger.
+A server may deliver exactly the same bytes twice. Or a person takes a message out of Junk, and a synchroniser or a
+copying mail program brings it to the inbox first: the original leaves Junk later. If a file appears in the inbox while
+the same delivery is in spam, both are possible. So the file waits, and is neither judged nor moved nor learned. When
+the original is gone, marked as deleted, or moved, the person wants the other file in the inbox. The ledger records that
+a file waits: a restart does not lose it, and each look only asks the ledger.
 """
 
 from spamnb.base.label import Label, Role

@@ -117,7 +117,7 @@ class UntouchedMail:
         """Learn those of these messages that `teaches` accepts."""
         readings: dict[bool, tuple[Reaction, list[Reading]]] = {}  # by whether they are learned weakly
         for candidate in candidates:
-            self._context.alive(f"looking at what was left where it was in {self._folders.root}")
+            self._context.alive(f"looking at mail left in place in {self._folders.root}")
             unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
             if unread is not None and teaches(candidate, unread.reading):
                 _, alike = readings.setdefault(candidate.reaction.weak, (candidate.reaction, []))

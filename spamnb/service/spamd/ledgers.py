@@ -2,9 +2,9 @@
 
 One person's ledger stays open. SQLite drops all cached pages of a connection when another has written, and each message
 writes a verdict. So one connection serves all threads: a message then reads 3 pages again instead of 256
-(benchmarks/spamd.py). On a host each request opens the user's ledger and closes it again, so that thousands of users
-need no more files than the requests of this moment. That adds 2 ms of CPU to 5 (the same program), and four waits for
-the disk if nobody else has that ledger open.
+(benchmarks/spamd.py). On a host each request opens the user's ledger and closes it again. So thousands of users need no
+more files than the requests of this moment. That adds 2 ms of CPU to 5 (the same program), and four waits for the disk
+if nobody else has that ledger open.
 
 The service's claim on a ledger (`only_service`) excludes other services, not this: in SQLite many may read, and writers
 wait for each other. So it does not matter which of a host's services is asked.
