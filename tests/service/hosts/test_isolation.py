@@ -8,10 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import State
+from spamnb.identity.digests import identity
 from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.ledger import Ledger
 from tests.faults.conftest import filled, mounted, read_only
-from tests.service.hosts.inn import DAY, Desk
+from tests.service.hosts.inn import DAY, ROLES, Desk
+from tests.service.test_strange_files import put_strange_files
 
 VICTIM = "u03@two.example"
 
@@ -152,6 +156,49 @@ def test_a_link_to_the_mail_of_a_neighbour(trial: Trial, link: str) -> None:
     own.with_name("away").rename(own)
     trial.is_over()
     assert trial.desk.judgements(VICTIM).count("moved") == 1
+
+
+@pytest.mark.parametrize("where", ["new", "cur", "tmp", ".Junk", ".Junk/new", ".Junk/cur", ".Archive", ".Archive/cur"])
+def test_a_link_to_a_folder_of_a_neighbour(trial: Trial, where: str) -> None:
+    """Whatever a user puts in the place of a directory of the own: a neighbour's mail is neither known nor touched."""
+    desk, neighbour = trial.desk, "u05@two.example"
+    mail = [
+        desk.deliver(neighbour, kind, folder) for kind in ("ham", "spam") for folder in ("INBOX", "Archive", "Junk")
+    ]
+    desk.settle()
+    before = {folder: sorted(desk.contents(neighbour, folder)) for folder in ROLES}
+    own, aside = trial.root / where, trial.root / "aside"
+    own.rename(aside)
+    own.symlink_to(desk.root(neighbour) / where)
+    trial.others = [name for name in trial.others if name != neighbour]
+    if where != "new":
+        desk.deliver(VICTIM)
+    trial.others_are_served()
+    desk.pass_time(700.0)
+    assert {folder: sorted(desk.contents(neighbour, folder)) for folder in ROLES} == before
+    with Ledger(str(trial.ledger)) as ledger:
+        assert not [content for content in mail if ledger.messages.find(identity(content)) is not None]
+    own.unlink()
+    aside.rename(own)
+    trial.is_over()
+
+
+def test_strange_files(trial: Trial) -> None:
+    """Pipes, devices, links, directories and names of any bytes in the inbox of one user hold up nobody's mail."""
+    outside = trial.desk.directory / "outside"
+    outside.write_bytes(message("spam", 950))
+    strange = put_strange_files(trial.root / "new", outside)
+    odd = [b"\xff\xfe\n\x1b[2J", b":1,:", b"x" * 255, "\u202e..".encode(), b"%n%s{local}"]
+    spam = [message("spam", 960 + number) for number in range(len(odd))]
+    for name, content in zip(odd, spam, strict=True):
+        (trial.root / "tmp" / "draft").write_bytes(content)
+        (trial.root / "tmp" / "draft").rename(Path(os.fsdecode(os.fsencode(trial.root / "new") + b"/" + name)))
+    trial.others_are_served()
+    trial.desk.pass_time(30.0)
+    assert sorted(trial.desk.contents(VICTIM, "Junk")) == sorted(spam)
+    assert {path.name for path in (trial.root / "new").iterdir()} == set(strange)
+    assert not {sign for sign in trial.log if not sign.isprintable()} - {"\n"}
+    trial.is_over()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
