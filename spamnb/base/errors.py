@@ -78,7 +78,7 @@ class LedgerNewerError(LedgerError):
 
 
 class LedgerLostError(LedgerError):
-    """The ledger is damaged and there is no copy (EX_CONFIG). A restart does not help: the user has to choose."""
+    """The ledger is damaged and has no copy (EX_CONFIG). A restart does not help: the user has to choose."""
 
     exit_code = 78
 
@@ -108,4 +108,4 @@ class RegisterDamagedError(RegisterError):
 
 
 class RegisterMissingError(RegisterError):
-    """There is no register yet: no service of the host has started."""
+    """The register does not exist yet: no service of the host has started."""

@@ -16,7 +16,7 @@ from spamnb.mail.reading import read_content
 
 
 class BulkJudge:
-    """Reads and judges messages by the knowledge of the ledger at the first message (None: there is no ledger).
+    """Reads and judges messages by the knowledge of the ledger at the first message (None: without a ledger).
 
     A copy in another process opens the ledger for itself, and so does each thread. A process looks up the counts of a
     token only once.

@@ -27,7 +27,7 @@ _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; the 
 class JudgedAtDelivery(NamedTuple):
     """The answer about a message, the judgement behind it, and its clues, if the caller asked for them.
 
-    hindrance: why there is no verdict yet. scoring: the settings of the judgement.
+    hindrance: what still prevents a verdict. scoring: the settings of the judgement.
     """
 
     delivered: Delivered
@@ -62,8 +62,8 @@ def judge(
 
     A person's choices beside the configuration are applied here.
 
-    There is no verdict if the filter has not learned enough, or moving is stopped: mail that the service would not move
-    must not be moved by a rule at delivery either.
+    The verdict is held back if the filter has not learned enough, or moving is stopped: mail that the service would not
+    move must not be moved by a rule at delivery either.
     """
     clues: tuple[Clue, ...] = ()
     with ledger.snapshot():
@@ -79,7 +79,7 @@ def judge(
 
 
 def judge_untaught(config: Config) -> JudgedAtDelivery:
-    """Return the answer about any message if there is no ledger yet: that of a filter that has learned nothing."""
+    """Return the answer about any message before the ledger exists: that of a filter without lessons."""
     lacking = Hindrance(missing_lessons(0, 0, config.learning), None)
     return JudgedAtDelivery(delivered(UNTAUGHT, config, is_held=True), UNTAUGHT, (), lacking, config.scoring)
 

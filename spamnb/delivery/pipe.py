@@ -25,7 +25,7 @@ Piece = bytes | memoryview
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """The output: the message in pieces, its verdict, and the fault if there is no verdict."""
+    """The output: the message in pieces, its verdict, or the fault in place of it."""
 
     message: tuple[Piece, ...]
     verdict: Delivered | None

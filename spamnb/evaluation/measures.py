@@ -135,7 +135,7 @@ def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMP
 
 
 def values(outcomes: Sequence[Outcome]) -> dict[str, float]:
-    """Return the values of `measure` without their intervals, which take most of its time. Raises MailError too."""
+    """Return the values of `measure` without intervals, which take most of its time. Raises MailError as it does."""
     run = Columns.of(outcomes)
     n_spam = int(run.is_spam.sum())
     n_ham = len(run.is_spam) - n_spam

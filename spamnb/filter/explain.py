@@ -95,7 +95,7 @@ def first_named(side: Iterable[Named], most: int) -> list[Named]:
 
 
 def kept_reading(lessons: Lessons, digest: bytes) -> Reading | None:
-    """Return a learned message as it was read then, even if its file is gone; None if it is not learned."""
+    """Return a learned message with the tokens of that reading, even if its file is gone; None if it is not learned."""
     learned = lessons.learned([digest])
     if not learned.lessons:
         return None

@@ -15,7 +15,7 @@ _MOST_FACTS = 2  # facts about the header
 def first_clues(clues: Iterable[Clue], most: int) -> list[Clue]:
     """Return the clues to show first, at most `most`: first those that a person can see, then the rest.
 
-    The given clues are sorted by strength. Only the two strongest facts about the header are among the first.
+    The given clues are sorted by strength. Facts about the header are left out after the two strongest.
 
     >>> clues = [Clue(token, 1, 0, -2.0, 1.0) for token in ("skew:+9", "date-zone:none", "field:x", "hello", "tag:p")]
     >>> [clue.token for clue in first_clues(clues, 4)]

@@ -14,8 +14,8 @@ from spamnb.config import Scoring
 from spamnb.filter.judge import ESTIMATES
 from spamnb.ledger.ledger import Ledger
 
-# The number of messages that hold a token: a rare token says little, and there are very many. For many learned messages
-# the number is larger: the most telling tokens are in far more.
+# The least number of messages that hold a token: a rare token says little, and there are very many. With many learned
+# messages this number is larger: the most telling tokens are in far more.
 _LEAST, _OF_LEARNED = 5, 1 / 2000
 _LOOKED_AT = 2000  # tokens of each side whose texts are read
 # The places in which a typed word is looked up, if the person named no place.
