@@ -183,7 +183,7 @@ def _stopped(stop: Stop, spamnb: str) -> Finding:
     if stop.tripped_at is None:
         return warning("moving", "paused by hand: nothing is moved now", f"to go on: {command}", command)
     means = f"stopped since {clock(stop.tripped_at)}: too much mail looked like spam"
-    return fault("moving", means, f"look at {spamnb} history --kind judged, then: {command}", command)
+    return fault("moving", means, f"look at {spamnb} history --verdict spam, then: {command}", command)
 
 
 def _copies(path: str, config: Config | None, here: Installation, whole: bool) -> Finding:

@@ -197,4 +197,4 @@ def _stopped(stop: Stop, withheld: int) -> str:
         until = until_when(stop.paused_until or 0.0)
         return f"Nothing is moved {until}: paused by hand{number}. To go on: spamnb resume"
     why = f"Nothing is moved since {clock(stop.tripped_at)}: too much mail looked like spam{number}."
-    return f"{why} Look at `spamnb history --kind judged`, then: spamnb resume"
+    return f"{why} Look at `spamnb history --verdict spam`, then: spamnb resume"

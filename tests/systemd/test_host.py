@@ -147,24 +147,3 @@ def test_several_services(host: VirtualUsers) -> None:
     assert "a different number of shares" in host.log(SERVICE)
     machine.run("systemctl", "stop", SERVICE)
     assert host.not_of_vmail() == ""
-
-
-def test_from_services_of_single_users(host: VirtualUsers) -> None:
-    """The block gives what an instance of the former recipe has learned to the user of the host."""
-    machine = host.machine
-    machine.run("systemctl", "disable", "--now", *_HALVES)
-    former, ledger = "/var/lib/spamnb/eve@example.org", f"{STATE}/example.org/eve/ledger.sqlite"
-    machine.run("install", "-d", "-m", "700", "-o", "vmail", former)
-    machine.run("cp", "-p", f"{STATE}/example.org/anna/ledger.sqlite", former)
-    machine.write(f"{former}/config.yaml", "", "vmail")
-    unit = "[Service]\nExecStart=/bin/sleep 1000\n[Install]\nWantedBy=multi-user.target\n"
-    machine.write("/etc/systemd/system/spamnb-vmail@.service", unit)
-    machine.run("systemctl", "enable", "--now", "spamnb-vmail@eve@example.org")
-    host.deliver("eve@example.org", "ham")
-    as_root(machine, block(_DOCUMENT, "host-from-instances"))
-    assert machine.path(ledger).exists()
-    assert not machine.path(former).exists()
-    assert host.show("spamnb-vmail@eve@example.org", "ActiveState") == "inactive"
-    host.wait_recorded("eve@example.org")
-    host.moves("eve@example.org")
-    assert host.not_of_vmail() == ""
