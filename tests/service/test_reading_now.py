@@ -17,7 +17,7 @@ from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
 # A service whose reader ends the process, or waits for ever, at one message.
-_PROGRAM = """
+DEADLY = """
 import os, signal, sys, time
 import spamnb.mail.reading as reading
 from spamnb.cli.main import entry_point
@@ -39,7 +39,7 @@ SEGMENTATION = "import ctypes; ctypes.string_at(0)"
 def start(site: Site, end: str) -> None:
     """Start a service that ends at a deadly message."""
     with site.log_file.open("ab") as log:
-        command = [sys.executable, "-c", _PROGRAM.format(end=end), "--config", str(site.config), "run"]
+        command = [sys.executable, "-c", DEADLY.format(end=end), "--config", str(site.config), "run"]
         site.process = subprocess.Popen(command, stderr=log)
 
 

@@ -13,6 +13,7 @@ from spamnb.host.register import State
 from spamnb.identity.digests import identity
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.schema import VERSION
 from tests.faults.conftest import filled, mounted, read_only
 from tests.service.hosts.inn import DAY, ROLES, Desk
 from tests.service.test_strange_files import put_strange_files
@@ -100,6 +101,40 @@ def test_a_damaged_ledger_with_a_copy(trial: Trial) -> None:
     trial.desk.pass_time(30.0)
     assert "its copy of" in trial.log
     trial.is_over()
+
+
+def test_a_ledger_that_is_deleted_while_it_is_in_use(trial: Trial) -> None:
+    """Nothing more is written to it; its copy takes its place, and mail that comes from then on is judged."""
+    trial.desk.pass_time(DAY)
+    trial.desk.deliver(VICTIM)
+    trial.desk.rest()
+    assert VICTIM in trial.desk.awake
+    trial.ledger.unlink()
+    trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.desk.pass_time(30.0)
+    assert trial.log.count("was deleted or replaced while it was in use") == 1
+    assert "its copy of" in trial.log
+    trial.is_over()
+
+
+def test_a_ledger_that_is_upgraded_while_it_is_in_use(trial: Trial) -> None:
+    """Nothing more is written to it, and its user is not filtered by a program that does not know it."""
+    trial.desk.deliver(VICTIM)
+    trial.desk.rest()
+    assert VICTIM in trial.desk.awake
+    set_version(trial.ledger, VERSION + 1)
+    trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.is_told("was upgraded while it was in use")
+    set_version(trial.ledger, VERSION)
+    trial.is_over()
+
+
+def set_version(ledger: Path, version: int) -> None:
+    """Write another version of the schema into a ledger."""
+    with contextlib.closing(sqlite3.connect(ledger)) as writer:
+        writer.execute(f"PRAGMA user_version = {version}")
 
 
 def test_a_file_in_the_place_of_the_ledgers_directory(trial: Trial) -> None:
