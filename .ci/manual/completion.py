@@ -1,4 +1,4 @@
-"""Completion for bash, zsh and fish: shtab's scripts for one parser that is made of those of all commands."""
+"""Completion for bash, zsh and fish: shtab's scripts for one parser with the arguments of all commands."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of
 _HERE = Path(__file__).parent
 _FOLDERS = {"bash": "_spamnb_folders", "zsh": "_spamnb_folders", "fish": "(_spamnb_folders)"}
 _NUMBERS = {"bash": "_spamnb_numbers", "zsh": "_spamnb_numbers", "fish": "(_spamnb_numbers)"}
-# By what stands for the value in the help. A word that is not here is a mistake.
+# By the word for the value in the help. A word that is not here is a mistake.
 _KINDS = {
     **dict.fromkeys(("ADDRESS|SOCKET", "CONFIG", "FILE", "PATH"), shtab.FILE),
     **dict.fromkeys(("CORPUS", "DIR", "MAILDIR"), shtab.DIRECTORY),
@@ -19,7 +19,7 @@ _KINDS = {
     **dict.fromkeys(("CMD", "FIELD", "K-of-N", "N", "N,N", "NAME", "SEED", "SENDER", "SENDER|NUMBER", "SIZE", "SPAN")),
     **dict.fromkeys(("USER@HOST", "WHEN", "WHERE", "WORD")),
 }
-# What `spamnb config` prints of roles, and `spamnb history --json` of numbers, for sed.
+# For sed: the roles in the output of `spamnb config`, and the numbers in that of `spamnb history --json`.
 _LINES = {
     "@FOLDERS@": r"/^  roles:/,/^  [a-z]/s/^    \(.*\): [a-z_]*$/\1/p",
     "@NUMBERS@": r's/^{"id": \([0-9]*\).*/\1/p',
@@ -34,7 +34,7 @@ _PLACES = {
 
 
 def scripts() -> dict[str, str]:
-    """The text of each script by its path below a prefix such as /usr."""
+    """Return the text of each script by its path below a prefix such as /usr."""
     return {path: _script(shell) for shell, path in _PLACES.items()}
 
 
@@ -49,7 +49,7 @@ def _script(shell: str) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """The options of the program, and below them each command with its own."""
+    """Return a parser with the options of the program, and below them each command with its own arguments."""
     parser = argparse.ArgumentParser("spamnb", add_help=False)
     for action in program()._actions:
         if action.option_strings:
@@ -66,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _with_kind(action: argparse.Action) -> argparse.Action:
-    """The same, with what a shell can put in its place."""
+    """Return the same action, with the kind of values that a shell can complete."""
     if action.metavar == "COMMAND":
         action.choices = (*COMMANDS, *ALIASES)
     elif action.nargs != 0 and action.choices is None:

@@ -1,4 +1,4 @@
-"""The man pages: the Markdown beside this file, with the commands, options and keys that the program itself knows."""
+"""The man pages: the Markdown beside this file, with the commands, options and keys from the program itself."""
 
 import argparse
 import re
@@ -16,11 +16,11 @@ from spamnb.config.writing import example
 from spamnb.service.spamd.protocol import Command as Request
 
 _HERE = Path(__file__).parent
-_HEAD = "# The configuration of spamnb."  # how the example begins
+_HEAD = "# The configuration of spamnb."  # the beginning of the example
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its path below a prefix such as /usr."""
+    """Return the text of each page by its path below a prefix such as /usr."""
     parts, made = _parts(), {}
     for path in sorted(_HERE.glob("*.md")):
         markdown = path.read_text(encoding="utf-8").format(**parts)
@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
 
 
 def _parts() -> dict[str, str]:
-    """What stands in the pages between braces, as Markdown."""
+    """Return the texts for the braces in the pages, as Markdown."""
     web = parser_of("web")
     return {
         "about": ABOUT,
@@ -72,7 +72,7 @@ def _command(name: str) -> str:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
-    """Without --help, which is said once for all commands, and without groups that have a heading of their own."""
+    """Return the arguments without --help, which one place describes for all commands, and without groups."""
     apart = [action for group in _more_groups(parser) for action in group._group_actions]
     usual = [*parser._get_optional_actions()[1:], *parser._get_positional_actions()]
     return [action for action in usual if action not in apart]
@@ -100,7 +100,7 @@ def _in_usage(action: argparse.Action) -> str:
 
 
 def _value(action: argparse.Action) -> str:
-    """What stands for the value of an option, or for an operand."""
+    """Return the placeholder for the value of an option, or for an operand."""
     if action.nargs == 0:
         return ""
     name = action.metavar or action.dest.upper()
@@ -117,7 +117,7 @@ def _names(action: argparse.Action) -> str:
 
 
 def _keys(section: str) -> Iterator[str]:
-    """Each key of a section, or of all with the heading of each, as the example has them."""
+    """Yield each key of a section, or of all sections with their headings, in the order of the example."""
     text, meanings = example(of_host=True), wanted()
     lines, seen = text.splitlines(), 0
     for name, key, value in _nodes(yaml.compose(text, yaml.SafeLoader), ""):
@@ -134,7 +134,7 @@ def _keys(section: str) -> Iterator[str]:
 
 
 def _nodes(node: yaml.Node | None, above: str) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-    """Each key with its value; below `mailboxes` those of its first item, and nothing below `roles`."""
+    """Yield each key with its value; below `mailboxes` only those of its first item, and nothing below `roles`."""
     if isinstance(node, yaml.SequenceNode) and node.value:
         yield from _nodes(node.value[0], above)
     if isinstance(node, yaml.MappingNode) and not above.endswith("roles."):
@@ -144,7 +144,7 @@ def _nodes(node: yaml.Node | None, above: str) -> Iterator[tuple[str, yaml.Node,
 
 
 def _comments_apart(lines: list[str]) -> Iterator[str]:
-    """The comments among lines that belong to no key, since an empty line follows; without that at the head."""
+    """Yield the comments that belong to no key, since an empty line follows; without the one at the head."""
     blocks = [block.splitlines() for block in re.split(r"\n\s*\n", "\n".join(lines))[:-1]]
     for block in blocks:
         if all(line.lstrip().startswith("#") for line in block) and block and not block[0].startswith(_HEAD):
@@ -152,7 +152,7 @@ def _comments_apart(lines: list[str]) -> Iterator[str]:
 
 
 def _comment_above(lines: list[str], line: int) -> str:
-    """The comment that ends right above a line."""
+    """Return the comment directly above a line."""
     first = line
     while first and lines[first - 1].lstrip().startswith("#"):
         first -= 1

@@ -46,12 +46,12 @@ def _head(name: str, section: str, group: str, version: str) -> str:
 
 
 def _text(written: str) -> str:
-    """Text as it is to be read: nothing in it is a macro, an escape, or a sign that is set as another."""
+    """Return text for the reader: no part of it is a macro, an escape, or a sign that roff would change."""
     return _BEGINS_A_MACRO.sub(r"\\&.", _escaped(written))
 
 
 def _marked(written: str) -> str:
-    """Text with words between backquotes, which are typed as they are, and between stars, which stand for others."""
+    """Return text with literal words between backquotes, and placeholders between stars."""
     pieces, end = [], 0
     for mark in _MARKED.finditer(written):
         font, word = ("B", mark[1]) if mark[1] else ("I", mark[2])

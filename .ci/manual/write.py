@@ -1,4 +1,4 @@
-"""Writes man pages and completion, which are committed: `python .ci/manual/write.py`, wherever spamnb and shtab are.
+"""Write the man pages and the completion, which are committed: `python .ci/manual/write.py`. It needs spamnb and shtab.
 
 The option --to writes them below another directory.
 """

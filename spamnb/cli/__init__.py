@@ -1,1 +1,1 @@
-"""The command line: the only package that prints, reads arguments, or exits. One module a command."""
+"""The command line: the only package that prints, reads arguments, or exits. It has one module per command."""

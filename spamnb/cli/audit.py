@@ -1,10 +1,10 @@
-"""Find learned mail that is filed wrongly.
+"""Find learned mail that is in the wrong folder.
 
-It judges each learned message as if that and its near-copies were not learned. It lists
-those that look as if they belong to the other side, the clearest first, and those that
-nobody has decided on before those of a person. At a terminal it asks about each: ?
-explains the keys, and v shows the message. Each answer can be undone by one number. It
-does not ask about a message again that you have answered.
+It judges each learned message as if it had not learned it, or its near-copies. It lists
+the messages that look as if they belong to the other side, the clearest first. Messages
+that nobody has decided on come before your own decisions. At a terminal it asks about
+each: ? explains the keys, and v shows the message. One number undoes one answer. It asks
+about each message only once.
 
 example:
   spamnb audit
@@ -24,5 +24,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show or ask."""
-    return ask_or_show(misfiled, "Nothing that was learned seems to be filed wrongly.", options)
+    """Show the messages, or ask about them at a terminal."""
+    return ask_or_show(misfiled, "No learned message seems to be in the wrong folder.", options)

@@ -1,7 +1,7 @@
 """Copy the ledger to a file.
 
-The service may run meanwhile: the copy holds what the ledger held when it began. The service
-makes one a day by itself.
+The service may run at the same time: the copy shows the ledger at the start of the command.
+The service makes one copy per day by itself.
 
 example:
   spamnb backup ~/ledger-copy.sqlite
@@ -23,21 +23,21 @@ INTERRUPTED = "no copy was written"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    file = "where to, compressed if it ends in .gz; it must not exist yet; -: standard output"
+    file = "a new file, compressed if its name ends in .gz; or - for standard output"
     parser.add_argument("file", type=output_files.output_file, metavar="FILE", help=file)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Copy the ledger into a file, or into a stream that is open already."""
+    """Copy the ledger into a file, or into an open stream."""
     path = str(configuration(options).ledger)
     with output_files.plain_faults(options.file), output_files.stream(options.file) as stream:
         if stream is not None and os.isatty(stream):
             raise UsageError("a copy of the ledger is not for a terminal: name a file, or redirect the output")
         output_files.refuse_ledger(path, options.file)
         if stream is None and not options.force and os.path.lexists(options.file):
-            raise FileExistsError(options.file)  # before the ledger is looked at
-        with Ledger(path, only_read=True):  # as long as it is open, no other file takes its place
+            raise FileExistsError(options.file)  # before it opens the ledger
+        with Ledger(path, only_read=True):  # while it is open, no other file can take its place
             held = write(path, options.file, replace=options.force) if stream is None else send(path, stream)
     if stream is None:
         inform(options, f"wrote {named(options.file)}: {in_words(options.file, held)}")
@@ -45,6 +45,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def in_words(path: str, held: Held) -> str:
-    """The size of a copy, and what it holds."""
+    """Return the size and content of a copy, in words."""
     size = megabytes(os.path.getsize(path))
     return f"{size}, {held.ham} ham and {held.spam} spam messages, {held.tokens} tokens"

@@ -1,9 +1,9 @@
 """Choose whose mail is ham or spam, and the cutoffs.
 
-The ledger keeps a choice beside the configuration. It holds at once: in the service, at
-delivery, and in each command. Write a SENDER as in `senders` of the configuration:
-*@example.org, example.org, or a List-Id. What the configuration says has priority.
-Without arguments the command lists the choices. `spamnb history` finds them, too.
+A choice works at once: in the service, at delivery, and in each command. Write a SENDER
+as in `senders` of the configuration: *@example.org, example.org, or a List-Id. The
+configuration has priority over a choice. Without arguments this command lists the
+choices. `spamnb history` shows them too.
 
 example:
   spamnb choose block '*@shop.example'
@@ -33,9 +33,9 @@ _BY = {"page": "on a page", "prompt": "at the prompt"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument
-    add_json(parser, "list them, one JSON object a line")
-    option("--forget", action="append", default=[], metavar="SENDER", help="take back what was chosen of it")
-    kinds = "allow: is ham; block: is spam; or a key of `scoring`"
+    add_json(parser, "list the choices, one JSON object per line")
+    option("--forget", action="append", default=[], metavar="SENDER", help="take back the choice about this sender")
+    kinds = "allow: their mail is ham; block: their mail is spam; or a key of `scoring`"
     option("kind", nargs="?", choices=get_args(ChoiceKind), help=kinds)
     option("values", nargs="*", metavar="SENDER|NUMBER", help="whose mail, or the cutoff")
 
@@ -45,11 +45,11 @@ def run(options: argparse.Namespace) -> int:
     if options.kind is None and not options.forget:
         return _list(options)
     if options.json or (options.kind and options.forget):
-        raise UsageError("--json lists what is chosen, and --forget takes it back: each without a choice")
+        raise UsageError("--json lists the choices, and --forget takes one back: give neither with a new choice")
     if options.kind and not options.values:
-        raise UsageError(f"choose {options.kind} of what? Give {'a number' if options.kind in CUTOFFS else 'a sender'}")
+        raise UsageError(f"choose {options.kind} needs {'a number' if options.kind in CUTOFFS else 'a sender'}")
     if options.kind in CUTOFFS and len(options.values) > 1:
-        raise UsageError(f"there is one {options.kind}: give one number")
+        raise UsageError(f"choose {options.kind} takes one number")
     config = configuration(options)
     with Ledger(str(config.ledger)) as ledger:
         if options.forget:
@@ -59,9 +59,9 @@ def run(options: argparse.Namespace) -> int:
         for action in ledger.journal.those(actions).values():
             inform(options, f"{'no longer' if options.forget else 'from now on'}: {escaped(action.summary)}")
     if not actions:
-        inform(options, "That is chosen already.")
+        inform(options, "You have chosen that already.")
     else:
-        inform(options, f"To take that back: {command(options)} undo {' '.join(map(str, actions))}")
+        inform(options, f"To undo: {command(options)} undo {' '.join(map(str, actions))}")
     return 0
 
 
@@ -77,12 +77,12 @@ def _list(options: argparse.Namespace) -> int:
     elif found:
         print("\n".join(lines(found)))
     else:
-        print("Nothing is chosen beside the configuration.")
+        print("You have not chosen anything: only the configuration counts.")
     return 0
 
 
 def lines(found: list[Standing]) -> list[str]:
-    """The choices as a table, and which of them have no effect."""
+    """Return the choices as a table, and a line for each that has no effect."""
     rows = [(one.choice.kind, one.choice.value, clock(one.choice.at), _BY[one.choice.by]) for one in found]
     hints = [
         f"{one.choice.kind} {one.choice.value} has no effect: {one.without_effect}"
@@ -93,7 +93,7 @@ def lines(found: list[Standing]) -> list[str]:
 
 
 def as_object(one: Standing) -> dict[str, object]:
-    """A choice for JSON."""
+    """Return a choice for JSON."""
     choice = one.choice
     values: dict[str, object] = {"id": choice.action, "at": choice.at, "kind": choice.kind, "value": choice.value}
     return values | {"by": choice.by, "without_effect": one.without_effect}

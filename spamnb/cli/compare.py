@@ -34,19 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument
     option("corpora", nargs="+", metavar="CORPUS", help=CORPUS)
-    attributes = "how many are selected; 0 for all (default: 3000)"
+    attributes = "the number of attributes to select; 0 for all (default: 3000)"
     option("--attributes", type=several, default=[3000], metavar="N,N", help=attributes)
-    option("--seed", type=at_least(0), default=0, help="of the order of ham and spam (default: 0)")
+    option("--seed", type=at_least(0), default=0, help="for the random order of ham and spam (default: 0)")
     add_executor(parser)
-    add_json(parser, "one JSON object a trial, with its ROC curve")
-    option("--plots", metavar="DIR", help="write ROC curves there (needs matplotlib)")
+    add_json(parser, "one JSON object per trial, with its ROC curve")
+    option("--plots", metavar="DIR", help="write ROC curves to this directory (needs matplotlib)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the comparison of Metsis et al. over corpora."""
     check_places(None, options.plots)
     for corpus in options.corpora:
-        load_corpus(corpus, options.seed)  # a fault is reported before the long work
+        load_corpus(corpus, options.seed)  # so that a fault shows before the long work
     work, corpora = partial(_trials, options.attributes, options.seed), list(map(os.path.abspath, options.corpora))
     with (
         executor_at(options.executor) as cluster,
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         for trial in trials:
             print(as_json(_as_object(trial, options.seed)))
         return 0
-    print(f"seed {options.seed}; batches of 100; spam where P(spam | message) > 0.5\n")
+    print(f"seed {options.seed}; batches of 100; spam if P(spam | message) > 0.5\n")
     for number in options.attributes:
         print(f"{number or 'all'} attributes: ham recall / spam recall, in percent\n")
         print(_table([trial for trial in trials if trial.attributes == number]), "\n")

@@ -1,13 +1,13 @@
 """Show or check the configuration.
 
-Without an option it prints the values in force, in the form of a configuration, and what is
-chosen beside it (spamnb help choose). On a mail host these are the values of all users;
-with --user, those of one.
+Without an option it prints the values in force, in the form of a configuration, and your
+choices (spamnb help choose). On a mail host these are the values of all users; with --user,
+those of one.
 
 example:
   spamnb config --check new.yaml
 
-exit codes: 0 no fault, 78 faults, one a line
+exit codes: 0 no fault; 78 faults, one per line
 """
 
 import argparse
@@ -25,18 +25,19 @@ from spamnb.ledger.file.readonly import size_of
 from spamnb.ledger.file.replacement import present
 
 INTERRUPTED = "nothing was changed"
+_NO_CHOICES = "you have not chosen anything beside it"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("--example", action="store_true", help="print an example with every key, and what it is for")
-    check = "list all faults of it (default: the configuration in use)"
+    one.add_argument("--example", action="store_true", help="print an example that explains every key")
+    check = "list all faults of a file (default: the configuration in use)"
     one.add_argument("--check", nargs="?", const="", metavar="FILE", help=check)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was asked for. Raises ConfigError with all faults of a configuration."""
+    """Print the example, the values in force, or the faults. Raises ConfigError with all faults of a configuration."""
     if options.example:
         print(example(), end="")
         return 0
@@ -46,20 +47,20 @@ def run(options: argparse.Namespace) -> int:
         _show(config, whose, options)
     else:
         doctor = f"spamnb --user {config.user} doctor" if config.user else "spamnb doctor"
-        inform(options, f"{whose} has no faults. Whether its folders are there: {doctor}")
+        inform(options, f"{whose} has no faults. To check its folders too: {doctor}")
     return 0
 
 
 def _show(config: Config, whose: str, options: argparse.Namespace) -> None:
-    """Print what is in force; senders that were chosen, and choices without effect, as comments."""
+    """Print the values in force. Comments list the chosen senders, and choices without effect."""
     in_force, said = _with_choices(config, options)
-    print(f"# {whose}, with the default of each key that is not written there")
+    print(f"# {whose}, with the default of each key that it leaves out")
     print("".join(f"# {line}\n" for line in said), end="")
     print(render_all(in_force), end="")
 
 
 def _with_choices(config: Config, options: argparse.Namespace) -> tuple[Config, list[str]]:
-    """The configuration with what is chosen beside it, and that in words."""
+    """Return the configuration with the person's choices, and lines about these."""
     from spamnb.acts.choices import standing
     from spamnb.cli.choose import lines
     from spamnb.ledger.ledger import Ledger
@@ -69,20 +70,20 @@ def _with_choices(config: Config, options: argparse.Namespace) -> tuple[Config, 
     path = str(config.ledger)
     try:
         if not size_of(present(path)):
-            return config, ["nothing is chosen beside it"]
-        if not os.geteuid() and os.stat(path).st_uid:  # root stays root here, and opens no file of another
-            return config, [f"what is chosen beside it: {command(options)} choose"]
+            return config, [_NO_CHOICES]
+        if not os.geteuid() and os.stat(path).st_uid:  # root stays root here, and opens nobody else's file
+            return config, [f"to list the choices beside it: {command(options)} choose"]
         with Ledger(path, only_read=True) as ledger:
             found, config = standing(ledger, config), ledger.choices.over(config)
     except LedgerError as fault:
-        return config, [f"what is chosen beside it cannot be read: {escaped(str(fault))}"]
+        return config, [f"the choices beside it cannot be read: {escaped(str(fault))}"]
     if not found:
-        return config, ["nothing is chosen beside it"]
-    return config, ["with what is chosen beside it:", *(f"  {line}" for line in lines(found))]
+        return config, [_NO_CHOICES]
+    return config, ["with these choices:", *(f"  {line}" for line in lines(found))]
 
 
 def _read(path: Path, options: argparse.Namespace) -> tuple[Config, str]:
-    """A configuration, of a mail host too, and what it is called. Raises ConfigError with its faults."""
+    """Return a configuration, also that of a mail host, and its name. Raises ConfigError with its faults."""
     if not options.for_user:
         return load_any(path, os.environ), escaped(str(path))
     owner = None if os.geteuid() else ANYBODY  # root stays root here, and only looks

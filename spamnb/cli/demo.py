@@ -1,6 +1,6 @@
-"""Show it at work on a throw-away Maildir.
+"""Try the filter on a throw-away Maildir.
 
-The real service judges, moves and learns; afterwards nothing of it is left.
+The real service judges, moves and learns. The demo removes everything at its end.
 
 example:
   spamnb demo
@@ -26,7 +26,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 
-INTERRUPTED = "the demonstration is over, and nothing of it is left"
+INTERRUPTED = "the demo is over, and its files are removed"
 _LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 of each
 _PATIENCE = 30.0
 _DWELL = 1.0
@@ -34,7 +34,7 @@ _ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 
 
 def run(options: argparse.Namespace) -> int:
-    """Deliver, judge, move, correct, learn; exits 0 only if every step did what it prints."""
+    """Deliver, judge, move, correct and learn. Exits 0 only if every step did what it prints."""
     with tempfile.TemporaryDirectory(prefix="spamnb-demo-") as directory:
         demo = _Demo(Path(directory), (lambda text: None) if options.quiet else lambda text: print(text, flush=True))
         demo.prepare()
@@ -70,8 +70,8 @@ class _Demo:
 
     @contextlib.contextmanager
     def service(self) -> Iterator[None]:
-        """The service, from when it watches; stopped in the end, in whatever state it is."""
-        # nothing that a surrounding service manager has set is meant for it
+        """Run the service: begin when it watches, and stop it at the end, whatever its state."""
+        # a surrounding service manager has set these for its own service
         environ = {name: value for name, value in os.environ.items() if name not in ("NOTIFY_SOCKET", "JOURNAL_STREAM")}
         with open(self._directory / "log", "wb") as log:
             command = [sys.executable, "-m", "spamnb", "--config", self._config, "run"]
@@ -89,7 +89,7 @@ class _Demo:
                 self._service.wait()
 
     def play(self) -> None:
-        """Three scenes: judging, a wrong verdict corrected, a missed spam pointed out."""
+        """Play three scenes: judge, correct a wrong verdict, report spam that the filter missed."""
         spam, ham = message("spam", 100), message("ham", 100)
         self._show("Two messages are delivered, one of each kind.")
         for content in (spam, ham):
@@ -98,12 +98,12 @@ class _Demo:
         self._until("the ham to be judged", lambda: self._logs("ham") and self._find(self._inbox, ham))
         self._show(f"  the spam is in Junk, the ham still in INBOX\n  log: {self._logs('spam')}\n")
 
-        self._show("You disagree, and move the message from Junk back to INBOX, as a mail program does it.")
+        self._show("You disagree, and move the message from Junk back to INBOX, as a mail program does.")
         self._move_by_hand(spam, self._junk, self._inbox)
         self._until("the correction to be learned", lambda: self._logs("learned as ham"))
         if not self._find(self._inbox, spam):
             raise _failed("the corrected message was moved again")
-        self._show(f"  it stays, and is learned\n  log: {self._logs('learned as ham')}\n")
+        self._show(f"  it stays there, and the filter learns it as ham\n  log: {self._logs('learned as ham')}\n")
 
         self._show("You find spam in the inbox, and move it to Junk.")
         self._move_by_hand(ham, self._inbox, self._junk)
@@ -111,17 +111,17 @@ class _Demo:
         self._show(f"  log: {self._logs('learned as spam')}\n")
 
     def verify(self) -> None:
-        """Prove the counts."""
+        """Check the counts."""
         with Ledger(str(self._directory / "ledger.sqlite")) as ledger:
             faults = ledger.verify()
             ham, spam = ledger.lessons.totals()[:2].tolist()
         if faults or (ham, spam) != (_LESSONS + 1, _LESSONS + 1):
             raise _failed(f"{ham} ham, {spam} spam, {'; '.join(faults) or 'no faults'}")
         self._show(f"The ledger holds {ham} ham and {spam} spam messages, and its counts are their sum: spamnb verify")
-        self._show("All of it worked. Next, your own mail: spamnb init")
+        self._show("Every step worked. Next, your own mail: spamnb init")
 
     def _find(self, folder: Folder, content: bytes) -> str:
-        """The path of a message in a folder, or ""."""
+        """Return the path of a message in a folder, or ""."""
         for path in (entry.path(folder) for entry in scan(folder)):
             with contextlib.suppress(FileNotFoundError):  # moved since it was listed
                 if Path(path).read_bytes() == content:
@@ -135,7 +135,7 @@ class _Demo:
         os.rename(path, os.path.join(destination.subdir("cur"), f"{next(self._bases)}:2,S"))
 
     def _logs(self, word: str) -> str:
-        """The last line of the service's log with that word, or ""."""
+        """Return the last line of the service's log with that word, or ""."""
         return next((line for line in reversed(self._log().splitlines()) if word in line), "")
 
     def _log(self) -> str:
@@ -150,4 +150,4 @@ class _Demo:
 
 
 def _failed(why: str) -> SpamnbError:
-    return SpamnbError(f"the demonstration failed: {why}")
+    return SpamnbError(f"the demo failed: {why}")

@@ -1,7 +1,8 @@
-"""Check whether everything is as it should be.
+"""Check whether everything works.
 
-Configuration, permissions, folders and roles, watching, the ledger and its copies, and what
-was learned. Each line is ok, a warning or a fault, with what to do. Nothing is written.
+It checks the configuration, permissions, folders and roles, watching, the ledger and its
+copies, and the lessons. Each line is ok, a warning or a fault; below them are the next
+steps. It writes nothing.
 
 example:
   spamnb doctor --json
@@ -26,11 +27,11 @@ INTERRUPTED = "nothing was changed"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_json(parser, "one JSON object a line: state, what, means, next, command")
+    add_json(parser, "one JSON object per line: state, what, means, next, command")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what was found. Returns the exit code."""
+    """Print the findings. Returns the exit code."""
     found = checkup(config_path(options), os.environ, options.for_user)
     faults, warnings = (sum(one.state == state for one in found) for state in (FAULT, WARNING))
     code = exit_codes.FAULTS if faults else 0
@@ -40,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
         return code
     shown = [one for one in found if not options.quiet or one.state != OK]
     width = max((len(escaped(one.what)) for one in shown), default=0)
-    for one in shown:  # not a table, which cuts what is long
+    for one in shown:  # not a table, which cuts long texts
         print(f"{one.state:<7}  {escaped(one.what):<{width}}  {escaped(one.means)}")
     steps = [f"  {escaped(one.what)}: {escaped(one.next)}" for one in found if one.next]
     if steps:

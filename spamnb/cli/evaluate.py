@@ -1,14 +1,14 @@
 """Test the filter on a corpus or on your own mail.
 
-Your own mail is the mail that was learned and is still on the disk: the folder of other
-mail may be the filter's own choice. So learn first, with init --learn or train. Each tenth
-of it is scored by a filter that has learned the rest (--protocol folds).
+Your own mail here means learned mail that is still on the disk, since the filter itself may
+have chosen the folder of other mail. So learn first, with init --learn or train. For each
+tenth of this mail, a filter that has learned the rest scores it (--protocol folds).
 
-For research there are more protocols. online: each message is scored, and then learned;
-the default for a corpus. batch: the first half is learned, the second scored. user: a
-simulated user corrects the filter late, and not always, as --habit says. One order of the
-messages is one draw: --orders 4 gives the mean and the spread of four. `spamnb compare`
-compares all event models.
+For research there are more protocols. online: the filter scores each message, then learns
+it (the default for a corpus). batch: it learns the first half and scores the second. user:
+a simulated user corrects the filter late, and not always, as --habit says. The order of the
+messages changes the result: --orders 4 gives the mean and the spread of four orders.
+`spamnb compare` compares all event models.
 
 example:
   spamnb evaluate --at-most-one-ham-in 1000
@@ -52,38 +52,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.usage = "spamnb evaluate [-h] [--at-most-one-ham-in N] [--json] [OPTION ...] [CORPUS]"
     option, number = parser.add_argument, at_least(0)
-    cutoff = "tell which cutoff loses no more ham than that"
+    cutoff = "suggest a cutoff that loses at most one ham message in N"
     option("--at-most-one-ham-in", type=at_least(2), metavar="N", help=cutoff)
     add_json(parser)
     option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your learned mail)")
     option = parser.add_argument_group("for research").add_argument
     option("--protocol", choices=("online", "batch", "folds", "user"), help="default: online; for your own mail, folds")
-    option("--habit", choices=HABITS, metavar="NAME", help=f"of --protocol user: {', '.join(HABITS)}")
-    a_day = "of --protocol user: how many come on a day (default: 20)"
+    option("--habit", choices=HABITS, metavar="NAME", help=f"with --protocol user: {', '.join(HABITS)}")
+    a_day = "with --protocol user: how many messages come per day (default: 20)"
     option("--messages-a-day", type=at_least(1), metavar="N", help=a_day)
     option("--model", choices=get_args(Model), help="default: as configured")
     option("--limit", type=at_least(1), metavar="N", help="only the first N messages")
-    option("--warm-up", type=number, default=0, metavar="N", help="leave the first N messages out of what is measured")
-    scores = "write a line for each message, in the form of the TREC spam track"
+    option("--warm-up", type=number, default=0, metavar="N", help="leave the first N messages out of the measures")
+    scores = "write a line per message, in the format of the TREC spam track"
     option("--scores", type=output_files.output_file, metavar="FILE", help=scores)
     option("--delay", type=number, default=0, metavar="N", help="learn a label only N messages later (online)")
     rules = ("everything", "near-errors", "errors")
-    option("--train", choices=rules, default="everything", help="what is learned (default: everything)")
-    folds = "how many, for --protocol folds (default: 10)"
+    option("--train", choices=rules, default="everything", help="which messages to learn (default: everything)")
+    folds = "the number of folds, for --protocol folds (default: 10)"
     option("--folds", type=at_least(2), default=10, metavar="N", help=folds)
-    option("--shuffle", type=number, metavar="SEED", help="in another order than the corpus's")
-    orders = "in the corpus's order and in N-1 others, of the seeds 1, 2, …: means, and the spread (online, batch)"
+    option("--shuffle", type=number, metavar="SEED", help="use a random order instead of the corpus's")
+    orders = "run in the corpus's order and in N-1 random ones; print means and spread (online, batch, user)"
     option("--orders", type=at_least(1), default=1, metavar="N", help=orders)
-    option("--seed", type=number, default=0, help="of every random choice (default: 0)")
-    option("--no-header", action="store_true", help="read subject and body only")
-    option("--plots", metavar="DIR", help="write pictures there (needs matplotlib)")
+    option("--seed", type=number, default=0, help="for every random choice (default: 0)")
+    option("--no-header", action="store_true", help="read only the subject and the body")
+    option("--plots", metavar="DIR", help="write pictures to this directory (needs matplotlib)")
     add_executor(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Test the filter on a corpus, or on the user's own mail."""
-    # Of one's own mail the spam is often younger than the ham, since Junk is emptied: in the order of arrival a filter
-    # that has met no spam would judge most of it.
+    # A person empties Junk, so the spam is often younger than the ham. In the order of arrival, a filter without any
+    # spam lessons would judge most of the ham.
     options.protocol = options.protocol or ("online" if options.corpus else "folds")
     _refuse_what_has_no_meaning(options)
     check_places(options.scores, options.plots)
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         executor = stack.enter_context(executor_at(options.executor))
         found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
         read = stack.enter_context(closing(found))
-        first = list(itertools.islice(read, 1))  # workers first, then numpy: see `train`
+        first = list(itertools.islice(read, 1))  # start the workers before importing numpy: see `train`
         from spamnb.cli.common.config_and_ledger import configuration, ledger_to_read
         from spamnb.evaluation.packed import Packed
         from spamnb.ledger.history.choices import in_force
@@ -124,11 +124,11 @@ def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
     if options.orders == 1:
         return
     if options.protocol == "folds":
-        raise UsageError("--orders is for a protocol that has an order: give --protocol online, or batch")
+        raise UsageError("--orders needs a protocol that has an order: give --protocol online, or batch")
     of_one_run = ("scores", "shuffle", "plots", "at_most_one_ham_in")
     given = [f"--{name.replace('_', '-')}" for name in of_one_run if getattr(options, name) is not None]
     if given:
-        raise UsageError(f"{' and '.join(given)} cannot be given with --orders: leave --orders out, which runs once")
+        raise UsageError(f"{' and '.join(given)} cannot be given with --orders: leave --orders out, to run once")
 
 
 def _refuse_what_a_user_has_not(options: argparse.Namespace) -> None:
@@ -139,7 +139,7 @@ def _refuse_what_a_user_has_not(options: argparse.Namespace) -> None:
 
 
 def check_places(scores: str | None, plots: str | None) -> None:
-    """Raise SpamnbError where results could not be written: better reported before the long work than after it."""
+    """Raise SpamnbError if results could not be written, so that a user learns it before the long work."""
     if scores is not None:
         output_files.check(scores)
     if plots is not None and find_spec("matplotlib") is None:
@@ -154,7 +154,7 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
         from spamnb.evaluation.own_mail import own_mail
 
         config, ledger = open_to_read(options)
-        with ledger or nullcontext():  # closed before processes are forked
+        with ledger or nullcontext():  # close it before the program forks
             messages = own_mail(ledger, config)
     if options.shuffle is not None:
         random.Random(options.shuffle).shuffle(messages)  # noqa: S311 - a repeatable order
@@ -162,7 +162,7 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
 
 
 def _say_where_to_look_first(options: argparse.Namespace) -> None:
-    """Figures on one's own mail mean little where it is filed wrongly."""
+    """Name wrongly filed mail first: with it, figures on one's own mail mean little."""
     from spamnb.cli.common.questions import where_to_look_first
 
     if found := where_to_look_first(options):
@@ -177,7 +177,7 @@ def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Samp
 
 
 def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome]) -> None:
-    """Print the measures of one run, and write what is asked for."""
+    """Print the measures of one run, and write the files that the options name."""
     from spamnb.evaluation.cutoffs import advise
     from spamnb.evaluation.measures import judged_opposite, measure
     from spamnb.evaluation.runs import figures
@@ -216,7 +216,7 @@ def _run_in_orders(options: argparse.Namespace, scoring: Scoring, kept: Packed) 
 
 
 def _run_as_user(options: argparse.Namespace, config: Config, kept: Packed) -> int:
-    """Simulate a user over one order of the messages, or several."""
+    """Simulate a user over one order of the messages, or over several."""
     from spamnb.evaluation.user import simulate
 
     def run_of(ordered: Packed, number: int) -> UserRun:

@@ -1,14 +1,14 @@
-"""Share what is learned with other hosts, now.
+"""Share lessons with other hosts, now.
 
-By a log of lessons in PostgreSQL, which the configuration names (docs/exchange.md). The service
-does this by itself every few seconds; a command of its own is needed before a mailbox leaves this
-host, and where mail is judged by `run --once`.
+The hosts share a log of lessons in PostgreSQL, which the configuration names
+(docs/exchange.md). The service does this by itself every few seconds. Use this command
+before a mailbox leaves this host, or if you judge mail with `run --once`.
 
 example:
   spamnb exchange --upgrade
   spamnb exchange --status
 
-exit codes: 0, 75 the database cannot be reached: what is to be told waits in the ledger
+exit codes: 0; 75 the database cannot be reached: the lessons wait in the ledger
 """
 
 import argparse
@@ -25,13 +25,13 @@ from spamnb.exchange import by_hand, connecting
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     one = parser.add_mutually_exclusive_group()
-    one.add_argument("--status", action="store_true", help="only show what is told and heard; nothing is written")
-    one.add_argument("--upgrade", action="store_true", help="make the tables in the database, or bring them up to date")
+    one.add_argument("--status", action="store_true", help="only show how far the exchange is; write nothing")
+    one.add_argument("--upgrade", action="store_true", help="create the tables in the database, or update them")
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell and hear, or do what the options say."""
+    """Send and receive lessons, or do what the options say."""
     if options.upgrade:
         return _upgrade(options)
     return _show(options) if options.status else _exchange(options)
@@ -48,7 +48,7 @@ def _upgrade(options: argparse.Namespace) -> int:
 
 
 def _show(options: argparse.Namespace) -> int:
-    """What the ledger knows, and the log, where it can be reached."""
+    """Print the state of the ledger, and that of the log, if it can be reached."""
     config, ledger = open_to_read(options)
     news, fault = by_hand.look(config)
     account = by_hand.account_of(config)
@@ -74,26 +74,26 @@ def _show(options: argparse.Namespace) -> int:
 
 
 def _exchange(options: argparse.Namespace) -> int:
-    by_hand.database_of(configuration(options))  # before a ledger is made
+    by_hand.database_of(configuration(options))  # raises before a ledger is created
     config, ledger = open_ledger(options)
     with ledger:
         done = by_hand.exchange_now(config, ledger)
     if options.json:
         print(as_json({"told": done.told, "changed": done.changed, "forgotten": done.is_forgotten}))
     elif not done.is_forgotten:
-        inform(options, f"told {plural(done.told, 'lesson')}, took over {done.changed} of other hosts")
+        inform(options, f"sent {plural(done.told, 'lesson')}, took over {done.changed} of other hosts")
     if done.is_forgotten:
         _forget(config)
     return 0
 
 
 def _forget(config: Config) -> None:
-    """Remove the ledger of a user who was forgotten on another host, unless the service does."""
+    """Remove the ledger of a user who was forgotten on another host. A running service does that itself."""
     from spamnb.ledger.file.locks import is_running
     from spamnb.ledger.file.removal import remove
 
     if is_running(str(config.ledger)):
-        warn("the user was forgotten on another host: the service is about to remove the ledger, and begins anew")
+        warn("the user was forgotten on another host: the service will remove the ledger, and start anew")
         return
     remove(str(config.ledger))
-    warn("the user was forgotten on another host: the ledger is removed, with its copies")
+    warn("the user was forgotten on another host: the ledger and its copies are removed")

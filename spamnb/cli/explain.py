@@ -1,10 +1,10 @@
-"""Show why a message is judged as it is.
+"""Show why a message gets its verdict.
 
-It lists the tokens that decide, sorted by what each contributes to the log-odds of the
-probability: its part of the weight times its log-odds (above 0: it points to spam). It
-says in how many learned messages each token was, and which messages taught the strongest.
+It lists the tokens that decide, sorted by how much each contributes to the log-odds of the
+probability: its share of the weight times its log-odds (above 0: it points to spam). It
+shows how many learned messages have each token, and which of them taught the strongest.
 
-With --word it shows what the filter knows of one word: in the text, the subject, the
+With --word it shows what the filter knows about one word: in the text, the subject, the
 sender, and links.
 
 example:
@@ -40,16 +40,16 @@ from spamnb.mail.tokens.kinds import visible
 INTERRUPTED = "nothing was changed"
 _CLUES, _DIGITS, _SUGGESTED = 15, 2, 10
 _TOTAL = (
-    "That is the log-odds of the probability. {silent:.0f} % of the weight speaks for nothing: the score's caution, and"
-    " tokens without evidence."
+    "That is the log-odds of the probability. {silent:.0f} % of the weight is caution and tokens without evidence: it"
+    " pulls towards unsure."
 )
 _LISTED = (
-    "The verdict is your own, whatever the probability: {list} {pattern}. From and List-Id can be forged; what you"
-    " decide about a message beats this."
+    "The verdict is your own, whatever the probability: {list} {pattern}. From and List-Id can be forged. Your decision"
+    " about a message goes before this."
 )
 _HISTORY = {
-    Acquaintance.ANSWER: "It answers mail that you have sent, and names a recipient of that as its sender",
-    Acquaintance.CORRESPONDENT: "Its sender is known, and mail of theirs comes this way",
+    Acquaintance.ANSWER: "It answers mail that you have sent, and its sender is a recipient of that mail",
+    Acquaintance.CORRESPONDENT: "You know its sender, and their mail usually comes this way",
 }
 
 
@@ -60,14 +60,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--clues", type=at_least(1), metavar="N", help=f"how many clues on each side (default: {_CLUES})")
     option("--without-itself", action="store_true", help="judge a learned message as if it were not learned")
     option(
-        "--word", type=ledger_text, metavar="WORD", help="what is known of a word, or of a token such as subject:offer"
+        "--word", type=ledger_text, metavar="WORD", help="show what is known about a word, or a token (subject:offer)"
     )
     path = "a message file, or - for standard input, which is the default in a pipe"
     option("path", nargs="?", metavar="PATH", help=path)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the clues of one message's verdict, or what is known of a word."""
+    """Print the clues of one message's verdict, or what the filter knows about a word."""
     if options.word is not None:
         return _explain_word(options)
     most = options.clues or _CLUES
@@ -125,17 +125,17 @@ def _taught(one: Teacher) -> dict[str, object]:
 
 
 def _of_itself(known: Lesson | None, without: bool) -> Iterator[str]:
-    """That the message is itself learned, for a person."""
+    """Yield the sentences that say whether the message is itself learned."""
     if known is not None and known.label is not None:
         how = f"{' weakly' if known.weak else ''} as {known.label.word} ({escaped(known.why)})"
-        left_out = "That is left out here." if without else "To leave that out: --without-itself"
+        left_out = "This lesson is left out here." if without else "To leave this lesson out: --without-itself"
         yield f"This message is itself learned{how}. {left_out}"
     elif without:
         yield "This message is not learned: there is nothing to leave out."
 
 
 def _shares(explanation: Explanation, most: int) -> Iterator[str]:
-    """The clues of each side, the strongest first, in numbers that sum to the log-odds of the probability."""
+    """Yield the clues of each side, the strongest first. Their numbers sum to the log-odds of the probability."""
     sides = {sign: [clue for clue in explanation.clues if sign * clue.contribution > 0] for sign in (1, -1)}
     shown = [clue for side in sides.values() for clue in side[:most]]
     if not shown:
@@ -151,7 +151,7 @@ def _shares(explanation: Explanation, most: int) -> Iterator[str]:
     yield f"\n{head}"
     for sign, side in sides.items():
         kind = "spam" if sign > 0 else "ham"
-        yield f"For {kind}:" if side else f"Nothing speaks for {kind}."
+        yield f"For {kind}:" if side else f"Nothing points to {kind}."
         yield from itertools.islice(lines, min(len(side), most))
         if len(side) > most:
             yield _line(f"and {len(side) - most} weaker", next(rests), head)
@@ -160,7 +160,7 @@ def _shares(explanation: Explanation, most: int) -> Iterator[str]:
 
 
 def _line(text: str, number: float, head: str) -> str:
-    """A line with a number in the last column."""
+    """Return a line with a number in the last column."""
     return f"{text}  {number:+.2f}" if len(text) + 8 > len(head) else f"{text}{number:+{len(head) - len(text)}.2f}"
 
 
@@ -200,12 +200,12 @@ def _learned_from(teachers_of: Mapping[str, Sequence[Teacher]]) -> Iterator[str]
 
 
 def _explain_word(options: argparse.Namespace) -> int:
-    """Print what the filter knows of a word."""
+    """Print what the filter knows about a word."""
     if options.path is not None or options.without_itself or options.clues:
-        raise UsageError("explain --word is about the word alone: leave out PATH, --without-itself and --clues")
+        raise UsageError("explain --word takes only the word: leave out PATH, --without-itself and --clues")
     typed = options.word.strip().lower()
     if not typed:
-        raise UsageError("explain --word of what? Give a word")
+        raise UsageError("explain --word needs a word")
     from spamnb.filter.telling_words import TellingWords
 
     config, ledger = open_to_read(options)
@@ -224,10 +224,11 @@ def _explain_word(options: argparse.Namespace) -> int:
     if words:
         rows = [(visible(word.token), word.ham, word.spam, f"{word.log_odds:+.2f}") for word in words]
         print(table([("token", "in ham", "in spam", "log-odds"), *rows]))
-        print(f"That is of {ham} ham and {plural(spam, 'spam message')}. Log-odds above 0 point to spam.")
+        print(f"The filter has learned {ham} ham and {plural(spam, 'spam message')}. Log-odds above 0 point to spam.")
         print("\n".join(_learned_from(teachers)))
     else:
-        print(f"No learned message holds {escaped(typed)}. Learned are {ham} ham and {plural(spam, 'spam message')}.")
+        learned = f"{ham} ham and {plural(spam, 'spam message')}"
+        print(f"No learned message holds {escaped(typed)}. The filter has learned {learned}.")
     if like:
-        print(f"\nLonger words that begin so: {', '.join(escaped(visible(token)) for token in like)}")
+        print(f"\nLonger words with this beginning: {', '.join(escaped(visible(token)) for token in like)}")
     return 0

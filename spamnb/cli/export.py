@@ -1,7 +1,7 @@
-"""Write what was learned as text.
+"""Write the learned counts as text.
 
-Tokens with the numbers of messages that they were found in, as text: no mail, no names of folders.
-Rare words of your mail are in it all the same.
+The text has a line for each token, with the number of ham and spam messages that have it.
+It holds no mail and no names of folders. But it holds rare words of your mail.
 
 example:
   spamnb export counts.txt
@@ -25,16 +25,16 @@ INTERRUPTED = "nothing was written"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    file = "where to; default: standard output"
+    file = "the file to write (default: standard output)"
     parser.add_argument("file", nargs="?", type=output_files.output_file, default="-", metavar="FILE", help=file)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write all counts. The ledger is only read."""
+    """Write all counts. This only reads the ledger."""
     config, ledger = open_to_read(options)
     with tempfile.TemporaryFile() as spool:
-        with ledger or contextlib.nullcontext():  # a slow reader of a pipe holds up nobody who needs the ledger
+        with ledger or contextlib.nullcontext():  # closed soon: a slow reader of a pipe must not hold up the ledger
             output_files.refuse_ledger(str(config.ledger), options.file)
             output_files.check(options.file, replace=options.force)
             lessons = MemoryLessons() if ledger is None else ledger.lessons
@@ -44,6 +44,6 @@ def run(options: argparse.Namespace) -> int:
         spool.seek(0)
         with output_files.opened(options.file, replace=options.force) as file:
             shutil.copyfileobj(spool, file)
-    if open_already(options.file) is None:  # else the sentence might end up among the counts
+    if open_already(options.file) is None:  # otherwise the sentence might end up among the counts
         inform(options, f"wrote {named(options.file)}: {ham} ham and {spam} spam messages, {tokens} tokens")
     return 0

@@ -1,23 +1,23 @@
-"""Pass a message on with the verdict in its header.
+"""Write the verdict into the header of a message.
 
-From standard input to standard output, for delivery agents (procmail, maildrop, fdm, getmail ...).
-The running service is asked, if `spamd.listen` says where; else the ledger is read here. Nothing is
-learned. Fields of these names that came with the message are removed; all else stays as it is,
-byte for byte.
+It reads a message from standard input and writes it to standard output, for delivery agents
+(procmail, maildrop, fdm, getmail ...). It asks the running service, if `spamd.listen` names
+an address; otherwise it reads the ledger itself. It learns nothing. It removes fields of
+these names that came with the message, and changes nothing else:
 
   X-Spamnb: spam, probability=0.998700, score=8.7, version=...      spam, ham, unsure or unknown
-  X-Spam-Flag: YES                                                  for spam alone
+  X-Spam-Flag: YES                                                  only for spam
   X-Spam-Status: Yes, score=8.7 required=5.0 tests=SPAMNB_SPAM ...
 
-Where no verdict can be had, the message passes with `X-Spamnb: unknown, reason=...`, and the system's
-log says why; standard error stays empty.
+If it cannot judge the message, it writes `X-Spamnb: unknown, reason=...`, and gives the
+reason in the system's log. It prints nothing on standard error.
 
 example:
   spamnb filter <message.eml
   spamnb filter --format bogofilter <message.eml
 
-exit codes: 0 the message was passed on, 75 it was not: keep it, and try again;
-with --exit-code 0 spam, 1 ham, 2 unsure, 3 unknown
+exit codes: 0 the message was written; 75 it was not: keep it, and try again;
+with --exit-code: 0 spam, 1 ham, 2 unsure, 3 unknown
 """
 
 import argparse
@@ -46,19 +46,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     help_ = "write X-Spamnb and SpamAssassin's fields, or X-Bogosity (default: spamnb)"
     parser.add_argument("--format", choices=list(NAMES), default="spamnb", help=help_)
-    help_ = "told to the service (default: the user named before the command, or your login name)"
+    help_ = "whose mail it is (default: the user named before the command, or your login name)"
     parser.add_argument("--user", metavar="NAME", type=user_name, help=help_)
-    parser.add_argument("--strict", action="store_true", help="without a verdict print nothing, and exit with 75")
-    help_ = "tell the verdict by the exit code; most delivery agents then throw the output away"
+    parser.add_argument("--strict", action="store_true", help="without a verdict, print nothing and exit with 75")
+    help_ = "give the verdict as the exit code; most delivery agents then throw the output away"
     parser.add_argument("--exit-code", action="store_true", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Pass the message on. The exit code is 0 only where all of it was written."""
+    """Pass the message on. The exit code is 0 only if all of it was written."""
     with _silent():
         try:
             return _pass_on(options)
-        except (OSError, MemoryError) as fault:  # of the streams: the message cannot be read, or not be written
+        except (OSError, MemoryError) as fault:  # from the streams: the message cannot be read or written
             _log(f"the message was not passed on: {fault}")
             return exit_codes.TRY_AGAIN
         except KeyboardInterrupt:
@@ -82,7 +82,7 @@ def _pass_on(options: argparse.Namespace) -> int:
 
 
 def _filtered(raw: bytes, options: argparse.Namespace) -> tuple[Sequence[Piece], Verdict | None, str]:
-    """What is passed on, its verdict, and what is wrong where there is none."""
+    """Return the message to pass on, its verdict, and the fault if there is none."""
     try:
         from spamnb.cli.common.config_and_ledger import configuration, go_on_as_owner
         from spamnb.delivery.pipe import filtered
@@ -93,25 +93,25 @@ def _filtered(raw: bytes, options: argparse.Namespace) -> tuple[Sequence[Piece],
             return configuration(options)
 
         found = filtered(raw, load, options.user or options.for_user or _login_name(), options.format)
-    except Exception as fault:  # of this very program, in the midst of an upgrade perhaps: the message has to go on
+    except Exception as fault:  # our own, perhaps during an upgrade: the message must still go on
         return [raw], None, f"{type(fault).__name__}: {fault}"
     return found.message, None if found.verdict is None else found.verdict.verdict, found.fault
 
 
 def _descriptor(stream: TextIO | None) -> int:
-    """The descriptor of a standard stream. Raises OSError where it was closed: another file has its number by now."""
+    """Return the descriptor of a standard stream. Raises OSError if it is closed: another file may have its number."""
     if stream is None:
         raise OSError("a standard stream is closed")
     return stream.fileno()
 
 
 def _read(descriptor: int) -> bytes:
-    """All that comes. Raises OSError."""
+    """Read to the end. Raises OSError."""
     chunks: list[bytes] = []
     while True:
         try:
             chunk = os.read(descriptor, _CHUNK)
-        except BlockingIOError:  # Python's own streams would take this for the end
+        except BlockingIOError:  # Python's own streams take this for the end
             select.select([descriptor], [], [])
             continue
         if not chunk:
@@ -120,7 +120,7 @@ def _read(descriptor: int) -> bytes:
 
 
 def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
-    """Write all of it. Raises OSError."""
+    """Write all pieces. Raises OSError."""
     for piece in pieces:
         done, view = 0, memoryview(piece)
         while done < len(view):
@@ -132,7 +132,7 @@ def _write(descriptor: int, pieces: Iterable[Piece]) -> None:
 
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
-    """Nothing reaches standard error: Exim puts it into the message, and getmail takes it for a failure."""
+    """Keep standard error empty: Exim puts it into the message, and getmail takes it for a failure."""
     try:
         kept = os.dup(2)
     except OSError:  # it is closed
@@ -158,7 +158,7 @@ def _login_name() -> str:
 
 
 def _log(fault: str) -> None:
-    """A line in the system's log, which is dropped where there is none."""
+    """Write a line to the system's log, if there is one."""
     import syslog
 
     with contextlib.suppress(ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Show all commands, or how one of them is used.
+"""Show all commands, or how to use one of them.
 
 example:
   spamnb help score
@@ -15,7 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the same as the option --help."""
+    """Print the same text as the option --help."""
     (program() if options.about is None else parser_of(options.about)).print_help()
     return 0
 

@@ -1,6 +1,6 @@
-"""List what was judged, moved and learned, the newest first.
+"""List verdicts, moves and lessons, the newest first.
 
-Each line tells what became of it: undone, moved later, learned later as what.
+Each line also says what happened to the message later: an undo, a move, or a new lesson.
 
 example:
   spamnb history --limit 50
@@ -26,16 +26,16 @@ INTERRUPTED = "nothing was changed"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option, id_ = parser.add_argument, at_least(1)
-    has = "only what has it in subject or sender, or in a choice"
+    has = "only actions with this word in the subject, the sender or a choice"
     option("word", nargs="?", default="", type=ledger_text, metavar="WORD", help=has)
-    add_json(parser, "one JSON object a line")
-    option("--limit", type=id_, default=20, metavar="N", help="how many (default: 20)")
-    option("--before", type=id_, metavar="ID", help="only actions before that one: the next page")
-    option("--since", type=moment, metavar="WHEN", help=WHEN)
-    option("--until", type=moment, metavar="WHEN", help="the same")
-    option("--verdict", choices=("ham", "spam", "unsure"), help="only what was judged so")
-    option("--kind", choices=tuple(KINDS), help="only these actions")
-    option("--folder", type=ledger_text, metavar="FOLDER", help="only what came from that folder or went to it")
+    add_json(parser, "one JSON object per line")
+    option("--limit", type=id_, default=20, metavar="N", help="how many actions (default: 20)")
+    option("--before", type=id_, metavar="ID", help="only actions before this one: the next page")
+    option("--since", type=moment, metavar="WHEN", help=f"only actions since then: {WHEN}")
+    option("--until", type=moment, metavar="WHEN", help="only actions until then")
+    option("--verdict", choices=("ham", "spam", "unsure"), help="only messages with this verdict")
+    option("--kind", choices=tuple(KINDS), help="only actions of this kind")
+    option("--folder", type=ledger_text, metavar="FOLDER", help="only mail that came from this folder or went to it")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,9 +50,9 @@ def run(options: argparse.Namespace) -> int:
     elif lines:
         print(table([(line.action.id, clock(line.action.at), in_words(line), line.action.summary) for line in lines]))
         if len(lines) == options.limit and lines[-1].action.id > 1 and is_terminal(sys.stdout):
-            print(f"What came before: --before {lines[-1].action.id}", file=sys.stderr)
+            print(f"For older actions: --before {lines[-1].action.id}", file=sys.stderr)
     elif wanted == Wanted() and options.before is None:
-        print("Nothing has been moved or learned yet.")
+        print("The filter has not moved or learned anything yet.")
     else:
         print("Nothing in the history matches that.")
     return 0
@@ -63,7 +63,7 @@ def _page(ledger: Ledger, wanted: Wanted, options: argparse.Namespace) -> list[L
         lines = ledger.journal.page(options.limit, wanted, options.before)
         if not lines and wanted.folder is not None and wanted.folder not in (known := ledger.journal.folders()):
             raise UsageError(
-                f"no folder {wanted.folder!r} is known; there are: {', '.join(known) or 'none'}"
-                " (the names are those of the configuration, with / between the levels)"
+                f"the folder {wanted.folder!r} is not known; the history has: {', '.join(known) or 'none'}"
+                " (named as in the configuration, with / between the levels)"
             )
     return lines

@@ -1,21 +1,21 @@
 """Find your Maildir and write the configuration.
 
 It gives each folder a role by its name. It never moves mail that is there now, and asks
-whether to learn from it. A message in a spam folder is then spam, even if a copy of it is
-in a ham folder. If there is a configuration, it adds another MAILDIR to that; --learn
-learns by its roles and leaves it as it is. If the filter is in use, --learn leaves out
-mail that the filter judges and nobody has decided on.
+whether to learn from it. It learns a message in a spam folder as spam, even if a copy is
+in a ham folder. If there is a configuration, it adds a new MAILDIR to it. With --learn it
+learns by the roles in the configuration, and does not change that. If the filter is in
+use, --learn leaves out mail that the filter has judged and you have not decided on.
 
-With --fresh the filter begins again from nothing, with the same configuration: it forgets
-what it has learned, its history, and what you have chosen. The ledger of before is kept.
+With --fresh the filter starts again with the same configuration. It forgets its lessons,
+its history, and your choices. It keeps the old ledger beside the new one.
 
-With --imap it sets up an account at a provider: mbsync fetches its mail into a Maildir,
-MAILDIR or ~/Mail, and a timer of systemd keeps both in step. It asks for the password, or
-takes it from --pass-command or from ~/.mbsync-password. It then learns from the folders.
+With --imap it sets up an account at a provider. mbsync fetches the mail into a Maildir
+(MAILDIR or ~/Mail), and a systemd timer keeps both in step. It asks for the password, or
+takes it from --pass-command or from ~/.mbsync-password. Then it learns from the folders.
 
-With --host it sets up a mail host, for all users: MAILDIR is a path with fields, or what
-Dovecot says. --learn learns from one user after the other. You may interrupt it and call
-it again.
+With --host it sets up a mail host, for all users. MAILDIR is a path with fields; without
+it, Dovecot names the path. --learn learns from one user after the other. You may
+interrupt it and call it again.
 
 example:
   spamnb init ~/Maildir --learn
@@ -55,22 +55,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     usual = "default: $MAILDIR, ~/Maildir, ~/.maildir, ~/Mail, ~/mail, ~/.mail"
     parser.add_argument("maildirs", nargs="*", metavar="MAILDIR", help=usual)
     learning = parser.add_mutually_exclusive_group()
-    learning.add_argument("--learn", action="store_true", help="learn from the folders as they are, without asking")
+    learning.add_argument("--learn", action="store_true", help="learn from the folders, without asking")
     learning.add_argument("--no-learn", action="store_true", help="do not learn, and do not ask")
-    fresh = "forget what was learned and done; the ledger of before is kept beside the new one"
+    fresh = "forget all lessons and the history; keep the old ledger beside the new one"
     parser.add_argument("--fresh", action="store_true", help=fresh)
     parser.add_argument("--yes", action="store_true", help="with --fresh: do not ask; needed without a terminal")
     parser.add_argument("--imap", metavar="USER@HOST", help="fetch the mail of this account, and filter it")
     command_ = "with --imap: the command that prints the password, such as 'pass show mail'"
     parser.add_argument("--pass-command", metavar="CMD", help=command_)
     parser.add_argument("--host", action="store_true", help="set up a mail host, in /etc/spamnb/config.yaml")
-    parser.add_argument("--force", action="store_true", help="replace a configuration; the old one is kept beside it")
+    parser.add_argument("--force", action="store_true", help="replace a configuration; keep the old one beside it")
 
 
 def run(options: argparse.Namespace) -> int:
     """Set up mailboxes, or a mail host."""
     if options.fresh and (options.host or options.for_user):
-        raise UsageError("init --fresh is about one person's filter: of a mail host, spamnb users forget NAME")
+        raise UsageError("init --fresh is for one person's filter; on a mail host: spamnb users forget NAME")
     if options.pass_command is not None and options.imap is None:
         raise UsageError("--pass-command is for --imap USER@HOST")
     if options.yes and not options.fresh:
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     if options.fresh and not init_fresh.run(path, options):
         return 0
     if options.for_user and not (options.learn and not options.maildirs and not options.force):
-        raise UsageError("a user of a mail host has the host's configuration: give --learn alone, to learn the folders")
+        raise UsageError("the users of a mail host share its configuration: give --learn alone, to learn the folders")
     if options.for_user or (os.path.lexists(path) and not options.force):
         return _with_configuration(path, options)
     if options.config is None and path == SYSTEM_CONFIG:
@@ -95,21 +95,21 @@ def run(options: argparse.Namespace) -> int:
     ledger = None if options.config is None else Path(options.config).absolute().with_name("ledger.sqlite")
     text = render([one.mailbox for one in proposals], ledger)
     with only_service(str(parse(text, str(path), os.environ).ledger)):
-        pass  # a running service records a new mailbox by itself, and would not expect another configuration
+        pass  # a running service records a new mailbox by itself, and does not expect a changed configuration
     _show_all(proposals, options)
     former = write(path, text)
     inform(options, f"\nWrote {escaped(str(path))}. Change a role there if a folder means something else to you.")
     if former is not None:
-        inform(options, f"The former one is kept as {escaped(str(former))}.")
+        inform(options, f"The old one is kept as {escaped(str(former))}.")
     return _finish(proposals, options)
 
 
 def _propose(root: Path, options: argparse.Namespace) -> Proposal:
-    return with_roles(propose(root), getattr(options, "roles", {}))  # those that the server of --imap has told
+    return with_roles(propose(root), getattr(options, "roles", {}))  # the roles that the server of --imap gives
 
 
 def _path(options: argparse.Namespace) -> Path:
-    """The configuration that is meant. That of a mail host is nobody's own: who lives there too has another one."""
+    """Return the path of the configuration. A person who lives on a mail host has one beside that of the host."""
     path = config_path(options)
     if options.config is None and not options.for_user and path == SYSTEM_CONFIG and (own := own_config_paths()):
         with contextlib.suppress(ConfigError):
@@ -118,7 +118,7 @@ def _path(options: argparse.Namespace) -> Path:
 
 
 def _with_configuration(path: Path, options: argparse.Namespace) -> int:
-    """Add the mailboxes that are new to a configuration, or learn by its roles."""
+    """Add new mailboxes to a configuration, or learn by its roles."""
     asked = [absolute(one) for one in options.maildirs]
     if not asked and not (options.learn or options.fresh):
         raise ConfigError(f"{escaped(str(path))} exists already: edit it, add a mailbox with init PATH, {_WAYS}")
@@ -127,8 +127,8 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
     missing = [one for one in asked if one not in known and not one.is_dir()]
     if missing and options.learn:
         raise ConfigError(
-            f"{escaped(str(path))} has no mailbox at {escaped(str(missing[0]))}: add it there, or give another"
-            " configuration with --config FILE"
+            f"{escaped(str(path))} has no mailbox at {escaped(str(missing[0]))}: add it there, or name"
+            " another configuration with --config FILE"
         )
     roots = [root for one in asked for root in ([one] if one in known else find_maildirs([str(one)]))]
     proposals = [_propose(root, options) for root in dict.fromkeys(roots) if root not in known]
@@ -150,24 +150,24 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
 
 
 def _add(path: Path, config: Config, proposals: Sequence[Proposal], options: argparse.Namespace) -> int:
-    """Write more mailboxes into a configuration, all else in which stays as it is."""
+    """Write more mailboxes into a configuration, and change nothing else in it."""
     check_apart(proposals, config.mailboxes)
     mailboxes = [one.mailbox for one in proposals]
     text = add_mailboxes(path.read_bytes().decode(), mailboxes, str(path), os.environ)
     if text is None:
         print(render_items(mailboxes), end="")
         raise ConfigError(
-            f"the mailboxes in {escaped(str(path))} are written in a form to which nothing can be added safely: add"
-            " the lines above to `mailboxes` yourself; nothing was changed"
+            f"the mailboxes in {escaped(str(path))} cannot be edited safely: add the lines above to `mailboxes`"
+            " yourself; nothing was changed"
         )
     _show_all(proposals, options)
     former = write(path, text)
-    inform(options, f"\nAdded to {escaped(str(path))}; the former one is kept as {escaped(str(former))}.")
+    inform(options, f"\nAdded to {escaped(str(path))}; the old one is kept as {escaped(str(former))}.")
     return _finish(proposals, options, is_running=is_running(str(config.claim)))
 
 
 def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_running: bool = False) -> int:
-    """Learn, if that is wanted, and name what comes next."""
+    """Learn, if the person wants that, and name the next step."""
     is_wanted = _is_learning_wanted(any(map(any, (one.messages.values() for one in proposals))), options)
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
@@ -183,7 +183,7 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
 
 
 def _show_all(proposals: Sequence[Proposal], options: argparse.Namespace) -> None:
-    """Show what is proposed. Raises MaildirError where it cannot be done."""
+    """Show the proposals. Raises MaildirError if the rights on the disk forbid one."""
     for warning in filter(None, map(check_rights, proposals)):
         warn(warning)
     for number, one in enumerate(proposals):
@@ -191,11 +191,11 @@ def _show_all(proposals: Sequence[Proposal], options: argparse.Namespace) -> Non
         inform(options, f"{gap}Found {root} ({one.mailbox.layout}), {plural(len(one.folders), 'folder')}:\n")
         _show(one, options)
         if one.mailbox.spam_folder not in one.messages:
-            inform(options, "It will be created; subscribe to it in your mail program if it does not show there.")
+            inform(options, "It will be created. If your mail program does not show it, subscribe to it there.")
 
 
 def _show(proposal: Proposal, options: argparse.Namespace) -> None:
-    """Show the role of each folder that is named or exists."""
+    """Show the role of each folder that exists or that the configuration names."""
     for fault in proposal.faults:
         warn(fault)
     mailbox, messages = proposal.mailbox, proposal.messages
@@ -213,16 +213,16 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
         return bool(options.learn)
     later = f"{command(options)} init --learn"
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        print(f"\nNothing was learned from the folders as they are. To learn from them: {later}")
+        print(f"\nThe filter has not learned from the mail in the folders. To learn from it: {later}")
         return False
-    if is_confirmed("\nLearn from the folders as they are now?"):
+    if is_confirmed("\nLearn from the mail in the folders now?"):
         return True
     print(f"Skipped. To learn later: {later}")
     return False
 
 
 def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
-    """Learn ham first and then spam: what is in a spam folder was put there, and ends as spam."""
+    """Learn ham first and then spam, so that a message in both ends as spam: somebody put it into the spam folder."""
     codes = [0]
     _, ledger = open_to_read(options)
     with ledger or contextlib.nullcontext():
@@ -238,7 +238,7 @@ def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
 
 
 def _say_where_to_look_first(options: argparse.Namespace) -> None:
-    """Say where mail that was learned looks as if it were filed wrongly."""
+    """Name folders whose learned mail looks as if it were filed wrongly."""
     if options.quiet:
         return
     from spamnb.cli.common.questions import where_to_look_first  # numpy takes 0.1 s to import

@@ -1,9 +1,9 @@
 """Write the systemd units for this installation.
 
-Or remove them. For a program from pipx or from an environment of its own: the units start the
-program by the path by which it is called now. A package of a distribution brings its own units.
-Nothing is started: what comes next is printed. Units that you have changed are neither replaced
-nor removed; lines of your own belong into `systemctl edit`.
+With --remove it removes them. Use it if the program comes from pipx or a virtual
+environment; a package of a distribution brings its own units. The units start the program
+by the path of this call. The command starts nothing, and prints the next step. It never
+replaces or removes units that you have changed: put your own lines into `systemctl edit`.
 
 example:
   spamnb install-unit --user
@@ -28,11 +28,11 @@ _NEXT = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     whose = parser.add_mutually_exclusive_group()
-    user = "those of one person, which need no root; the default unless you are root"
+    user = "the units of one person, without root (the default, unless you are root)"
     whose.add_argument("--user", dest="manager", action="store_const", const="user", help=user)
-    system = "those of the machine: one instance for each user of a mail host"
+    system = "the units of the system: one instance per user, or for a mail host"
     whose.add_argument("--system", dest="manager", action="store_const", const="system", help=system)
-    parser.add_argument("--remove", action="store_true", help="remove what this command has written")
+    parser.add_argument("--remove", action="store_true", help="remove the units that this command has written")
 
 
 def run(options: argparse.Namespace) -> int:

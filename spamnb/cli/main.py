@@ -1,4 +1,4 @@
-"""The command line: from what was typed to the command that does it, and to an exit code."""
+"""The command line: it finds the command, runs it, and turns the result into an exit code."""
 
 import argparse
 import contextlib
@@ -16,14 +16,14 @@ from spamnb.cli.common.output import warn
 
 
 def main(typed: Sequence[str] | None = None) -> int:
-    """Do what was typed. Returns the exit code."""
+    """Run the command that was typed. Returns the exit code."""
     verbose, options = False, None
     try:
-        options = arguments.parse(typed)  # which prints help too, on a disk that may be full
+        options = arguments.parse(typed)  # it also prints help, and the disk may be full
         verbose = options.verbose
         _set_up_log(options)
-        options.is_program = typed is None  # what another program calls goes on as who that is
-        if options.is_program and not os.geteuid() and options.command != "filter":  # which reads the message first
+        options.is_program = typed is None  # a call from Python code keeps its user
+        if options.is_program and not os.geteuid() and options.command != "filter":  # `filter` reads the message first
             _go_on_as_owner(options)
         code: int = options.run(options)
         if sys.stdout is not None:
@@ -31,7 +31,7 @@ def main(typed: Sequence[str] | None = None) -> int:
         return code
     except SpamnbError as fault:
         return _failed(str(fault), fault.exit_code)
-    except BrokenPipeError:  # the reader of our output has seen enough: end as programs do that SIGPIPE ends
+    except BrokenPipeError:  # the reader of our output has seen enough: end like a program that SIGPIPE ends
         return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         return _interrupted(getattr(options, "interrupted", ""))
@@ -40,7 +40,7 @@ def main(typed: Sequence[str] | None = None) -> int:
         is_full = fault.errno in {errno.ENOSPC, errno.EDQUOT}
         step = next_step(fault, "free some space; nothing was lost" if is_full else "")
         return _failed(f"{fault.strerror or fault}{where}{step and ': '}{step}", exit_codes.ERROR)
-    except Exception as fault:  # a mistake of ours; Python's own exit code 1 would mean "ham" to a mail recipe
+    except Exception as fault:  # our own mistake; Python's exit code 1 would mean "ham" to a mail recipe
         if (damage := _damage_behind(fault, options)) is not None:
             return _failed(str(damage), damage.exit_code)
         if verbose:
@@ -48,7 +48,7 @@ def main(typed: Sequence[str] | None = None) -> int:
 
             traceback.print_exc()
         what = f"{type(fault).__name__}: {fault}"
-        report = "please report it, with what `spamnb -v` prints"
+        report = "please report it, with the output of `spamnb -v`"
         return _failed(f"this should not happen: {what}; {report}", exit_codes.ERROR)
 
 
@@ -59,16 +59,16 @@ def _go_on_as_owner(options: argparse.Namespace) -> None:
 
 
 def _interrupted(what: str = "") -> int:
-    """End by Ctrl-C. what: what became of the work, in the words of its command."""
+    """End after Ctrl-C. what: the command's sentence about the work so far."""
     return _failed(f"interrupted{what and ': '}{what}", 128 + signal.SIGINT)
 
 
 def _damage_behind(fault: Exception, options: argparse.Namespace | None) -> SpamnbError | None:
-    """What to say where the fault comes of a ledger that holds what spamnb never writes."""
+    """Return the damage of the ledger that causes the fault, if it holds values that spamnb never writes."""
     from spamnb.cli.common.config_and_ledger import ledger_to_read
     from spamnb.ledger.values import damage_in
 
-    with contextlib.suppress(SpamnbError, OSError, AttributeError):  # as of a command that has no configuration
+    with contextlib.suppress(SpamnbError, OSError, AttributeError):  # a command may have no configuration
         if options is not None and (path := ledger_to_read(options)[1]) is not None:
             return damage_in(path, fault)
     return None
@@ -81,7 +81,7 @@ def _failed(fault: str, code: int) -> int:
 
 
 def _set_up_log(options: argparse.Namespace) -> None:
-    if options.command == "filter":  # which prints nothing on standard error, whatever happens, and is to start fast
+    if options.command == "filter":  # it never prints on standard error, and must start fast
         return
     import logging
 
@@ -97,28 +97,28 @@ def _set_up_log(options: argparse.Namespace) -> None:
 def entry_point() -> NoReturn:
     """The console script."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads cost memory, and do not survive a fork
-    if sys.stderr is None:  # closed; `print` would take standard output in its place
+    if sys.stderr is None:  # closed; `print` would write to standard output instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # None where it was closed; a locale may lack a letter
+        if hasattr(stream, "reconfigure"):  # a closed stream is None; a locale may lack a letter
             stream.reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that what is open is closed
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # so that open files are closed
     code, ends = exit_codes.ERROR, False
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         if not ends:
             signal.default_int_handler(number, frame)
 
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else who started us wants it ignored
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # otherwise our parent wants it ignored
         signal.signal(signal.SIGINT, interrupt)
     try:
         code = main()
-    except KeyboardInterrupt:  # Ctrl-C again, while the first one was answered
+    except KeyboardInterrupt:  # a second Ctrl-C, during the answer to the first
         ends = True
         code = _interrupted()
     finally:
         ends = True
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # or one more would kill us while Python ends
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would kill us while Python ends
         # so that Python does not report a closed pipe or a full disk at its exit
         with contextlib.suppress(OSError, AttributeError):
             sys.stdout.close()

@@ -1,6 +1,6 @@
 """Move nothing for a while.
 
-Mail is judged meanwhile, and stays where it is; `resume --move` moves it later.
+The filter still judges mail, but leaves it in its folder. `resume --move` moves it later.
 
 example:
   spamnb pause 1h
@@ -29,12 +29,12 @@ def run(options: argparse.Namespace) -> int:
     until = time.time() + options.seconds
     with open_ledger(options)[1] as ledger:
         withheld.pause(ledger, until)
-    print(f"Nothing is moved {until_when(until)}. Mail is judged meanwhile, and stays where it is.")
+    print(f"The filter moves nothing {until_when(until)}. It still judges mail, but leaves it in its folder.")
     return 0
 
 
 def until_when(until: float) -> str:
-    """Until when moving is paused, in words."""
+    """Return the end of a pause, in words."""
     return "until `spamnb resume`" if math.isinf(until) else f"until {clock(until)}"
 
 

@@ -1,7 +1,8 @@
 """Make the ledger smaller.
 
-The rarest words go first, and among them those not found for longest. Messages stay learned,
-with their other words. The service may run meanwhile.
+It forgets the rarest words first; among these, the ones that it has not met for the longest
+time. The messages stay learned, with their other words. The service may run at the same
+time.
 
 example:
   spamnb prune --to 200M --dry-run
@@ -17,9 +18,9 @@ from spamnb.cli.common.output import inform, progress
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    to = "at most so many bytes: 500K, 200M, 1G"
+    to = "the size to reach, in bytes: 500K, 200M, 1G"
     parser.add_argument("--to", type=size, required=True, metavar="SIZE", help=to)
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be forgotten")
+    parser.add_argument("--dry-run", action="store_true", help="only show what it would forget")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
 """Replace the ledger by a copy.
 
-The file is examined first. The present ledger is kept beside it under another name. Mail that
-is in the folders then is neither moved nor learned from: the copy does not know it.
+It checks the file first, and keeps the present ledger under another name. It does not move
+the mail in the folders or learn from it, even if the copy does not know it.
 
 example:
   spamnb restore ~/ledger-copy.sqlite
@@ -24,7 +24,7 @@ from spamnb.ledger.file.locks import only_service
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE", help="what `spamnb backup` or the service has written")
+    parser.add_argument("file", metavar="FILE", help="a copy from `spamnb backup`, or from the service")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -32,14 +32,14 @@ def run(options: argparse.Namespace) -> int:
     path, shown = str(configuration(options).ledger), escaped(options.file)
     output_files.refuse_ledger(path, options.file)
     if not os.path.isfile(options.file):
-        step = "give what `spamnb backup` has written, or one of the copies"
+        step = "give a copy from `spamnb backup`, or one of the daily copies"
         raise UsageError(f"there is no file {shown or 'without a name'}: {step}")
     os.makedirs(os.path.dirname(os.path.abspath(path)), mode=0o700, exist_ok=True)
     with only_service(path) as lock:
         done = restore(path, options.file, time.time())
-        EndRecord(path, lock).begin()  # what the last service left, and what it ended over, was the former ledger
+        EndRecord(path, lock).begin()  # the record of the last end is about the old ledger
     inform(options, f"restored {shown}, of {clock(done.made_at)}: {in_words(options.file, done.held)}")
     if done.aside is not None:
-        inform(options, f"The former ledger is kept as {escaped(done.aside)}.")
-    inform(options, "The mail in your folders stays where it is: the next start only records it.")
+        inform(options, f"The old ledger is kept as {escaped(done.aside)}.")
+    inform(options, "The mail in your folders is not moved: the next start only records it.")
     return 0

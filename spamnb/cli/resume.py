@@ -1,6 +1,6 @@
 """Move mail again.
 
-After `pause`, or after the filter has stopped by itself.
+Use it after `pause`, or after the filter has stopped by itself.
 
 example:
   spamnb resume --move
@@ -19,21 +19,21 @@ from spamnb.cli.common.output import inform, warn
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    help_ = "move what was withheld, if it is unread, in the inbox, and still spam"
+    help_ = "move the withheld messages that are unread, in the inbox, and still spam"
     parser.add_argument("--move", action="store_true", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Start moving again, and count or move what was withheld meanwhile."""
+    """Start moving again, and count or move the messages that were withheld."""
     config, ledger = open_ledger(options)
     with ledger:
         was_stopped = withheld.resume(ledger, time.time()) is not None
-        print("Spam is moved again." if was_stopped else "Nothing to resume: moving was not stopped.")
+        print("The filter moves spam again." if was_stopped else "There is nothing to resume: moving was not stopped.")
         if options.move:
             return _move(withheld.move_withheld(ledger, config), options)
         if number := len(ledger.journal.withheld()):
-            stayed = f"{plural(number, 'message')} stayed where {'it was' if number == 1 else 'they were'} meanwhile"
-            print(f"{stayed}; to move what is unread and still spam: spamnb resume --move")
+            step = "To move the unread ones that are still spam: spamnb resume --move"
+            print(f"{plural(number, 'message')} withheld. {step}")
     return 0
 
 

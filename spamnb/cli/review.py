@@ -1,10 +1,10 @@
 """Answer the questions that teach most.
 
-It asks about at most 50 messages. First come those that you have read and kept though the
-filter calls them spam. Then come those that it is unsure about, or has learned without
-your decision: the least certain first, and one of each sender before the second. At a
-terminal ? explains the keys, and v shows the message. Each answer can be undone by one
-number. It does not ask about a message again that you have answered.
+It asks about at most 50 messages. First come messages that the filter calls spam, but that
+you have read and kept. Then come messages that it is unsure about, or has learned without
+your decision: the least certain first, and one of each sender before a second one. At a
+terminal ? explains the keys, and v shows the message. One number undoes one answer. It
+asks about each message only once.
 
 example:
   spamnb review
@@ -24,5 +24,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show or ask."""
+    """Show the messages, or ask about them at a terminal."""
     return ask_or_show(to_answer, "There is nothing to ask about.", options, ROUND)

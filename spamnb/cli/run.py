@@ -1,8 +1,9 @@
 """Watch, judge, move and learn, until stopped.
 
-SIGHUP reads the configuration again. Where `spamd.listen` says, and on sockets that systemd
-hands over, it answers spamc and other clients of spamd; not with --once. For a mail host it
-works for all users, or for a share of them: each service of 1-of-4 to 4-of-4 has another one.
+At SIGHUP it reads the configuration again. It answers spamc and other clients of spamd on
+the addresses of `spamd.listen` and on sockets from systemd, but not with --once. For a mail
+host it works for all users, or for a share of them: the services 1-of-4 to 4-of-4 have a
+quarter each.
 
 example:
   spamnb run --once
@@ -29,13 +30,13 @@ from spamnb.service.spamd.listeners import EXAMPLE
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--once", action="store_true", help="do what is to be done now, and exit")
-    help_ = "of a mail host: the share of the users that this service works for (default: 1-of-1)"
+    parser.add_argument("--once", action="store_true", help="do the work that is due now, and exit")
+    help_ = "on a mail host: the share of the users that this service works for (default: 1-of-1)"
     parser.add_argument("--shard", metavar="K-of-N", type=Share.parse, help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the service in the foreground, as systemd wants it, until SIGTERM or SIGINT."""
+    """Run the service in the foreground, as systemd expects, until SIGTERM or SIGINT."""
     if options.for_user:
         raise UsageError("the service of a mail host works for all its users: leave --user out")
     path = config_path(options)
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(path: Path, shard: Share | None) -> Config | Host:
-    """The configuration of one person, or of a host."""
+    """Return the configuration of one person, or of a host."""
     config = load_any(path, os.environ)
     if config.is_template:
         return Host(config, path, shard or Share())

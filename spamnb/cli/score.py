@@ -1,13 +1,14 @@
-"""Tell whether messages are spam.
+"""Show whether messages are spam.
 
 It prints a line for each message: S for spam, H for ham or U for unsure; the probability of
-spam; and the path. The score (--json) is above 0 for spam. The probability follows from it.
+spam; and the path. With --json it also gives the score, which is above 0 if spam is more
+likely than ham. The probability follows from the score.
 
 example:
   spamnb score message.eml
   spamnb score --json ~/Maildir/new
 
-exit codes for a single message: 0 spam, 1 ham, 2 unsure; for several: 0; 3 error, 64 wrong usage
+exit codes: for one message 0 spam, 1 ham, 2 unsure; for several 0; 3 error, 64 wrong usage
 """
 
 import argparse
@@ -38,13 +39,13 @@ INTERRUPTED = "nothing was changed"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_json(parser, "one JSON object per line: path, verdict, probability, score")
-    help_ = f"{MESSAGES}, which is also read where no PATH is given"
+    help_ = f"{MESSAGES}, which is also the default"
     add_executor(parser)
     parser.add_argument("paths", nargs="*", metavar="PATH", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print a line for each message; the exit code of a single one is its verdict."""
+    """Print a line for each message. The exit code of a single one is its verdict."""
     given = or_standard_input(options.paths, "score")
     paths = list(filter(_is_readable, given))
     failed = len(paths) < len(given)
@@ -75,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_readable(path: str) -> bool:
-    """Whether a path can hold mail; what is wrong with it goes to standard error, and the others are scored."""
+    """Return whether a path can hold mail. Its fault goes to standard error, and the other paths are still scored."""
     try:
         check(path, standard_input())
     except MailError as fault:
@@ -89,7 +90,7 @@ def _as_line(source: Source, judgement: Judgement) -> str:
 
 
 def as_object(source: Source, judgement: Judgement) -> dict[str, object]:
-    """A judgement for JSON."""
+    """Return a judgement for JSON."""
     return {
         "path": source.where,
         "verdict": judgement.verdict,
@@ -99,8 +100,8 @@ def as_object(source: Source, judgement: Judgement) -> dict[str, object]:
 
 
 def warn_if_untaught(learned: Sequence[int], options: argparse.Namespace) -> None:
-    """A line on standard error where not both ham and spam have been learned; so many messages of each were."""
+    """Warn if the filter has not learned both ham and spam. learned: the numbers of ham and spam messages."""
     ham, spam = learned
     if not (ham and spam) and not options.quiet:
         missing = "nothing" if not (ham or spam) else f"no {Label(ham > 0).word}"
-        warn(f"{missing} has been learned yet, so every message is unsure: spamnb train --help")
+        warn(f"the filter has learned {missing} yet, so every message is unsure: spamnb train --help")

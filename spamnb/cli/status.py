@@ -1,15 +1,15 @@
 """Show what the filter knows, and whether it moves mail.
 
-It shows whether the service runs and moves mail, what was learned, and how much disk that
-needs. On a mail host it shows sums over the users; with --user it shows one of them. It
-writes nothing.
+It shows whether the service runs and moves mail, how much it has learned, and how much
+disk it uses. On a mail host it shows sums over the users; with --user it shows one of
+them. It writes nothing.
 
 example:
   spamnb status
 
-exit codes: 0, 1 where the filter has stopped moving mail by itself or a mailbox is not there
-(of a mail host: where the filter of a user is broken or has stopped), 78 no configuration;
-with --prometheus 0
+exit codes: 0; 1 if the filter has stopped moving mail by itself, or a mailbox is not there
+(on a mail host: if the filter of a user is broken or has stopped); 78 without a
+configuration; with --prometheus always 0
 """
 
 import argparse
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _of_host(host: Host, options: argparse.Namespace) -> int:
-    """Print what is known of all users of a mail host."""
+    """Print the sums over all users of a mail host."""
     found = host_status(host)
     sums = found.sums
     if options.prometheus:
@@ -163,9 +163,9 @@ def _as_object(
 
 def _print(found: Status, judged: dict[str, int], chosen: list[Standing], config: Config) -> None:
     for path in found.without_inbox:
-        print(f"Mailbox {path} is not there, or has no inbox: nothing in it is judged or learned.")
+        print(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
     if found.without_inbox:
-        print("Mount its disk, or correct its path in the configuration; spamnb doctor says more.\n")
+        print("Mount its disk, or correct its path in the configuration. To see more: spamnb doctor\n")
     if found.stop is not None:
         print(f"{_stopped(found.stop, found.withheld)}\n")
     since = "" if found.running_since is None else f" since {clock(found.running_since)}"
@@ -188,13 +188,14 @@ def _print(found: Status, judged: dict[str, int], chosen: list[Standing], config
         rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
     print(table(rows))
     if found.missing and found.stop is None:
-        print(f"\nNothing is moved yet: {found.missing}. Move mail between your folders, or: spamnb train --help")
+        step = "Move mail between your folders, or: spamnb train --help"
+        print(f"\nThe filter moves nothing yet: {found.missing}. {step}")
 
 
 def _stopped(stop: Stop, withheld: int) -> str:
     number = f"; {plural(withheld, 'message')} withheld" if withheld else ""
     if stop.tripped_at is None:
         until = until_when(stop.paused_until or 0.0)
-        return f"Nothing is moved {until}: paused by hand{number}. To go on: spamnb resume"
-    why = f"Nothing is moved since {clock(stop.tripped_at)}: too much mail looked like spam{number}."
+        return f"The filter moves nothing {until}: paused by hand{number}. To go on: spamnb resume"
+    why = f"The filter has moved nothing since {clock(stop.tripped_at)}: too much mail looked like spam{number}."
     return f"{why} Look at `spamnb history --verdict spam`, then: spamnb resume"

@@ -1,9 +1,9 @@
 """Learn messages as spam or as ham.
 
 It skips messages that it has learned before, and corrects those that it has learned as
-the other kind. It reads one folder of a Maildir, without those inside it. With --again
-it reads again where they are now the messages that an older version of spamnb has
-learned; they stay ham or spam. `spamnb learn` is the same command.
+the other kind. It reads one folder of a Maildir, without its subfolders. With --again it
+finds the messages that an older version of spamnb has learned, and reads them again; they
+stay ham or spam. `spamnb learn` is the same command.
 
 example:
   spamnb train --spam ~/Maildir/.Junk
@@ -30,9 +30,9 @@ INTERRUPTED = "no message was learned"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     label = parser.add_mutually_exclusive_group(required=True)
-    label.add_argument("--spam", dest="label", action="store_const", const=Label.SPAM, help="they are spam")
-    label.add_argument("--ham", dest="label", action="store_const", const=Label.HAM, help="they are ham")
-    again = "read again what was learned with another tokenizer; without PATH"
+    label.add_argument("--spam", dest="label", action="store_const", const=Label.SPAM, help="the messages are spam")
+    label.add_argument("--ham", dest="label", action="store_const", const=Label.HAM, help="the messages are ham")
+    again = "read messages again that were learned with another tokenizer; without PATH"
     label.add_argument("--again", action="store_true", help=again)
     add_executor(parser)
     parser.add_argument("paths", nargs="*", metavar="PATH", help=MESSAGES)
@@ -42,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
     """Learn the messages at the paths."""
     if options.again:
         if options.paths:
-            raise UsageError("train --again takes no PATH: it finds the mail that was learned")
+            raise UsageError("train --again takes no PATH: it finds the learned mail itself")
         return _read_again(options)
     if not options.paths:
-        raise UsageError(f"train what? Give {KINDS}")
+        raise UsageError(f"train needs a PATH: {KINDS}")
     found = messages(options.paths)
     return learn(found, lambda: how_many(options.paths), options.label, "trained by hand", options)
 
@@ -53,13 +53,13 @@ def run(options: argparse.Namespace) -> int:
 def learn(
     found: Iterable[Source], total: int | Callable[[], int | None], label: Label, why: str, options: argparse.Namespace
 ) -> int:
-    """Learn messages, on all cores, and report how many. Returns the exit code."""
+    """Learn messages on all cores, and print the numbers. Returns the exit code."""
     seen = changed = corrected = read_again = left_out = 0
     before = getattr(options, "learned", "")  # `init` learns ham, then spam
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
-        from spamnb.acts import may_move  # numpy takes 0.1 s to import: the workers read meanwhile
+        from spamnb.acts import may_move  # the import of numpy takes 0.1 s, while the workers already read
         from spamnb.bulk import learning
         from spamnb.cli.common.config_and_ledger import open_ledger
 
@@ -74,7 +74,7 @@ def learn(
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
             options.learned = f"{before}learned {plural(changed, 'message')} as {label.word}, "
             options.interrupted = f"{options.learned}which is kept"
-        may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
+        may_move.begin(ledger, config.scoring, config.learning)  # records in the ledger that the filter may move mail
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
     again = f"; {read_again} of them read again" if read_again else ""
@@ -83,27 +83,27 @@ def learn(
 
 
 def _read_again(options: argparse.Namespace) -> int:
-    """Read again what was learned with another tokenizer. Returns the exit code.
+    """Read messages again that were learned with another tokenizer. Returns the exit code.
 
-    Mail that could not be read is looked for once more: it may have been moved meanwhile.
+    It looks twice for mail that it cannot read, since the mail may just have been moved.
     """
     read_again, left_out, is_left = _read_once_again(options)
     if left_out:
         more, left_out, is_left = _read_once_again(options)
         read_again += more
     report_left_out(left_out)
-    kept = "; mail of which no file could be read keeps its former tokens" if is_left else ""
+    kept = "; mail without a readable file keeps its old tokens" if is_left else ""
     inform(options, f"read {plural(read_again, 'message')} again{kept}")
     return exit_codes.ERROR if left_out else 0
 
 
 def _read_once_again(options: argparse.Namespace) -> tuple[int, LeftOut, bool]:
-    """Do so on all cores: how many were read, which could not be, and whether any is left with former tokens."""
+    """Read on all cores. Return how many were read, which could not be, and whether any keeps its old tokens."""
     from spamnb.bulk import learning
     from spamnb.cli.common.config_and_ledger import open_ledger
 
     config, ledger = open_ledger(options)
-    with ledger:  # closed before processes are forked: see `each`
+    with ledger:  # close it before the program forks: see `each`
         files = learning.files_to_read_again(ledger, config)
     read_again, left_out = 0, LeftOut()
     with ExitStack() as stack:

@@ -1,9 +1,9 @@
 """Take back moves and lessons.
 
-A message returns to where it was, and the filter does not judge it again. Counts are as
-they were before. A message that a person has moved since then stays where it is. The
-number of an answer to audit or review takes back all that the answer did. An undo is an
-action too, and can be undone.
+A message goes back to its old folder, and the filter does not judge it again. The counts
+are the same as before. If you have moved a message since then, it stays in its folder.
+The number of an answer to audit or review takes back everything that the answer did. You
+can undo an undo too.
 
 example:
   spamnb undo --since 1h --dry-run
@@ -29,7 +29,7 @@ from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.journal import Action, Kind, Line
 from spamnb.ledger.ledger import Ledger
 
-_MANY = 20  # actions; more are not undone without a question
+_MANY = 20  # actions; before more are undone, it asks
 _NAMES: dict[Kind, str] = {
     "moved": "move",
     "learned": "lesson",
@@ -45,20 +45,20 @@ _NOTHING = "There is nothing to undo."
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument
-    option("--since", type=moment, metavar="WHEN", help=f"everything since then: {WHEN}")
-    only = "with --since: only moves, or lessons, or undos, which does again what was undone; may be repeated"
+    option("--since", type=moment, metavar="WHEN", help=f"undo everything since then: {WHEN}")
+    only = "with --since: only moves, only lessons, or only undos (which does the undone again); may be repeated"
     option("--only", action="append", default=[], choices=(*_ONLY, _UNDOS), help=only)
-    option("--dry-run", action="store_true", help="only show what would be undone")
-    option("--yes", action="store_true", help="do not ask; needed for more than 20 without a terminal")
+    option("--dry-run", action="store_true", help="only show what it would undo")
+    option("--yes", action="store_true", help="do not ask; needed for more than 20 actions without a terminal")
     option("ids", nargs="*", type=at_least(1), metavar="ID", help="the numbers that `spamnb history` shows")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Take back actions, the newest first; those that cannot be are named, and the others are undone all the same."""
+    """Undo actions, the newest first. It names those that it cannot undo, and goes on with the others."""
     if bool(options.ids) == (options.since is not None):
         raise UsageError("undo takes the ids that `spamnb history` shows, or --since WHEN")
     if options.ids and options.only:
-        raise UsageError("--only chooses among what was done --since WHEN")
+        raise UsageError("--only needs --since WHEN: leave out the ids, or --only")
     config, ledger = open_to_read(options) if options.dry_run else open_ledger(options)
     if ledger is None:
         print(_NOTHING)
@@ -90,7 +90,7 @@ def _totals(actions: list[Action]) -> str:
 
 
 def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
-    """Print what would be undone."""
+    """Print what it would undo."""
     if not actions:
         print(_NOTHING)
         return 0
@@ -110,17 +110,17 @@ def _described(line: Line) -> str:
 
 
 def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
-    """Whether so much may be undone. Raises UsageError where nobody can be asked."""
+    """Return whether the person agrees to undo all this. Raises UsageError if nobody can be asked."""
     is_much = len(actions) > _MANY
     if options.yes:
         return True
     if is_terminal(sys.stdin) and is_terminal(sys.stdout) and not options.quiet:
         if options.ids and not is_much:
             return True
-        print(f"To be undone: {_totals(actions)}. (An undo can be undone; --dry-run lists what this one would do.)")
+        print(f"This undoes {_totals(actions)}. (You can undo it again; --dry-run lists what it would do.)")
         return is_confirmed("Undo all of it?")
     if is_much:
-        raise UsageError(f"this would undo {_totals(actions)}: look at it with --dry-run, and do it with --yes")
+        raise UsageError(f"this would undo {_totals(actions)}: list it with --dry-run, and do it with --yes")
     return True
 
 
@@ -128,7 +128,7 @@ def _undo(ledger: Ledger, layouts: Layouts, actions: list[Action], options: argp
     failed = undone = 0
     start = time.time()
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
-    lines = ledger.journal.lines(actions)  # as they were before
+    lines = ledger.journal.lines(actions)  # read before the undo
     for outcome, line in zip(
         progress(take_back(ledger, layouts, actions), "undoing", quiet, len(actions)), lines, strict=True
     ):

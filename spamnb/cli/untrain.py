@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     seen = forgotten = left_out = 0
     with ExitStack() as stack:
         digests = stack.enter_context(each(identify, messages(options.paths)))
-        from spamnb.bulk import learning  # the workers read meanwhile: see `train`
+        from spamnb.bulk import learning  # while the workers already read: see `train`
         from spamnb.cli.common.config_and_ledger import open_ledger
 
         ledger = stack.enter_context(open_ledger(options)[1])

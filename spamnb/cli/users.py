@@ -1,18 +1,18 @@
 """List the users of a mail host, or forget some.
 
-A line for each user that is named, or for the 20 who need it most: first those whose filter is
-broken or has stopped, then those whose verdicts were corrected most. Judged and corrected are
-of 30 days. Nothing is written.
+It lists the users that you name, or the 20 who need help most: first those whose filter is
+broken or has stopped, then those with the most corrections. "Judged" and "corrected" are
+numbers of the last 30 days. It writes nothing.
 
-`forget NAME…` deletes what was learned of these users, with all copies, when you have agreed.
-Mail is not touched. `retry NAME…` lets the service read messages again that it skips, since it
-has died while it read them; without a name, those of your own filter.
+`forget NAME…` asks, and then deletes all that the filter knows about these users, with all
+copies. It does not touch mail. `retry NAME…` lets the service read messages again that it
+skips because it died while reading them; without a name, the messages of your own filter.
 
 example:
   spamnb users --all --json
   spamnb users forget anna@example.org
 
-exit codes: 0, 75 somebody is at work with a ledger that was to be forgotten: try again
+exit codes: 0; 75 another program is using a ledger that you want to forget: try again
 """
 
 import argparse
@@ -38,10 +38,10 @@ _HEAD = ("user", "state", "learned", "judged", "corrected", "last mail", "size",
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     option = parser.add_argument
-    add_json(parser, "one JSON object a line")
-    option("--all", action="store_true", help=f"all users, and not only {_FEW}")
-    option("--yes", action="store_true", help="do not ask before users are forgotten")
-    option("names", nargs="*", metavar="NAME", help="whom; after the word `forget` or `retry`: whom to do that for")
+    add_json(parser, "one JSON object per line")
+    option("--all", action="store_true", help=f"list all users, and not only {_FEW}")
+    option("--yes", action="store_true", help="do not ask before it forgets users")
+    option("names", nargs="*", metavar="NAME", help="users to list; or `forget` or `retry` and users to do that for")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(names: Sequence[str], options: argparse.Namespace) -> int:
-    """Print what is known of users who are named, or of all."""
+    """Print a line for each named user, or for all."""
     host = load_host(config_path(options), os.environ)
     with reading(str(host.register)) as register:
         if names:
@@ -67,11 +67,11 @@ def _list(names: Sequence[str], options: argparse.Namespace) -> int:
         for row in shown:
             print(as_json(_as_object(row)))
     elif not shown:
-        print("Nothing is known of any user yet: the service has to look at them first.")
+        print("No user is known yet: the service has to look at them first.")
     else:
         print(table([_HEAD, *map(_cells, shown)]))
         if len(shown) < of:
-            inform(options, f"\nThese are {len(shown)} of {of} users; all: {command(options)} users --all")
+            inform(options, f"\nThese are {len(shown)} of {of} users. To list all: {command(options)} users --all")
     return 0
 
 
@@ -79,7 +79,7 @@ def _row(host: Host, register: Register | None, asked: str) -> AccountRow:
     name = name_of_known(host, register, asked)
     row = None if register is None else register.find(name)
     if row is None:
-        raise SpamnbError(f"nothing is known of {name} yet: the service has to look at this user first")
+        raise SpamnbError(f"{name} is not known yet: the service has to look at this user first")
     return row
 
 
@@ -90,7 +90,7 @@ def _cells(row: AccountRow) -> tuple[object, ...]:
 
 
 def _fault(row: AccountRow) -> str:
-    gone = "" if row.gone_at is None else f"its mailbox is not there since {clock(row.gone_at)}"
+    gone = "" if row.gone_at is None else f"its mailbox has been away since {clock(row.gone_at)}"
     since = "" if row.fault_since is None else f" (since {clock(row.fault_since)})"
     return f"{row.fault}{since}" if row.fault else gone
 
@@ -113,11 +113,11 @@ def _as_object(row: AccountRow) -> dict[str, object]:
 
 
 def _forget(names: Sequence[str], options: argparse.Namespace) -> int:
-    """Forget users; one who cannot be is named, and the others are forgotten all the same."""
+    """Forget users. It names those whom it cannot forget, and goes on with the others."""
     from spamnb.exchange import by_hand
 
     if not names:
-        raise UsageError("users forget takes the names of those who are to be forgotten")
+        raise UsageError("users forget needs the names of the users to forget")
     host = load_host(config_path(options), os.environ)
     with reading(str(host.register)) as found:
         known = list(dict.fromkeys(name_of_known(host, found, name) for name in names))
@@ -139,18 +139,18 @@ def _forget(names: Sequence[str], options: argparse.Namespace) -> int:
 
 
 def _is_agreed(names: Sequence[str], options: argparse.Namespace) -> bool:
-    """Whether they may be forgotten. Raises UsageError where nobody can be asked."""
+    """Return whether the person agrees to forget them. Raises UsageError if nobody can be asked."""
     if options.yes:
         return True
-    what = f"what was learned of {plural(len(names), 'user')}, with all copies: {', '.join(names)}"
+    what = f"everything learned for {plural(len(names), 'user')}, with all copies: {', '.join(names)}"
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         raise UsageError(f"this would delete {what}; do it with --yes")
-    print(f"To be deleted: {what}. It cannot be taken back; mail is not touched.")
+    print(f"This deletes {what}. You cannot undo this. It does not touch mail.")
     return is_confirmed("Delete it?")
 
 
 def _retry(names: Sequence[str], options: argparse.Namespace) -> int:
-    """Let the service read again what it skips."""
+    """Let the service read skipped messages again."""
     from spamnb.acts.skipped import retry
     from spamnb.ledger.ledger import Ledger
 
@@ -159,13 +159,13 @@ def _retry(names: Sequence[str], options: argparse.Namespace) -> int:
         if path is not None and os.path.exists(path):
             with Ledger(path) as ledger:
                 skipped = retry(ledger)
-        what = f"{plural(len(skipped), 'message')} to be read again" if skipped else "nothing was skipped"
+        what = f"{plural(len(skipped), 'message')} to read again" if skipped else "no message was skipped"
         inform(options, f"{name}: {what}" if name else what)
     return 0
 
 
 def _ledgers(names: Sequence[str], options: argparse.Namespace) -> Iterator[tuple[str, str | None]]:
-    """The ledger of each user who is named; without a name, that of the configuration."""
+    """Yield the ledger of each named user; without a name, the ledger of the configuration."""
     if not names:
         yield "", ledger_to_read(options)[1]
         return

@@ -1,6 +1,7 @@
-"""Prove that the counts are the sum of what was learned.
+"""Check the counts against the learned messages.
 
-So are the numbers of judged messages that the pages show, by time, by probability and by sender.
+It adds up the tokens of all learned messages, and compares the sums with the counts. It also
+checks the numbers of judged messages that the pages show: by time, probability and sender.
 
 example:
   spamnb verify
@@ -20,7 +21,7 @@ _SUM = "The counts of {tokens} tokens are the sum of {ham} ham and {spam} spam m
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the faults, or what the counts are the sum of. Nothing is written."""
+    """Print the faults, or the numbers of messages that the counts are the sum of. It writes nothing."""
     _, ledger = open_to_read(options)
     if ledger is None:
         inform(options, _SUM.format(tokens=0, ham=0, spam=0))
@@ -36,11 +37,11 @@ def run(options: argparse.Namespace) -> int:
     if faults:
         more = f", {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
         found = f"{plural(len(faults), 'fault')} in the ledger {ledger.path}{more}"
-        warn(f"{found}: restore a copy of it, or train again")
+        warn(f"{found}: restore a copy of the ledger, or train again")
         return exit_codes.ERROR
     inform(options, _SUM.format(tokens=tokens, ham=ham, spam=spam))
     if any(imported):
-        inform(options, f"Of these {imported[0]} ham and {imported[1]} spam messages were imported.")
+        inform(options, f"{imported[0]} ham and {imported[1]} spam messages of these were imported.")
     if pending:
         inform(options, f"{plural(pending, 'move')} pending: the service finishes them, now or at its next start.")
     return 0

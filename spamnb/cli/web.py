@@ -1,11 +1,11 @@
 """See in a browser what it did and why, and correct it.
 
-The pages are for you alone, on this machine: this command opens the login. For another
-login run it again, with --open. To show the pages to several people, let a proxy with a
-login of its own ask this program by a Unix socket.
+Only you can open the pages, on this machine: this command logs your browser in. To log in
+again, run it again with --open. To show the pages to several people, put a proxy with its
+own login before them, on a Unix socket.
 
-On a mail host, --user-header shows the pages of all users. --overview shows one page for
-an administrator: a line for each user, with sums and without any mail.
+On a mail host, --user-header serves the pages of all users. --overview serves one page for
+the administrator: a line for each user, with sums and without any mail.
 
 example:
   spamnb web --open
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     Whose = Callable[[], Config | Host]
 
-_LEAST_IDLE = 60  # seconds: as long as a login's code is good, the server must remember that it was used
+_LEAST_IDLE = 60  # seconds: while a login's code is valid, the server must remember that it was used
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,23 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = "an address of this machine, or the path of a Unix socket (default: 127.0.0.1:7726)"
     option("--listen", default="", metavar="ADDRESS|SOCKET", help=where)
     option("--open", action="store_true", help="open a browser, and log it in")
-    option("--read-only", action="store_true", help="only show: nothing can be changed")
+    option("--read-only", action="store_true", help="show pages that cannot change anything")
+    option("--allow-host", action="append", default=[], metavar="NAME", help="accept this host name in the address")
     option(
-        "--allow-host", action="append", default=[], metavar="NAME", help="another name that the pages are called by"
+        "--behind-proxy", action="store_true", help="let the group of the Unix socket in: a proxy with its own login"
     )
-    option(
-        "--behind-proxy", action="store_true", help="the group of the Unix socket's file may ask: a proxy with a login"
-    )
-    header = "behind a proxy: the field that names the user of a mail host whose pages are asked for"
+    header = "behind a proxy: the header field that names the user of a mail host"
     option("--user-header", type=_field, metavar="FIELD", help=header)
-    option("--overview", action="store_true", help="one page for the administrator of a mail host")
-    option("--idle-exit", type=_some_time, metavar="SPAN", help="end when nobody has asked for so long: 10m")
+    option("--overview", action="store_true", help="serve one page for the administrator of a mail host")
+    option("--idle-exit", type=_some_time, metavar="SPAN", help="end after this time without a request: 10m")
     option("--log-out", action="store_true", help="end all logins, and do nothing else")
 
 
 def run(options: argparse.Namespace) -> int:
     """Serve the pages until SIGTERM or SIGINT."""
-    gc.disable()  # nothing of what is imported is garbage; to look for it takes a thirtieth of the start
+    gc.disable()  # imports leave no garbage; looking for it takes a thirtieth of the start
     try:
         from spamnb.web.config_file import ConfigFile, HostFile
         from spamnb.web.page_server import PageServer, Settings, is_spamnb, key_file, port_in_use
@@ -80,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         key_file(whose()).renew()
         inform(options, "All logins are over.")
         return 0
-    with contextlib.suppress(*(() if host else (ConfigError, MaildirError))):  # which the pages of one person tell
+    with contextlib.suppress(*(() if host else (ConfigError, MaildirError))):  # the pages of one person show them
         whose()
     names, header = tuple(options.allow_host), options.user_header or ""
     settings = Settings(options.listen, names, options.read_only, options.behind_proxy, options.idle_exit, header)
@@ -90,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
             return 0
         if is_spamnb(port):
             listen = f" --listen {options.listen}" if options.listen else ""
-            raise SpamnbError(f"spamnb serves its pages there already. To open them: {_again(options)}{listen}")
+            raise SpamnbError(f"spamnb already serves its pages there. To open them: {_again(options)}{listen}")
     if host is not None:
         server = PageServer(settings, lambda: host().template, str(path), os.environ, owner=_owner(), host=host)
     else:
@@ -98,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, lambda *_: server.close())
     signal.signal(signal.SIGINT, lambda *_: server.close())
     _say(options, whose, server.port)
-    gc.freeze()  # it need not be looked through again: the first page takes a seventh less
+    gc.freeze()  # no search for garbage among what is imported: the first page takes a seventh less
     server.run()
     return 0
 
@@ -106,48 +104,48 @@ def run(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> None:
     """Raise UsageError for options that do not go together."""
     if options.for_user and (options.user_header or options.overview):
-        raise UsageError("--user is for the pages of one user, and the others of all: leave it out")
+        raise UsageError("--user is for the pages of one user, and these options are for all users: leave it out")
     if options.user_header and not options.behind_proxy:
-        raise UsageError("--user-header needs --behind-proxy: who can connect to the socket says who asks")
+        raise UsageError("--user-header needs --behind-proxy: the proxy says which user asks")
     if options.user_header and options.overview:
-        raise UsageError("--overview is a page of its own, for administrators: serve it on another socket")
+        raise UsageError("--overview is a separate page, for administrators: serve it on another socket")
     if options.user_header and (options.open or options.log_out):
         raise UsageError("the pages of all users have no login of their own: log in and out at the proxy")
 
 
 def _say(options: argparse.Namespace, whose: "Whose", port: int | None) -> None:
-    """How to get in."""
+    """Print how to open the pages."""
     if port is None:
         inform(options, "Serving the pages on a Unix socket; end with Ctrl-C.")
     else:
         _let_in(options, whose, port)
         inform(options, f"Later: {_again(options)}. End with Ctrl-C.")
-    sys.stdout.flush()  # a pipe would have it at the end
+    sys.stdout.flush()  # otherwise a pipe gets it at the end
 
 
 def _again(options: argparse.Namespace) -> str:
-    """The command that opens pages which are served."""
+    """Return the command that opens the running pages."""
     return f"{command(options)} web{' --overview' * options.overview} --open"
 
 
 def _let_in(options: argparse.Namespace, whose: "Whose", port: int) -> None:
-    """With --open, open a browser that is logged in. Print the address for a person, not into a log for others."""
+    """Print the address with the login, unless others can read the log. With --open, open a browser with it."""
     from spamnb.web.page_server import login_address, login_file
 
     is_logged = bool(os.environ.get("LISTEN_FDS")) or is_journal(sys.stdout, os.environ)
     has_browser = options.open and _has_browser()
     said = "" if is_logged else f"Open within a minute: {login_address(whose(), port, time.time())}"
     if options.open and not has_browser:
-        print(f"No browser was found here. {said or 'In a terminal: spamnb web --open'}")
+        print(f"No browser was found. {said or 'In a terminal: spamnb web --open'}")
     elif said:
         inform(options, said)
-    if has_browser:  # in a process of its own: some browsers only return when they end
+    if has_browser:  # in its own process: some browsers only return when they end
         command = [sys.executable, "-m", "webbrowser", Path(login_file(whose(), port, time.time())).as_uri()]
         subprocess.Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603 - this very Python
 
 
 def _has_browser() -> bool:
-    """Whether a browser can be opened that has a window of its own, or is named by $BROWSER."""
+    """Return whether there is a browser with its own window, or one that $BROWSER names."""
     import webbrowser
 
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")):
@@ -167,12 +165,12 @@ def _owner() -> str:
 
 def _field(text: str) -> str:
     if not (text.isascii() and text.replace("-", "").isalnum()):
-        raise UsageError(f"{text!r} is no name of a field: write letters, digits and -, such as X-Remote-User")
+        raise UsageError(f"{text!r} is not the name of a field: write letters, digits and -, such as X-Remote-User")
     return text
 
 
 def _some_time(text: str) -> float:
     seconds = span(text)
     if seconds is None or seconds < _LEAST_IDLE:
-        raise UsageError(f"{text!r} is no span of time of a minute or more: write 10m or 2h")
+        raise UsageError(f"{text!r} is not a time of a minute or more: write 10m or 2h")
     return seconds

@@ -1,10 +1,10 @@
-"""What the user may decide, read from YAML into frozen values.
+"""The configuration: the user's decisions, read from YAML into frozen values.
 
-`settings` has the values with their defaults and limits, `folder_names` what a folder may be for and how its name is
-written, `named_senders` whose mail a person names; `readers` turns YAML nodes into values, `keys` maps each key to a
-kind of value, `loading` reads a file, `default_paths` says where files lie by default, and `writing` makes the text of
-a new file, or adds a mailbox to one. Of a mail host the paths have fields: `template`; `users` is what holds of its
-users, and `own_file` reads what one of them has otherwise.
+`settings` has the values with their defaults and limits. `folder_names` knows the usual names of folders and their
+spelling, and `named_senders` the patterns of senders. `readers` turns YAML nodes into values, `keys` maps each key to a
+kind of value, and `loading` reads a file. `default_paths` has the default places of files. `writing` makes the text of
+a new file, or adds a mailbox to one. The paths of a mail host have fields (`template`); `users` has the settings for
+its users, and `own_file` reads the settings of one user.
 """
 
 from spamnb.config.default_paths import default_config_path, default_ledger_path

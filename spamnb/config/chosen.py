@@ -1,6 +1,6 @@
-"""What a person has chosen beside the configuration, as values, and how it is laid over the configuration.
+"""A person's choices beside the configuration, as values, and the configuration with these choices.
 
-The configuration has priority: a cutoff that is written there, and what its `senders` say.
+The configuration has priority: a cutoff that is written there, and its `senders`.
 """
 
 from collections.abc import Mapping
@@ -13,28 +13,28 @@ from spamnb.config.readers import Reader, read_text
 from spamnb.config.settings import Config, Scoring
 
 CUTOFFS = ("ham_cutoff", "spam_cutoff")
-"""The keys of `scoring` that can be chosen."""
+"""The keys of `scoring` that a person can choose."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What was chosen. cutoffs: by their keys, the one that was chosen last is the last."""
+    """The choices. cutoffs: by their keys, the newest choice last."""
 
     senders: Senders = field(default_factory=Senders)
     cutoffs: Mapping[str, float] = field(default_factory=dict)
 
 
 def cutoff_of(key: str, written: str) -> float:
-    """A cutoff as the configuration would read it. Raises ValueError with what is wrong, and what to write."""
+    """Return a cutoff as the configuration would read it. Raises ValueError with the fault and what to write."""
     reader: Reader[float] = get_type_hints(Scoring, include_extras=True)[key].__metadata__[0]
     return read_text(reader, written)
 
 
 def laid_over(config: Config, chosen: Chosen) -> Config:
-    """A configuration, as its file has it, with what was chosen beside it.
+    """Return the configuration of a file with a person's choices.
 
-    To do it twice with the same changes nothing more. A cutoff that the file names is not chosen. Of two that
-    contradict each other the last one counts, or none: the other one may have been taken back, or written down, since.
+    To apply it twice changes nothing more. A cutoff that the file names is not replaced. If two cutoffs contradict each
+    other, the newest one counts, or none: the other one may have been undone or written into the file since.
     """
     free = [(key, number) for key, number in chosen.cutoffs.items() if f"scoring.{key}" not in config.written]
     possible = (with_cutoffs(config.scoring, dict(some)) for some in (free, free[-1:]))
@@ -44,11 +44,11 @@ def laid_over(config: Config, chosen: Chosen) -> Config:
 
 
 def with_cutoffs(scoring: Scoring, cutoffs: Mapping[str, float]) -> Scoring:
-    """The same with these cutoffs, by their keys."""
+    """Return the same values with these cutoffs, by their keys."""
     ham, spam = (cutoffs.get(key, getattr(scoring, key)) for key in CUTOFFS)
     return replace(scoring, ham_cutoff=ham, spam_cutoff=spam)
 
 
 def contradiction(scoring: Scoring) -> str:
-    """Why the two cutoffs cannot be together, and what to do; "" where they can."""
+    """Return why the two cutoffs contradict each other, and what to do; "" if they do not."""
     return next((what for _, what in check_cutoffs({key: getattr(scoring, key) for key in CUTOFFS})), "")

@@ -1,4 +1,4 @@
-"""The paths of the configuration and the ledger where nobody names them."""
+"""The default paths of the configuration and the ledger."""
 
 import os
 from collections.abc import Mapping
@@ -7,30 +7,30 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError
 
 SYSTEM_CONFIG = Path("/etc/spamnb/config.yaml")
-LEDGERS_OF_HOST = Path("/var/lib/spamnb-host")  # not /var/lib/spamnb, where others' services have directories
+LEDGERS_OF_HOST = Path("/var/lib/spamnb-host")  # not /var/lib/spamnb, which has directories of other users' services
 
 
 def default_config_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """The first configuration file that exists, or else the first path at which one would be looked for.
+    """Return the first configuration file that exists, or the first path of the search if none exists.
 
     The order is the service manager's `$CONFIGURATION_DIRECTORY`, the user's own
-    `${XDG_CONFIG_HOME:-~/.config}/spamnb`, and `/etc/spamnb`, which is never where a new file is proposed.
+    `${XDG_CONFIG_HOME:-~/.config}/spamnb`, and `/etc/spamnb`, which is never the proposed place of a new file.
     """
     paths = [*own_config_paths(environ), SYSTEM_CONFIG]
     return next(filter(os.path.exists, paths), paths[0])
 
 
 def own_config_paths(environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Where the configuration of one person is looked for, before that of the machine."""
+    """Return the paths of one person's configuration, which the search tries before the system's."""
     service = first_directory(environ, "CONFIGURATION_DIRECTORY")
     user = first_directory(environ, "XDG_CONFIG_HOME", ".config")
     return list(filter(None, [service and service / "config.yaml", user and user / "spamnb" / "config.yaml"]))
 
 
 def default_ledger_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """`$STATE_DIRECTORY/ledger.sqlite`, or else `${XDG_DATA_HOME:-~/.local/share}/spamnb/ledger.sqlite`.
+    """Return `$STATE_DIRECTORY/ledger.sqlite`, or else `${XDG_DATA_HOME:-~/.local/share}/spamnb/ledger.sqlite`.
 
-    Raises ConfigError where the environment names none of these.
+    Raises ConfigError if the environment names none of these.
     """
     if (state := first_directory(environ, "STATE_DIRECTORY")) is not None:
         return state / "ledger.sqlite"
@@ -42,15 +42,14 @@ def default_ledger_path(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def instance(environ: Mapping[str, str]) -> str:
-    """Which of several services of a host this is, as spamnb@.service says it; "" for the only one."""
-    return environ.get("SPAMNB_INSTANCE", "").replace("/", "-")  # it becomes a part of a file's name
+    """Return the name of this service, if a host has several, as spamnb@.service sets it; "" for the only one."""
+    return environ.get("SPAMNB_INSTANCE", "").replace("/", "-")  # it becomes a part of a file name
 
 
 def first_directory(environ: Mapping[str, str], name: str, in_home: str | None = None) -> Path | None:
-    """The first absolute directory in a variable of the environment, or else one in the home directory.
+    """Return the first absolute directory in a variable of the environment, or else one in the home directory.
 
-    The service manager joins several directories with ":"; by the XDG specification a relative path is
-    ignored.
+    The service manager joins several directories with ":". The XDG specification ignores a relative path.
     """
     value = environ.get(name, "")
     first = value.split(":", 1)[0] if name.endswith("_DIRECTORY") else value

@@ -1,4 +1,4 @@
-"""Names of folders: what they usually mean, and how they are written in `roles`."""
+"""Names of folders: their usual meaning, and their spelling in `roles`."""
 
 import fnmatch
 import re
@@ -9,9 +9,9 @@ from functools import lru_cache
 from spamnb.base.label import Role
 from spamnb.base.patterns import lazy_pattern
 
-# --- what a folder most likely is, in the languages that mail programs speak ---------------------------------------
+# --- the usual meaning of a name, in the languages of mail programs ------------------------------------------------
 
-# RFC 6154's special uses, and the names that clients and servers give those folders by themselves.
+# The special uses of RFC 6154, with the names that clients and servers give these folders by default.
 _USUAL = (
     (Role.TRAIN_SPAM, r"(?:train|learn)[ ._-]?(?:as[ ._-]?)?(?:spam|junk)|(?:spam|junk)[ ._-]?(?:train|learn)(?:ing)?"),
     (
@@ -38,7 +38,7 @@ _USUAL = (
         Role.NEUTRAL,
         r"trash|deleted(?: items| messages)?|bin|drafts?|templates?|outbox|notes"
         r"|conversation history|sync issues|all mail|starred|important|scheduled|snoozed"
-        # Gmail's own folders, whatever they are called; labels are beside this one
+        # Gmail's own folders, in any language; labels are beside this folder
         r"|\[(?:gmail|google mail)\]"
         r"|papierkorb|gel[öo]scht(?:e (?:objekte|elemente|nachrichten|e?-?mails?))?|entw[üu]rfe|vorlagen"
         r"|postausgang|alle nachrichten"
@@ -59,17 +59,17 @@ _PATTERNS = [(role, lazy_pattern(names, re.IGNORECASE)) for role, names in _USUA
 
 
 def usual_role(folder: str) -> Role:
-    """The role that a folder of this name most likely has; an ordinary folder holds ham.
+    """Return the most likely role of a folder with this name. An ordinary folder holds ham.
 
     >>> usual_role("INBOX"), usual_role("Archive/2024"), usual_role("[Gmail]/Spam")
     (<Role.INBOX: 'inbox'>, <Role.HAM: 'ham'>, <Role.SPAM: 'spam'>)
     """
     if folder.upper() == "INBOX":
         return Role.INBOX
-    composed = unicodedata.normalize("NFC", folder)  # macOS writes accents as characters of their own
-    if composed.startswith("INBOX."):  # a directory of OfflineIMAP's, where the server divides levels by dots
+    composed = unicodedata.normalize("NFC", folder)  # macOS writes accents as separate characters
+    if composed.startswith("INBOX."):  # a directory of OfflineIMAP, from a server with dots between levels
         composed = composed.replace(".", "/")
-    for part in reversed(composed.split("/")):  # a sub-folder of Trash is trash, and Sent/2024 is sent mail
+    for part in reversed(composed.split("/")):  # a subfolder of Trash is trash, and Sent/2024 is sent mail
         for role, pattern in _PATTERNS:
             if pattern.fullmatch(part.strip()):
                 return role
@@ -77,10 +77,10 @@ def usual_role(folder: str) -> Role:
 
 
 def proposed_roles(folders: Mapping[str, int]) -> dict[str, Role]:
-    """A role for each folder, by its name; there is always an inbox and a spam folder, which may not exist yet.
+    """Return a role for each folder, by its name. There is always an inbox and a spam folder; they may not exist yet.
 
-    `folders`: how many messages each holds. Spam is moved to the first spam folder, so the fullest leads; but one that
-    is spam only by the folder it is in, as Junk/2023, comes after the others.
+    folders: the number of messages in each. Spam is moved to the first spam folder, so the fullest one comes first. A
+    folder that is spam only because of the folder around it, such as Junk/2023, comes after the others.
 
     >>> proposed_roles({"INBOX": 90, "Spam": 2, "Junk E-mail": 70})["Junk E-mail"]
     <Role.SPAM: 'spam'>
@@ -96,16 +96,16 @@ def proposed_roles(folders: Mapping[str, int]) -> dict[str, Role]:
     return others | dict.fromkeys(spam or ["Junk"], Role.SPAM)
 
 
-# --- how folders are written: names, patterns, and the spellings of other programs ---------------------------------
+# --- the spelling of folders: names, patterns, and the spellings of other programs ---------------------------------
 
 _SIGN = lazy_pattern(r"\[[*?]\]|[*?]")
-_OPENING = lazy_pattern(r"\[(?![*?]\])")  # to `fnmatch` it would begin a set of characters
+_OPENING = lazy_pattern(r"\[(?![*?]\])")  # `fnmatch` takes it for the start of a set of characters
 
 
 def is_pattern(written: str) -> bool:
-    """Whether this stands for all folders that match it: "*" for anything, "?" for one character.
+    """Return whether this is a pattern for several folders: "*" stands for anything, "?" for one character.
 
-    "[" alone means itself, since Gmail's folders begin with it; "[*]" and "[?]" are the characters themselves.
+    "[" alone means itself, since Gmail's folders begin with it. "[*]" and "[?]" mean the characters themselves.
 
     >>> is_pattern("Lists/*"), is_pattern("[Gmail]/Spam"), is_pattern("what[?]")
     (True, False, False)
@@ -114,17 +114,17 @@ def is_pattern(written: str) -> bool:
 
 
 def name_of(written: str) -> str:
-    """The folder's name behind what is no pattern: `what?` behind `what[?]`."""
+    """Return the folder's name for a spelling that is not a pattern: `what?` for `what[?]`."""
     return _SIGN.sub(lambda sign: sign.group()[1:-1], written)
 
 
 def written(name: str) -> str:
-    """How a folder's name is written: `what[?]` for `what?`; `name_of` gives it back."""
+    """Return the spelling of a folder's name: `what[?]` for `what?`. `name_of` is the inverse."""
     return name.translate({ord(sign): f"[{sign}]" for sign in "*?"})
 
 
 def matches(pattern: str, folder: str) -> bool:
-    """Whether a folder's name matches a pattern; "*" also goes over "/".
+    """Return whether a folder's name matches a pattern; "*" also matches "/".
 
     >>> matches("Lists/*", "Lists/Python/Dev"), matches("Lists/*", "Lists"), matches("20??", "2024")
     (True, False, True)
@@ -138,10 +138,10 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def plain_spelling(written: str, layout: str) -> str:
-    """The spelling used here of a folder that is written as its directory in a Maildir++, or as IMAP servers name it.
+    """Return our spelling of a folder that is written as its directory in a Maildir++, or as IMAP servers name it.
 
-    `.Junk` can be nothing but a directory of a Maildir++. A dot divides levels there, so where `layout` is
-    "maildir++", `INBOX.Junk` is Junk behind the usual prefix of Courier and Dovecot; elsewhere it may be a folder.
+    `.Junk` can only be a directory of a Maildir++. A dot divides levels there. So with the layout "maildir++",
+    `INBOX.Junk` is Junk with the usual prefix of Courier and Dovecot; in another layout it may be a folder.
 
     >>> plain_spelling(".Archive.2024", "auto"), plain_spelling("INBOX.Junk", "maildir++")
     ('Archive/2024', 'Junk')

@@ -1,4 +1,4 @@
-"""Which key holds which kind of value, and what must be true of several together."""
+"""The kind of value of each key, and the rules for several keys together."""
 
 import os
 from collections import defaultdict
@@ -20,19 +20,19 @@ from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring, S
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
 PLAIN = ("breaker", "retention_days")
-"""The keys with a value of their own, beside `mailboxes` and `ledger`, that are in no section."""
+"""The keys that are in no section, without `mailboxes` and `ledger`."""
 
 _HINTS = get_type_hints(Config, include_extras=True)
 
-FORMER = {"retention": "is one key now, for all that is gone; write 'retention_days: 365'"}
-"""Keys from before the first release, and what to write for them now."""
+FORMER = {"retention": "is a single key now; write 'retention_days: 365'"}
+"""Keys from before the first release, and what to write instead."""
 
-_FORMER_OF: dict[Any, Mapping[str, str]] = {Spamd: {"learn": "is called teach now; write sockets, tcp or nobody"}}
+_FORMER_OF: dict[Any, Mapping[str, str]] = {Spamd: {"learn": "has the new name teach; write sockets, tcp or nobody"}}
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
 def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
-    """The fields of a Config; `ledger` and `users` are None where they are not written."""
+    """Return the reader of a Config's fields. `ledger` and `users` are None if the file leaves them out."""
     mailboxes = list_of(_mailbox(environ), "a list with one '- path: ~/Maildir' for each Maildir")
     of_config = {name: reader_in(name) for name, hint in _HINTS.items() if is_dataclass(hint) or name in PLAIN}
     known = {"mailboxes": mailboxes, "ledger": readers.absolute_path(environ, is_file=True), **of_config}
@@ -40,7 +40,7 @@ def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
 
 
 def written_in(root: yaml.Node) -> frozenset[str]:
-    """The keys of sections that a configuration names itself, as `scoring.spam_cutoff`; of one that could be read."""
+    """Return the keys of sections that a valid configuration names itself, such as `scoring.spam_cutoff`."""
     sections = {each.name for each in fields(Config) if is_dataclass(each.type)}
     pairs = [(name.value, section) for name, section in root.value if name.value in sections]
     return frozenset(
@@ -52,7 +52,7 @@ def written_in(root: yaml.Node) -> frozenset[str]:
 
 
 def wanted() -> dict[str, str]:
-    """What may be written for each key with a value of its own, in words, by the dotted key."""
+    """Return the allowed values of each key in words, by the dotted key."""
     environ = {"HOME": "/"}
     found = {"ledger": readers.absolute_path(environ, is_file=True), **{name: reader_in(name) for name in PLAIN}}
     found |= {f"mailboxes.{name}": reader for name, reader in {**_place(environ), **MAILBOX_KEYS}.items()}
@@ -63,15 +63,15 @@ def wanted() -> dict[str, str]:
 
 
 def reader_in(name: str, given: Any = None) -> Reader[Any]:
-    """The reader of a section of a Config, or of one of the `PLAIN` keys; given as `section` has it."""
+    """Return the reader of a section of a Config, or of one of the `PLAIN` keys. given: see `section`."""
     hint = _HINTS[name]
     return section(hint, given) if is_dataclass(hint) else _reader_of(hint)
 
 
 def section(cls: Any, given: Any = None) -> Reader[Any]:
-    """A dataclass from a mapping with its fields as keys, each read as its type says.
+    """Return the reader of a dataclass from a mapping with its fields as keys, each read by its type.
 
-    given: a value of it, whose fields are taken where the mapping has them not; else the defaults are.
+    given: a value whose fields replace the defaults of keys that the mapping leaves out.
     """
     defaults = _defaults(cls) if given is None else {each.name: getattr(given, each.name) for each in fields(cls)}
     values = record(_keys_of(cls), defaults, _CHECKS.get(cls, lambda _: ()), _FORMER_OF.get(cls, {}))
@@ -101,25 +101,25 @@ def _mailbox(environ: Mapping[str, str]) -> Reader[Mailbox]:
 MAILBOX_KEYS: Mapping[str, Reader[Any]] = MappingProxyType(
     {
         "roles": readers.mapping_of(
-            readers.folder, choice(list(Role)), "folders with their roles, one 'INBOX: inbox' a line"
+            readers.folder, choice(list(Role)), "folders with their roles, one 'INBOX: inbox' per line"
         ),
         "other_folders": choice([Role.HAM, Role.NEUTRAL]),
         "unsure_folder": readers.optional(readers.folder),
     }
 )
-"""What is said of a mailbox's folders, which one user of a host may say otherwise."""
+"""The keys about a mailbox's folders. One user of a host may have other values."""
 
 
 def _place(environ: Mapping[str, str]) -> dict[str, Reader[Any]]:
-    """Where a mailbox lies, which no user of a host may say otherwise."""
+    """Return the keys about the place of a mailbox, which is the same rule for all users of a host."""
     return {"path": _path(environ), "layout": choice(get_args(Layout))}
 
 
 def _path(environ: Mapping[str, str]) -> Reader[Path]:
-    """A path that is neither that of another mailbox, read before, nor inside or around it; links are not followed."""
+    """Return the reader of a path that is not equal to, inside or around an earlier mailbox. It follows no links."""
     path = readers.absolute_path(environ)
     earlier: set[Path] = set()
-    below: defaultdict[Path, list[Path]] = defaultdict(list)  # by each directory around them; there may be thousands
+    below: defaultdict[Path, list[Path]] = defaultdict(list)  # by each directory above them; there may be thousands
 
     def read(node: yaml.Node, key: str) -> Path:
         value = path(node, key)
@@ -140,7 +140,7 @@ def _path(environ: Mapping[str, str]) -> Reader[Path]:
 
 
 def with_patterns(values: Mapping[str, Any]) -> Mailbox:
-    """The mailbox, with patterns and names apart, and each name in the spelling used here."""
+    """Return the mailbox, with patterns apart from names, and each name in our spelling."""
     layout, unsure = values["layout"], values["unsure_folder"]
     roles = {plain_spelling(name, layout): role for name, role in values["roles"].items()}
     spelled = {
@@ -152,7 +152,7 @@ def with_patterns(values: Mapping[str, Any]) -> Mailbox:
 
 
 def check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the roles of a mailbox's folders, and with its folder for unsure mail."""
+    """Yield the faults of a mailbox's roles, and of its folder for unsure mail."""
     if "roles" not in values:
         return
     known = {"path": Path("/"), "layout": "auto", "unsure_folder": None, **values}
@@ -170,21 +170,21 @@ def check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield "roles", f"{shown(name)} is where new mail arrives and cannot be {role}; write '{name}: inbox'"
     if (unsure := mailbox.unsure_folder) is not None:
         written = mailbox.roles.get(unsure) or mailbox.by_pattern(unsure)
-        meant = Role.INBOX if unsure.upper() == "INBOX" else written  # which it is in any case
+        meant = Role.INBOX if unsure.upper() == "INBOX" else written  # INBOX is always an inbox
         if meant in (Role.INBOX, *_NOT_FOR_NEW_MAIL):
             name = shown(known["unsure_folder"])
-            yield "unsure_folder", f"{name} has the role {meant}; name a folder of its own for unsure mail"
+            yield "unsure_folder", f"{name} has the role {meant}; name a separate folder for unsure mail"
 
 
 def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> Iterator[tuple[str, str]]:
-    """Names that no folder of the layout can have, and such that mean the same folder."""
+    """Yield a fault for names that no folder of the layout can have, and for two names of one folder."""
     spelled: dict[str, str] = {}
     for key, name in [*(("roles", name) for name in roles), *([("unsure_folder", unsure)] if unsure else [])]:
         plain = plain_spelling(name, layout)
         if "" in plain.split("/"):
             yield key, f"{shown(name)} has an empty part between dots; write '/' between the levels"
         elif layout == "fs" and plain != name:
-            yield key, f"{shown(name)} begins with a dot, as no folder does in the layout fs; write '{plain}'"
+            yield key, f"{shown(name)} begins with a dot, which layout fs does not allow; write '{plain}'"
         elif key == "roles" and plain in spelled:
             yield key, f"{shown(spelled[plain])} and {shown(name)} are one folder; keep one of them"
         spelled[plain] = name
@@ -196,45 +196,45 @@ def _check_all(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """That there are fields in all the paths of a mail host, and in none of one person's."""
+    """Yield a fault unless all paths of a mail host have fields, and no paths of one person have any."""
     mailboxes, ledger = values.get("mailboxes", ()), values.get("ledger")
     template = next((mailbox.path for mailbox in mailboxes if has_fields(mailbox.path)), None)
     if template is not None:
         if len(mailboxes) > 1:
-            yield "mailboxes", "has several entries, one of them with fields; a mail host has one, for all its users"
+            yield "mailboxes", "has several entries, one of them with fields; a mail host needs one entry for all users"
         if "ledger" in values:
             yield from _check_ledger(ledger, parse_template(str(template)))
     elif mailboxes:
         if values.get("users") is not None:
-            why = "is for a mail host, and no path of `mailboxes` has fields"
+            why = "is for a mail host, but no path of `mailboxes` has fields"
             yield "users", f"{why}; leave it out, or write a path such as /var/vmail/{{domain}}/{{local}}/Maildir"
         if ledger is not None and has_fields(ledger):
-            yield "ledger", "has fields, and no path of `mailboxes` has any; write the path of one file"
+            yield "ledger", "has fields, but no path of `mailboxes` has any; write the path of one file"
 
 
 def _check_ledger(written: Path | None, mail: PathTemplate) -> Iterator[tuple[str, str]]:
-    """That each user has a directory for the ledger, apart from all mail: locks are on the directory."""
+    """Yield a fault unless each user has a directory for the ledger, outside all mail: it also holds the locks."""
     example = mail.ledger_in(str(LEDGERS_OF_HOST))
     if written is None:
         yield "ledger", f"is missing; users cannot share one, so write {example}"
         return
     template = parse_template(str(written), is_file=True)
     if not template.takes_all_of(mail):
-        yield "ledger", f"has not the fields of the mailbox's `path`; write one such as {example}"
+        yield "ledger", f"does not have the fields of the mailbox's `path`; write one such as {example}"
     elif not template.directory.takes_all_of(mail):
-        yield "ledger", f"has fields in the file's name alone, and each user needs a directory; write {example}"
+        yield "ledger", f"has fields only in the file's name, but each user needs a directory; write {example}"
     here, there = template.fixed, mail.fixed
     if here.is_relative_to(there) or there.is_relative_to(here):
-        yield "ledger", f"{shown(str(here))} and {shown(str(there))}, where mail lies, are not apart; write {example}"
+        yield "ledger", f"{shown(str(here))} is not apart from the mail in {shown(str(there))}; write {example}"
 
 
 def check_cutoffs(scoring: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with two cutoffs together: the key, and what to do."""
+    """Yield the fault of two cutoffs together: the key, and what to do."""
     ham, spam = scoring.get("ham_cutoff"), scoring.get("spam_cutoff")
     if ham is not None and spam is not None and ham >= spam:
         yield (
             "ham_cutoff",
-            f"ham_cutoff ({ham}) has to be below spam_cutoff ({spam}); lower it, or raise spam_cutoff",
+            f"ham_cutoff ({ham}) must be below spam_cutoff ({spam}); lower it, or raise spam_cutoff",
         )
 
 
@@ -244,16 +244,16 @@ def _check_senders(senders: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _check_exchange(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """That each user has one name that all hosts know, where lessons are shared."""
+    """Yield a fault unless each user has one name that all hosts know, if lessons are shared."""
     exchange: Exchange | None = values.get("exchange")
     mailboxes = values.get("mailboxes", ())
     if exchange is None or exchange.database is None or not mailboxes:
         return
     is_host = any(has_fields(mailbox.path) for mailbox in mailboxes)
     if exchange.user is None and not is_host:
-        yield "exchange", "has no user; write how all hosts are to call you, such as user: anna@example.org"
+        yield "exchange", "has no user; write your name on all hosts, such as user: anna@example.org"
     if exchange.user is not None and is_host:
-        yield "exchange", "has a user, and on a mail host each user is called as there; leave that out"
+        yield "exchange", "has a user, but on a mail host the users' own names are used; leave it out"
 
 
 _CHECKS: dict[Any, Check] = {Scoring: check_cutoffs, Senders: _check_senders}

@@ -1,4 +1,4 @@
-"""From a file to a Config, or to one error that names every fault in it."""
+"""Read a file into a Config, or raise one error that names every fault in it."""
 
 import contextlib
 import errno
@@ -20,26 +20,26 @@ from spamnb.config.settings import Config
 from spamnb.config.users import Users
 
 MAX_BYTES = 131_072
-"""A thousand named folders take a third of this; the whole of it is read in about a second."""
+"""A thousand named folders take a third of this; a file of this size is read in about a second."""
 
 MAX_DEPTH = 16
-"""Lists and mappings within each other; a configuration needs five."""
+"""Levels of lists and mappings; a configuration needs five."""
 
 
 def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) -> Config:
     """Read the configuration of one person at `path`.
 
-    Raises ConfigError with all faults of the file, one a line, and UsageError where it is that of a mail host.
+    Raises ConfigError with all faults of the file, one per line, and UsageError if it is a mail host's.
     """
     config = load_any(path, environ)
     if config.is_template:
         what = f"{_printable(os.fspath(path))} is the configuration of a mail host"
-        raise UsageError(f"{what}: name one of its users, as in spamnb --user NAME COMMAND")
+        raise UsageError(f"{what}: name one of its users: spamnb --user NAME COMMAND")
     return config
 
 
 def load_any(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) -> Config:
-    """Read the configuration at `path`, of one person or of a mail host. Raises ConfigError as `load` does."""
+    """Read the configuration at `path`, of one person or of a mail host. Raises ConfigError like `load`."""
     source = _printable(os.fspath(path))
     try:
         config = parse(read_text(path), source, environ)
@@ -47,7 +47,7 @@ def load_any(path: str | os.PathLike[str], environ: Mapping[str, str] = os.envir
         usual = os.fspath(path) == str(default_config_path(environ))
         step = "Run: spamnb init" if usual else f"Check the path, or run: spamnb --config {shlex.quote(source)} init"
         raise ConfigError(f"No configuration at {source}. {step}") from None
-    # Locks and copies go by the directory of the ledger itself.
+    # Locks and copies are in the directory of the ledger itself.
     return replace(config, ledger=Path(os.path.realpath(config.ledger))) if config.ledger.is_symlink() else config
 
 
@@ -55,14 +55,14 @@ def _open_file(path: str, flags: int) -> int:
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     return descriptor
 
 
 def read_text(path: str | os.PathLike[str], *, is_file: bool = False) -> str:
-    """The text of a file of settings. Raises FileNotFoundError, and ConfigError where it cannot be read.
+    """Return the text of a file of settings. Raises FileNotFoundError, and ConfigError if it cannot be read.
 
-    is_file: nothing but a file is read; for a pipe, whose end may never come, a service does not wait.
+    is_file: read only a regular file, so that a service does not wait for a pipe that never ends.
     """
     source = _printable(os.fspath(path))
     try:
@@ -88,8 +88,8 @@ def read_text(path: str | os.PathLike[str], *, is_file: bool = False) -> str:
 def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) -> Config:
     """Read the text of a configuration, of one person or of a mail host; `source` names it in messages.
 
-    Raises ConfigError with all faults, one a line. No file is touched: whether the mailboxes exist is not
-    asked here.
+    Raises ConfigError with all faults, one per line. It touches no file, and does not check whether the mailboxes
+    exist.
     """
     _check_size(content, _printable(source))
     with all_told(source):
@@ -104,7 +104,7 @@ def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) ->
 
 @contextlib.contextmanager
 def all_told(source: str) -> Iterator[None]:
-    """The faults of a text as one ConfigError, each in a line with its place."""
+    """Raise the faults of a text as one ConfigError, with one line and its place for each."""
     try:
         yield
     except Invalid as invalid:
@@ -114,16 +114,16 @@ def all_told(source: str) -> Iterator[None]:
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes without aliases (a few lines of them stand for gigabytes), tags, or deep nesting."""
+    """Composes nodes without aliases (a few lines of these can mean gigabytes), tags, or deep nesting."""
 
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
         if isinstance(event, yaml.AliasEvent):
-            raise _invalid("aliases (*name) are not read; write the value out", event.start_mark)
+            raise _invalid("aliases (*name) are not allowed; write the value itself", event.start_mark)
         if getattr(event, "tag", None) is not None:
-            raise _invalid("tags (!name) are not read; leave it out, or quote the text", event.start_mark)
+            raise _invalid("tags (!name) are not allowed; leave it out, or quote the text", event.start_mark)
         if self.depth == MAX_DEPTH:
             what = f"nested deeper than {MAX_DEPTH} levels; config.example.yaml shows the shape"
             raise _invalid(what, event.start_mark)
@@ -138,7 +138,7 @@ def _invalid(what: str, mark: Any = None, line: int = 1) -> Invalid:
 
 
 def compose(content: str) -> yaml.Node:
-    """The root node of a YAML text. Raises Invalid with the one fault at which YAML gives up."""
+    """Return the root node of a YAML text. Raises Invalid with the fault at which YAML gives up."""
     root = compose_any(content)
     if root is None:
         raise _invalid("the file is empty; remove it and run: spamnb init")
@@ -146,7 +146,7 @@ def compose(content: str) -> yaml.Node:
 
 
 def compose_any(content: str) -> yaml.Node | None:
-    """The same; None for a text without any value."""
+    """Return the same, or None for a text without any value."""
     try:
         root: yaml.Node | None = _Loader(content).get_single_node()
     except yaml.MarkedYAMLError as error:

@@ -1,7 +1,7 @@
-"""What one user of a mail host has otherwise than the others, in a file of the administrator's.
+"""The settings of one user of a mail host, in a file of the administrator.
 
-It has the form of a configuration, and less of its keys. What stands there replaces what stands in the host's
-configuration, key by key, and what must be true of several values is asked of what comes out.
+The file has the form of a configuration with fewer keys. Each of its keys replaces the one of the host's configuration.
+The rules for several values are checked on the result.
 """
 
 from dataclasses import fields, replace
@@ -18,15 +18,15 @@ from spamnb.config.settings import Config, Mailbox
 
 KEYS = ("scoring", "learning", "senders", "breaker", "log", "retention_days")
 
-_OF_ALL = "holds for all users and stands in the host's configuration alone; leave it out here"
+_OF_ALL = "holds for all users, and belongs only in the host's configuration; leave it out here"
 _REFUSED = {**dict.fromkeys(("ledger", "service", "spamd", "users"), _OF_ALL), **FORMER}
 _REFUSED_IN_MAILBOX = dict.fromkeys(("path", "layout"), _OF_ALL)
 
 
 def with_own(config: Config, path: Path) -> Config:
-    """The configuration of a user with what the file there says; without a file as it is.
+    """Return the configuration of a user with the settings of a file; without a file, return it unchanged.
 
-    Raises ConfigError with all faults of the file, one a line.
+    Raises ConfigError with all faults of the file, one per line.
     """
     try:
         content = read_text(path, is_file=True)
@@ -46,7 +46,7 @@ def _reader(config: Config) -> Reader[dict[str, Any]]:
 
 
 def _mailboxes(mailbox: Mailbox) -> Reader[tuple[Mailbox, ...]]:
-    """The one mailbox of a user, in a list as everywhere."""
+    """Return the reader of a user's one mailbox, which is in a list as in any configuration."""
     given = {each.name: getattr(mailbox, each.name) for each in fields(mailbox) if each.name != "patterns"}
     given["roles"] = {written(name): role for name, role in mailbox.roles.items()} | dict(mailbox.patterns)
     values = record(MAILBOX_KEYS, given, check_roles, _REFUSED_IN_MAILBOX)

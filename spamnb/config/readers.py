@@ -1,9 +1,8 @@
-"""From YAML nodes to values, one small function a kind of value, with every fault kept and placed.
+"""Turn YAML nodes into values, by one small function per kind of value, and collect every fault with its place.
 
-A `Reader` takes a node and the dotted key it stands at, and returns a value or raises `Invalid`, which carries
-all the faults found below that node. A reader that is made of others calls all of them before it raises, so that
-every fault is shown at once. Nodes are read instead of constructed objects because a node knows its line, whether it
-was quoted, and both of two equal keys.
+A `Reader` takes a node and its dotted key. It returns a value or raises `Invalid`, which has all the faults below that
+node. A reader that is made of others calls all of them before it raises, so that a user sees every fault at once. It
+reads nodes and not constructed objects, because a node knows its line, its quotes, and both of two equal keys.
 """
 
 import contextlib
@@ -28,12 +27,12 @@ S = TypeVar("S", bound=str)
 
 Reader = Callable[[yaml.Node, str], T]
 Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
-"""From the values read so far to pairs of a key and what is wrong with it."""
+"""Takes the values read so far, and yields pairs of a key and its fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Described(Generic[T]):
-    """A reader, and in words what it wants."""
+    """A reader, with its allowed values in words."""
 
     read: Reader[T]
     wanted: str
@@ -44,13 +43,13 @@ class Described(Generic[T]):
 
 
 def wanted_by(reader: Reader[Any]) -> str:
-    """What a reader wants, in words. Raises TypeError for one that reads keys of its own."""
+    """Return a reader's allowed values in words. Raises TypeError for a reader of several keys."""
     if not isinstance(reader, Described):
         raise TypeError(f"{reader} has no words for what it wants")
     return reader.wanted
 
 
-# YAML 1.1 takes 1e-3 for text, 010 for eight and 1:30 for ninety; people mean what they see.
+# YAML 1.1 takes 1e-3 for text, 010 for eight and 1:30 for ninety; people mean the numbers that they see.
 _NUMBER = lazy_pattern(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _WHOLE = lazy_pattern(r"[-+]?[0-9]{1,18}")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -64,7 +63,7 @@ _NULL = "tag:yaml.org,2002:null"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """One thing that is wrong: its line and column from 1, its dotted key, what to write."""
+    """One fault: its line and column from 1, its dotted key, and what to write."""
 
     line: int
     column: int
@@ -72,7 +71,7 @@ class Fault:
     what: str
 
 
-class Invalid(Exception):  # noqa: N818 - it is caught in this package and never shown by its name
+class Invalid(Exception):  # noqa: N818 - this package catches it, and nobody sees its name
     """A value cannot be read, for one or more faults."""
 
     def __init__(self, *faults: Fault) -> None:
@@ -81,7 +80,7 @@ class Invalid(Exception):  # noqa: N818 - it is caught in this package and never
 
 
 def fault(node: yaml.Node, key: str, what: str) -> Fault:
-    """A fault of a node."""
+    """Return a fault of a node."""
     return Fault(node.start_mark.line + 1, node.start_mark.column + 1, key, what)
 
 
@@ -92,9 +91,9 @@ def _invalid(node: yaml.Node, key: str, what: str) -> Invalid:
 def read_as(
     convert: Callable[[str], T | None], wanted: str, nearest: Sequence[str] = (), *, unquoted: bool = False
 ) -> Reader[T]:
-    """A text that `convert` makes a value; it gives None, or raises ValueError with the reason, for any other text.
+    """Return the reader of a text. `convert` makes the value, and returns None or raises ValueError for a wrong text.
 
-    Unless it has to be `unquoted`, it is taken just as it is written: a folder may be called 2024, or No.
+    Unless it must be `unquoted`, the text is taken exactly as written: a folder may have the name 2024, or No.
     """
     if_null = ", or leave the key out" if unquoted else " (a word such as null needs quotes)"
 
@@ -118,7 +117,7 @@ def read_as(
 
 
 def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
-    """A finite number from `low` to `high`; `above` leaves out `low` itself."""
+    """Return the reader of a finite number from `low` to `high`; `above` leaves out `low` itself."""
 
     def convert(written: str) -> float | None:
         value = float(written) if _NUMBER.fullmatch(written) else math.nan
@@ -128,7 +127,7 @@ def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
 
 
 def read_text(reader: Reader[T], written: str) -> T:
-    """A value of a key, written elsewhere than in a file. Raises ValueError with what is wrong, and what to write."""
+    """Return the value of a key that is not written in a file. Raises ValueError with the fault and what to write."""
     try:
         return reader(yaml.ScalarNode("", written, yaml.Mark("", 0, 0, 0, None, 0)), "")
     except Invalid as invalid:
@@ -136,7 +135,7 @@ def read_text(reader: Reader[T], written: str) -> T:
 
 
 def whole(low: int, high: int) -> Reader[int]:
-    """A whole number from `low` to `high`."""
+    """Return the reader of a whole number from `low` to `high`."""
 
     def convert(written: str) -> int | None:
         return int(written) if _WHOLE.fullmatch(written) and low <= int(written) <= high else None
@@ -149,14 +148,14 @@ flag: Reader[bool] = read_as(lambda written: _FLAGS.get(written.lower()), "true 
 
 
 def choice(allowed: Sequence[S]) -> Reader[S]:
-    """One of a few words."""
+    """Return the reader of one of a few words."""
     return read_as({str(word): word for word in allowed}.get, f"one of {', '.join(allowed)}", allowed)
 
 
 def absolute_path(environ: Mapping[str, str], *, is_file: bool = False) -> Reader[Path]:
-    """A path that is absolute once a leading "~" stands for the home directory in `environ`; it may have fields.
+    """Return the reader of an absolute path, with "~" for the home directory in `environ`. It may have fields.
 
-    is_file: of a file, and not of a mailbox.
+    is_file: the path of a file, and not of a mailbox.
     """
     home = first_directory(environ, "HOME")
     wanted = "a full path such as /home/you/Maildir or ~/Maildir"
@@ -170,7 +169,7 @@ def absolute_path(environ: Mapping[str, str], *, is_file: bool = False) -> Reade
         path = home / rest.lstrip("/") if first == "~" and home is not None else Path(written)
         if not path.is_absolute():
             raise ValueError(f"{shown(written)} is not a full path; write {wanted}")
-        path = Path("/", *path.parts[1:])  # POSIX lets "//m" be another place than "/m"; Linux does not
+        path = Path("/", *path.parts[1:])  # POSIX lets "//m" and "/m" be different places; Linux does not
         parse_template(str(path), is_file=is_file)
         return path
 
@@ -190,25 +189,25 @@ full_path: Reader[Path] = read_as(_full_path, "a full path")
 
 def _folder(name: str) -> str:
     if "\0" in name or any(level in ("", ".", "..") for level in name.removeprefix("./").split("/")):
-        raise ValueError(f"{shown(name)} cannot name a folder; write a name such as Junk or Lists/Python")
+        raise ValueError(f"{shown(name)} cannot be a folder's name; write a name such as Junk or Lists/Python")
     return name
 
 
 folder: Reader[str] = read_as(_folder, "a folder's name")
-"""A folder's name, "/" between the levels; never a way out of the Maildir.
+"""A folder's name, with "/" between the levels. It cannot lead out of the Maildir.
 
-"./" before it marks the second of two directories that read alike (`spamnb.maildir.folders`).
+"./" before it marks the second of two directories whose names read alike (`spamnb.maildir.folders`).
 """
 
 
 def optional(reader: Reader[T]) -> Reader[T | None]:
-    """Another kind of value, or nothing."""
+    """Return the reader of another kind of value, or of null."""
     wanted = f"{wanted_by(reader)}, or null"
     return Described(lambda node, key: None if _is_null(node) else reader(node, key), wanted)
 
 
 def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Reader[tuple[T, ...]]:
-    """A list of one kind of value, which is not empty unless it may be."""
+    """Return the reader of a list of one kind of value."""
 
     def read(node: yaml.Node, key: str) -> tuple[T, ...]:
         if not isinstance(node, yaml.SequenceNode) or not (node.value or may_be_empty):
@@ -225,7 +224,7 @@ def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Re
 
 
 def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str, ...]]:
-    """A list of texts, which may be empty; `convert` raises ValueError for one that cannot be, with the reason."""
+    """Return the reader of a list of texts, which may be empty. `convert` raises ValueError for a wrong text."""
     item = read_as(convert, wanted)
     some = list_of(item, wanted)
 
@@ -237,7 +236,7 @@ def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str,
 
 
 def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Mapping[str, T]]:
-    """A mapping with free names, each with one kind of value, in the order written."""
+    """Return the reader of a mapping with free names, each with one kind of value, in the order written."""
 
     def read(node: yaml.Node, key: str) -> Mapping[str, T]:
         if not isinstance(node, yaml.MappingNode):
@@ -254,52 +253,52 @@ def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Map
 
 
 def _address(written: str) -> str:
-    """A socket's path, or a loopback address with a port; as systemd.socket(5) writes both."""
+    """Return a socket's path, or a loopback address with a port, in the form of systemd.socket(5)."""
     wanted = "the full path of a socket such as /run/spamnb/spamd.sock, or 127.0.0.1:783"
     if written.startswith("/"):
         if "\0" in written or len(os.fsencode(written)) > _LONGEST_SOCKET:
-            raise ValueError(f"{shown(written)} cannot be a socket's path, which has at most {_LONGEST_SOCKET} bytes")
+            raise ValueError(f"{shown(written)} cannot be a socket's path; write at most {_LONGEST_SOCKET} bytes")
         return os.path.normpath(written)
     host, _, port = written.rpartition(":")
     if not (_WHOLE.fullmatch(port) and 0 < int(port) < 1 << 16):
         raise ValueError(f"{shown(written)} is not allowed; write {wanted}")
     if not _LOOPBACK.fullmatch(host):
-        raise ValueError(f"{shown(written)} is not an address of this host alone; write 127.0.0.1:{int(port)}")
+        raise ValueError(f"{shown(written)} can be reached from outside this host; write 127.0.0.1:{int(port)}")
     return f"{host}:{int(port)}"
 
 
 addresses: Reader[tuple[str, ...]] = list_of(
     read_as(_address, "an address"), "a list such as [/run/spamnb/spamd.sock], or [] for none", may_be_empty=True
 )
-"""Where the service answers: paths of sockets, and loopback addresses with a port."""
+"""The addresses of the service: paths of sockets, and loopback addresses with a port."""
 
 
 def _user(name: str) -> str:
     if not _USER.fullmatch(name):
-        raise ValueError(f"{shown(name)} cannot name a user; write a login name such as Debian-exim, or a number")
+        raise ValueError(f"{shown(name)} cannot be a user; write a login name such as Debian-exim, or a number")
     return name
 
 
 users: Reader[tuple[str, ...]] = list_of(
     read_as(_user, "a user"), "a list of login names such as [Debian-exim], or [] for none", may_be_empty=True
 )
-"""Users of this host, by name or number; whether there are such users is not asked here."""
+"""Users of this host, by name or number. It does not check whether they exist."""
 
 connection: Reader[str] = read_as(
     lambda written: written if written.isprintable() and written.strip() else None,
-    "a connection string as libpq has it, such as service=spamnb",
+    "a connection string of libpq, such as service=spamnb",
 )
-"""How a database is reached; whether it can be is not asked here."""
+"""The connection to a database. It does not check whether the database answers."""
 
 host_name: Reader[str] = read_as(
     lambda written: written if _HOST.fullmatch(written) else None, "the name of a host such as mx1"
 )
-"""How one of several hosts is called."""
+"""The name of one of several hosts."""
 
 account_name: Reader[str] = read_as(
     lambda written: written if _ACCOUNT.fullmatch(written) else None, "a name such as anna@example.org"
 )
-"""How a user is called by all hosts."""
+"""The name of a user on all hosts."""
 
 
 def record(
@@ -308,10 +307,10 @@ def record(
     check: Check = lambda _: (),
     refused: Mapping[str, str] = MappingProxyType({}),
 ) -> Reader[dict[str, Any]]:
-    """A mapping with known keys, each with its own reader; a key without a default must be there.
+    """Return the reader of a mapping with known keys, each with its own reader. A key without a default must be there.
 
-    `check` sees the defaults and all values that could be read, so that its faults are shown in the same round.
-    refused: keys that are known elsewhere, with what to do about them here.
+    check: it gets the defaults and all values that could be read, so its faults are raised with the others.
+    refused: keys that are not allowed here, with what to do about each.
     """
 
     def read(node: yaml.Node, key: str) -> dict[str, Any]:
@@ -340,7 +339,7 @@ def record(
 
 @contextlib.contextmanager
 def _all_faults() -> Iterator[list[Fault]]:
-    """A list of faults, raised together at the end if there are any."""
+    """Yield a list for faults, and raise them together at the end if there are any."""
     faults: list[Fault] = []
     yield faults
     if faults:
@@ -356,9 +355,9 @@ def _kept(faults: list[Fault]) -> Iterator[None]:
 
 
 def _entries(node: yaml.Node, key: str, faults: list[Fault]) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-    """The entries of a mapping by name; a section whose keys are all commented out has none.
+    """Return the entries of a mapping by name. A section with only comments has none.
 
-    Each that is written twice or has no name is a fault.
+    An entry that is written twice, or has no name, is a fault.
     """
     entries: dict[str, tuple[yaml.Node, yaml.Node]] = {}
     for name_node, value_node in node.value if isinstance(node, yaml.MappingNode) else ():
@@ -374,14 +373,14 @@ def _entries(node: yaml.Node, key: str, faults: list[Fault]) -> dict[str, tuple[
 
 
 def dotted(key: str, name: str) -> str:
-    """The key of an entry: `scoring.alpha`, or `roles['Junk E-mail']` where a name is not a plain word."""
+    """Return the key of an entry: `scoring.alpha`, or `roles['Junk E-mail']` if a name is not a plain word."""
     if not re.fullmatch(r"[\w-]+", name):
         return f"{key}[{shown(name)}]"
     return f"{key}.{name}" if key else name
 
 
 def shown(value: str) -> str:
-    """Text from the file as it may be shown on a terminal: quoted, escaped, not long."""
+    """Return text from the file so that a terminal can show it: quoted, escaped and short."""
     return repr(value if len(value) <= 60 else value[:57] + "...")
 
 

@@ -23,7 +23,7 @@ from spamnb.config.template import has_fields
 from spamnb.config.users import Users
 
 Layout = Literal["auto", "maildir++", "fs"]
-Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # the event models that serve; no other list of them
+Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # of the service; the only list
 Watch = Literal["auto", "inotify", "polling"]
 Teach = Literal["sockets", "tcp", "nobody"]
 
@@ -32,9 +32,9 @@ Teach = Literal["sockets", "tcp", "nobody"]
 class Mailbox:
     """One Maildir and the roles of its folders.
 
-    `roles` maps a folder's name, with "/" between the levels, to its role, in the order written; it names at
-    least one inbox and one spam folder. `patterns` are written among them, as `Lists/*`, and hold for folders that
-    are not named; the first that matches decides. An ordinary folder without either has the role `other_folders`.
+    `roles` maps a folder's name, with "/" between the levels, to its role, in the order written. It names at least one
+    inbox and one spam folder. `patterns` such as `Lists/*` are written among them, and hold for folders that are not
+    named; the first match decides. An ordinary folder without either has the role `other_folders`.
     """
 
     path: Path
@@ -46,7 +46,7 @@ class Mailbox:
 
     @property
     def inbox_folder(self) -> str:
-        """The folder that mail returns to: the first inbox, in the order written."""
+        """The folder that ham is moved back to: the first inbox, in the order written."""
         return self._first(Role.INBOX)
 
     @property
@@ -55,16 +55,17 @@ class Mailbox:
         return self._first(Role.SPAM)
 
     def role_of(self, folder: str) -> Role:
-        """The role of a folder. One that is not named has `other_folders`, but in the trash it is trash, in spam spam.
+        """Return the role of a folder. An unnamed one has `other_folders`, but inside trash or spam it has that role.
 
-        QUIRK: mail programs delete a folder by moving it into the trash. As an ordinary folder, a Junk that was
-        deleted would teach that all of its spam is ham. QUIRK: another mail program makes a trash, or a spam folder,
-        of its own, long after the roles were written down. Spam that is deleted or sorted into it would become ham.
+        QUIRK: mail programs delete a folder by moving it into the trash. As an ordinary folder, a deleted Junk would
+        teach that all of its spam is ham. QUIRK: another mail program makes its own trash or spam folder, long after
+        the roles were written. Spam that a person deletes or sorts into it would become ham.
 
-        So a pattern such as `*` makes neither ham nor an inbox of them, and does not hold for what is in a neutral or a
-        spam folder, unless it begins with that folder's name, as `Lists/py*`. Nor of INBOX, which is always named.
+        So a pattern such as `*` does not turn such folders into ham or an inbox. It does not hold inside a neutral or a
+        spam folder, unless it begins with that folder's name, such as `Lists/py*`. It does not hold for INBOX, which is
+        always named.
 
-        A neutral folder that is called like sent mail is sent mail: it was written down before there was such a role.
+        A neutral folder with a usual name for sent mail is sent mail: it was written before that role existed.
         """
         role = self._role_of(folder)
         return Role.SENT if role is Role.NEUTRAL and usual_role(folder) is Role.SENT else role
@@ -85,13 +86,13 @@ class Mailbox:
         return self.other_folders if is_ordinary else Role.NEUTRAL
 
     def names(self, folder: str) -> bool:
-        """Whether a folder's role is written, by name or by a pattern, and is not that of a spam folder it is in."""
+        """Return whether a folder's role is written, by name or pattern, and does not come from a spam folder above."""
         above = folder.rpartition("/")[0]
         is_apart = not above or self.role_of(above) is not Role.SPAM
         return folder in self.roles or (is_apart and self.by_pattern(folder) is not None)
 
     def by_pattern(self, folder: str, beginning: str = "") -> Role | None:
-        """The role of the first pattern with this beginning that matches, in the order written; None without one."""
+        """Return the role of the first matching pattern with this beginning, in the order written; None without one."""
         if folder.upper() == "INBOX":
             return None
         held = (role for key, role in self.patterns.items() if key.startswith(beginning) and matches(key, folder))
@@ -103,9 +104,9 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How a message is judged.
+    """The settings of judging.
 
-    From `spam_cutoff` up a message is spam, from `ham_cutoff` down it is ham, between them it is unsure.
+    From `spam_cutoff` up a message is spam, from `ham_cutoff` down it is ham, and between them it is unsure.
 
     `alpha` 0.01 ranks far better than 1, and 0.005 no better; a `spam_cutoff` of 0.95 catches most spam that 0.90
     does, and loses less ham (`spamnb evaluate`).
@@ -119,10 +120,10 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """What counts as a decision of the user, and when the filter knows enough to move mail.
+    """Which acts of the user teach, and when the filter knows enough to move mail.
 
-    `minimum_messages` is per class. `trust_delivery`: mail that is first seen in a spam folder or a training folder,
-    where a rule may have delivered it, is learned too.
+    `minimum_messages` is per class. `trust_delivery`: mail that first appears in a spam folder or a training folder is
+    learned too, although a rule may have delivered it.
     """
 
     kept: bool = True
@@ -135,14 +136,14 @@ class Learning:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What the service's log holds; `subjects`: subject and sender of each message, which an administrator may read."""
+    """The content of the service's log. subjects: it names each message by its subject and sender."""
 
     subjects: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How the service notices what happens in the folders, and what it keeps: daily copies of the ledger, metrics.
+    """How the service notices changes in the folders, and which files it writes: daily copies of the ledger, metrics.
 
     metrics: the file for them, or None.
     """
@@ -156,12 +157,12 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Spamd:
-    """Where the service answers the spamd protocol, and whom.
+    """The addresses of the spamd protocol, and the users who may use it.
 
-    listen: paths of Unix sockets, and loopback addresses as `127.0.0.1:783`; sockets from the service manager are
-    served too. teach: over which of them TELL teaches: Unix sockets alone, TCP too, or none. most_points: the largest
-    score that is told, and its negative the smallest. peers: login names or numbers of users that may ask, beside the
-    service's own and root.
+    listen: paths of Unix sockets, and loopback addresses such as `127.0.0.1:783`, beside sockets from the service
+    manager. teach: where TELL teaches: only on Unix sockets, on TCP too, or nowhere. most_points: the largest score
+    that a client gets; its negative is the smallest. peers: login names or numbers of users that may ask, beside the
+    service's own user and root.
     """
 
     listen: Annotated[tuple[str, ...], addresses] = ()
@@ -172,11 +173,11 @@ class Spamd:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """How several hosts share what is learned, by a log in PostgreSQL.
+    """How several hosts share lessons, by a log in PostgreSQL.
 
-    database: how it is reached, as libpq has it; None: nothing is shared. host: how this host is called in the history
-    of the others; None: by its own name. user: how the one person of this configuration is called in the log; a user of
-    a mail host is called as there. seconds: how often the log is asked for news.
+    database: the connection in the form of libpq; None: nothing is shared. host: the name of this host in the history
+    of the others; None: its host name. user: the name of the one person of this configuration in the log; a user of a
+    mail host has the same name there. seconds: how often the service asks the log for news.
     """
 
     database: Annotated[str | None, optional(connection)] = None
@@ -187,18 +188,16 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All values together; at least one mailbox, none of them inside another.
+    """All values together. There is at least one mailbox, and none is inside another.
 
-    Of a mail host the paths have fields: it is a template of the configurations of its users, with one mailbox.
+    The paths of a mail host have fields: its configuration is a template for its users', with one mailbox.
 
-    breaker: whether the filter stops moving mail where nearly all of it looks like spam, unlike before. retention_days:
-    how long the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for
-    good.
+    breaker: whether the filter stops moving mail if suddenly nearly all of it looks like spam. retention_days: how long
+    the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for good.
 
-    Three are no keys. user: whose it is, of a host; "" for the one person of a configuration. share: of a user of a
-    host, the path of a lock, without its ending, that the service holds which works for this user. written: the keys of
-    sections that the file itself names, as `scoring.spam_cutoff`: they stand above what a person has chosen beside it
-    (`config.chosen`).
+    Three fields are not keys. user: the host's user of this configuration; "" for one person. share: for a user of a
+    host, the path, without its ending, of the lock that the user's service holds. written: the keys of sections that
+    the file itself names, such as `scoring.spam_cutoff`: they have priority over a person's choices (`config.chosen`).
     """
 
     mailboxes: tuple[Mailbox, ...]
@@ -219,15 +218,15 @@ class Config:
 
     @property
     def is_template(self) -> bool:
-        """Whether it is that of a mail host, so that only those of its users can be worked with."""
+        """Whether it belongs to a mail host: then commands need the configuration of one of its users."""
         return any(has_fields(mailbox.path) for mailbox in self.mailboxes)
 
     @property
     def claim(self) -> Path:
-        """The path, without its ending, of the lock that a service holds which works with the ledger."""
+        """The path, without its ending, of the lock that the service of this ledger holds."""
         return self.share or self.ledger
 
     @property
     def account(self) -> str | None:
-        """How its user is called in the log of lessons; None where it has no name there."""
+        """The name of its user in the log of lessons, or None."""
         return self.user or self.exchange.user

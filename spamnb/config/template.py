@@ -1,12 +1,11 @@
-"""Paths with fields, as `/var/vmail/{domain}/{local}/Maildir`: one line of a configuration for all users of a host.
+"""Paths with fields, such as `/var/vmail/{domain}/{local}/Maildir`: one path for all users of a host.
 
-`{user}` is the whole name of a user; where it has a domain, `{local}` is what stands before the "@", and `{domain}`
-what stands behind it. A directory of a path is plain text, or one field, or `{local}@{domain}`. In the path of a
-mailbox it may be `*` too: one directory of any name, for trees that are hashed. The name of a file may have text around
-the field.
+`{user}` is the whole name of a user. If the name has a domain, `{local}` is the part before the "@", and `{domain}` the
+part after it. A directory of a path is plain text, or one field, or `{local}@{domain}`. In the path of a mailbox it may
+also be `*`: one directory of any name, for hashed trees. The name of a file may have text around the field.
 
-Nothing here looks at the disk. A name holds neither "/" nor a dot at its beginning, so none leads out of the directory
-in which it stands for a field; all names in one field differ, so no two users share a path.
+Nothing here looks at the disk. A name has no "/" and no dot at its beginning, so it cannot lead out of the directory
+above its field. All names in one field differ, so no two users share a path.
 """
 
 import difflib
@@ -29,14 +28,14 @@ _ADDRESS = "{local}@{domain}"
 _FIELD = lazy_pattern(r"\{[^{}/]*\}")
 _OF_PIECE = {"{domain}": rf"(?P<domain>{_PART})", "{local}": rf"(?P<local>{_PART})", ANY: "[^/]+"}
 _OF_PIECE["{user}"] = rf"(?P<user>{_PART}(?:@{_PART})?)"
-# Dovecot's variables, of 2.3 and of 2.4, with what may change them; not a byte in hexadecimal as %d0.
+# Dovecot's variables, of 2.3 and of 2.4, with their modifiers; not a byte in hexadecimal such as %d0.
 _VARIABLE = lazy_pattern(r"%[-.0-9A-Z]*(?:\{([^{}/]*)\}|([dnuh])(?![0-9A-Za-z]))")
 _MEANS = {"d": "{domain}", "n": "{local}", "u": "{user}"}
 _MEANS |= {"domain": "{domain}", "username": "{local}", "user": "{user}"}
 
 
 def is_user_name(text: str) -> bool:
-    """Whether a text can be the name of a user: one part, or two with "@" between them.
+    """Return whether a text can be the name of a user: one part, or two with "@" between them.
 
     >>> [is_user_name(text) for text in ("anna", "anna+x@example.org", ".anna", "a/b", "anna@", "-rf", "")]
     [True, True, False, False, False, False, False]
@@ -45,20 +44,20 @@ def is_user_name(text: str) -> bool:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """What stands before the "@" of a name, and the domain behind it, or ""."""
+    """Return the part of a name before its "@", and the domain after it, or ""."""
     local, _, domain = name.partition("@")
     return local, domain
 
 
 def has_fields(path: object) -> bool:
-    """Whether there is a field in a path, so that it is one of many users."""
+    """Return whether a path has a field, so that it stands for many users."""
     text = str(path)
     return "{" in text and any(field in text for field in FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
 class PathTemplate:
-    """A path with fields. components: its directories and what it ends with, as they are written; fields: of them."""
+    """A path with fields. components: its directories and its last part, as written. fields: the fields in it."""
 
     text: str
     components: tuple[str, ...]
@@ -66,22 +65,22 @@ class PathTemplate:
 
     @classmethod
     def of(cls, text: str) -> "PathTemplate":
-        """What is written, whether it can be a path of users or not."""
+        """Return the template of a text, without a check."""
         components = tuple(part for part in text.split("/") if part)
         return cls(text, components, frozenset(field for field in FIELDS if field in text))
 
     @property
     def fixed(self) -> Path:
-        """The directory that is the same for all users: above the first component that is not plain text."""
+        """The directory that all users share: above the first component that is not plain text."""
         return _fixed(self.components)
 
     @property
     def below(self) -> tuple[str, ...]:
-        """The components below the fixed directory; the directory of each but the last may show users when listed."""
+        """The components below the fixed directory. To find users, all directories but the last are listed."""
         return tuple(itertools.dropwhile(is_plain, self.components))
 
     def takes(self, name: str) -> bool:
-        """Whether it has a place for a name: `{domain}` for one with a domain, `{local}` alone for one without."""
+        """Return whether a name has a place in the path: `{domain}` needs a domain, `{local}` alone allows none."""
         if not is_user_name(name):
             return False
         if "{domain}" in self.fields:
@@ -89,7 +88,7 @@ class PathTemplate:
         return "{user}" in self.fields or "@" not in name
 
     def takes_all_of(self, other: "PathTemplate") -> bool:
-        """Whether it has a place of its own for each name that another one has a place for."""
+        """Return whether each name with a place in the other path has its own place in this one."""
         return self.tells_users_apart and all(self.takes(name) for name in ("a", "a@a") if other.takes(name))
 
     @property
@@ -99,11 +98,11 @@ class PathTemplate:
 
     @property
     def directory(self) -> "PathTemplate":
-        """The directory of what it ends with."""
+        """The directory above its last part."""
         return PathTemplate.of(self.text.rpartition("/")[0])
 
     def ledger_in(self, directory: str) -> str:
-        """The path of each user's ledger below a directory, with the fields of this path.
+        """Return the path of each user's ledger below a directory, with the fields of this path.
 
         >>> parse_template("/var/vmail/{domain}/*/{local}/Maildir").ledger_in("/srv/ledgers")
         '/srv/ledgers/{domain}/{local}/ledger.sqlite'
@@ -111,7 +110,7 @@ class PathTemplate:
         return "/".join((directory, *filter(has_fields, self.below), "ledger.sqlite"))
 
     def fill(self, name: str) -> Path:
-        """The path of a user. `*` stays. Raises ValueError for a name that it has no place for.
+        """Return the path of a user; `*` stays. Raises ValueError for a name that has no place in it.
 
         >>> parse_template("/var/vmail/{domain}/{local}/Maildir").fill("anna@example.org")
         PosixPath('/var/vmail/example.org/anna/Maildir')
@@ -121,7 +120,7 @@ class PathTemplate:
         return Path(filled(self.text, name))
 
     def match(self, path: str) -> str | None:
-        """The user whose path it is, as it is written without a "/" too many; None where it is nobody's.
+        """Return the user with this path, or None. The path must not have a "/" too many.
 
         >>> parse_template("/var/vmail/*/{user}").match("/var/vmail/a/anna@example.org")
         'anna@example.org'
@@ -143,18 +142,18 @@ def _fixed(components: tuple[str, ...]) -> Path:
 
 
 def is_plain(component: str) -> bool:
-    """Whether a directory's name is neither a field nor `*`."""
+    """Return whether a directory's name is neither a field nor `*`."""
     return component != ANY and not has_fields(component)
 
 
 def filled(text: str, name: str) -> str:
-    """A text with a name in the place of its fields."""
+    """Return a text with a user's name in the place of its fields."""
     local, domain = split_name(name)
     return text.replace("{domain}", domain).replace("{local}", local).replace("{user}", name)
 
 
 def fits(component: str, part: str) -> bool:
-    """Whether a directory with this name may stand for a component."""
+    """Return whether a directory with this name matches a component."""
     return _pattern(component).fullmatch(part) is not None
 
 
@@ -175,9 +174,9 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=16)
 def parse_template(written: str, *, is_file: bool = False) -> PathTemplate:
-    """Read an absolute path that may have fields. is_file: of a file, and not of a mailbox.
+    """Read an absolute path that may have fields. is_file: the path of a file, and not of a mailbox.
 
-    Raises ValueError with what is wrong, and what to write.
+    Raises ValueError with the fault and what to write.
     """
     template = PathTemplate.of(written)
     if fault := next(_faults(template, is_file), None):
@@ -192,25 +191,25 @@ def _faults(template: PathTemplate, is_file: bool) -> Iterator[str]:
         if field not in FIELDS:
             near = difflib.get_close_matches(field[:60], FIELDS, n=1)
             meant = f" (did you mean {near[0]}?)" if near else ""
-            yield f"{field[:60]!r} is no field; the fields are {', '.join(FIELDS)}{meant}"
+            yield f"{field[:60]!r} is not a field; the fields are {', '.join(FIELDS)}{meant}"
     if not template.fields:
         if ANY in template.components:
-            yield f"'{ANY}' stands for a directory beside fields, and there is none; write the path out"
+            yield f"'{ANY}' is only allowed beside fields, and this path has none; write the whole path"
         return
     last = len(template.components) - 1
     for number, component in enumerate(template.components):
         yield from _faults_of(component, is_file=is_file, is_last=number == last)
     if not template.tells_users_apart:
-        yield "names a domain and no user; write {local} in it too, or {user}"
+        yield "has a field for the domain but none for the user; add {local}, or {user}"
 
 
 def _faults_of(component: str, *, is_file: bool, is_last: bool) -> Iterator[str]:
-    """What is wrong with one component of a path with fields."""
+    """Yield the faults of one component of a path with fields."""
     shown = repr(component[:60])
     if component in (".", ".."):
-        yield f"{shown} leads out of the directories before it; write the path without it"
+        yield f"{shown} leads out of the path before it; write the path without it"
     elif ANY in component and is_file:
-        yield f"'{ANY}' may only stand in the `path` of a mailbox; write the directory's name, or a field"
+        yield f"'{ANY}' is only allowed in the `path` of a mailbox; write the directory's name, or a field"
     elif component != ANY and ANY in component:
         yield f"{shown} has text beside '{ANY}', which stands for a whole name; write '{ANY}' alone"
     elif is_plain(component):
@@ -222,7 +221,7 @@ def _faults_of(component: str, *, is_file: bool, is_last: bool) -> Iterator[str]
 
 
 def _instead(variable: str, words: list[str]) -> str:
-    """What to write for a variable of Dovecot."""
+    """Return what to write instead of a variable of Dovecot."""
     shown, known = variable[:60], [_MEANS[word.strip()] for word in words if word.strip() in _MEANS]
     if variable.endswith("h") or "home" in words:
         return f"holds {shown}; write the home directory's path for {shown}, with {', '.join(FIELDS)} in it"

@@ -1,4 +1,4 @@
-"""The users of a mail host: their own settings, who is left out, and how many ledgers are open at once."""
+"""The settings for a mail host's users: their own files, users that are left out, and the number of open ledgers."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ def _own(written: str) -> str:
 
 
 def _user_pattern(written: str) -> str:
-    """A name or a pattern, in lower case. Raises ValueError with what is wrong, and what to write."""
+    """Return a name or a pattern, in lower case. Raises ValueError with the fault and what to write."""
     is_bare = is_user_name(written) and "@" not in written
     return written.lower() if is_bare else sender_pattern(written)
 
@@ -30,10 +30,10 @@ _patterns = patterns_of(_user_pattern, "a list of users, such as [postmaster@exa
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """What holds of the users of a mail host.
+    """The settings for a mail host's users.
 
-    own: the path of each user's own settings, with fields, or None. without: users that are not filtered, by name or by
-    patterns as in `Senders`. awake: how many ledgers are open at once.
+    own: the path of each user's own settings, with fields, or None. without: users whose mail is not filtered, by name
+    or by patterns as in `Senders`. awake: how many ledgers are open at once.
     """
 
     own: Annotated[str | None, optional(_own_file)] = None
@@ -41,11 +41,11 @@ class Users:
     awake: Annotated[int, whole(1, 10_000)] = 64
 
     def own_file(self, name: str) -> Path | None:
-        """The path of a user's own settings, whether they are there or not; None where nobody has any."""
+        """Return the path of a user's own settings, which may not exist; None if nobody has own settings."""
         return None if self.own is None else Path(filled(self.own, name))
 
     def leaves_out(self, name: str) -> bool:
-        """Whether a user is not filtered, whatever letters the name is written in.
+        """Return whether a user is left out. Upper and lower case are the same.
 
         >>> users = Users(without=("*@lists.example", "root"))
         >>> [users.leaves_out(name) for name in ("all@lists.example", "root", "root@example.org")]

@@ -1,4 +1,4 @@
-"""The text of a configuration: only what cannot be guessed is written, the rest keeps its default."""
+"""The text of a configuration. It has only the keys that cannot be guessed; the others keep their defaults."""
 
 import contextlib
 import os
@@ -20,30 +20,30 @@ from spamnb.config.settings import Config, Mailbox
 from spamnb.config.template import parse_template
 
 _HEAD = """\
-# The configuration of spamnb. A key that is not written here has its default;
-# config.example.yaml shows every key with its default, and why one would change it.
+# The configuration of spamnb. A key that is not written here has its default.
+# config.example.yaml explains every key, its default, and when to change it.
 """
 
 _ROLES = """
-# A folder's role says what it means when a message is in it:
-#   inbox       new mail arrives here and is judged
-#   spam        spam is moved to the first of these; what you move here is learned as spam
-#   ham         what you move here is learned as ham
-#   neutral     never judged, never learned from
-#   sent        as neutral, and whom you write to is known from it
-#   train_spam  mail put here is learned as spam, then moved to the spam folder
-#   train_ham   mail put here is learned as ham, then moved to the inbox
+# The role of a folder decides what the filter does with a message in it:
+#   inbox       it judges new mail here
+#   spam        it moves spam to the first of these; it learns mail that you move here as spam
+#   ham         it learns mail that you move here as ham
+#   neutral     it does not judge this mail, and does not learn from it
+#   sent        the same, but it sees here whom you write to
+#   train_spam  it learns mail here as spam, then moves it to the spam folder
+#   train_ham   it learns mail here as ham, then moves it to the inbox
 """
 
 _COPIES_OF_HOST = """
-# Daily copies of each user's ledger: seven of 5,000 users with 1,000 learned messages each take 53 GB.
+# Daily copies of each user's ledger. Seven copies for 5,000 users with 1,000 learned messages each take 53 GB.
 service:
   copies: 2
 """
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what is not plainly printable: a line break kept as it is would be read back as a space."""
+    """Quotes text that is not printable: an unquoted line break would be read back as a space."""
 
 
 def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -54,27 +54,27 @@ _Dumper.add_representer(str, _quoted)
 
 
 def render(mailboxes: Sequence[Mailbox], ledger: Path | None = None) -> str:
-    """The text of a configuration with these mailboxes; `parse` reads it back as the same values.
+    """Return the text of a configuration with these mailboxes. `parse` reads it back as the same values.
 
-    Bytes of a folder's name that are not UTF-8 (surrogates in the string) are written as escapes.
+    It writes bytes of a folder's name that are not UTF-8 (surrogates in the string) as escapes.
     """
     head = _HEAD if ledger is None else _HEAD + "\n" + _dumped({"ledger": str(ledger)})
     return head + _ROLES + _dumped({"mailboxes": list(map(_written, mailboxes))})
 
 
 def render_host(mailbox: Mailbox, ledgers: Path) -> str:
-    """The same for a mail host. mailbox: its path has fields; ledgers: the directory below which each user has one."""
+    """Return the same for a mail host. mailbox: its path has fields. ledgers: the directory for all users' ledgers."""
     ledger = parse_template(str(mailbox.path)).ledger_in(str(ledgers))
     return render([mailbox], Path(ledger)) + _COPIES_OF_HOST
 
 
 def render_items(mailboxes: Sequence[Mailbox]) -> str:
-    """The lines of these mailboxes, as they stand below `mailboxes:`."""
+    """Return the lines of these mailboxes, as written below `mailboxes:`."""
     return _dumped(list(map(_written, mailboxes)))
 
 
 def render_all(config: Config) -> str:
-    """The text of a configuration with every value that is in force; `parse` reads it back as the same."""
+    """Return the text of a configuration with every value in force. `parse` reads it back as the same values."""
     sections = {
         each.name: {key.name: getattr(getattr(config, each.name), key.name) for key in fields(each.type)}
         for each in fields(config)
@@ -86,19 +86,19 @@ def render_all(config: Config) -> str:
 
 
 def example(*, of_host: bool = False) -> str:
-    """The text of config.example.yaml, which shows every key.
+    """Return the text of config.example.yaml, which shows every key.
 
-    of_host: with the keys of a mail host not commented out, so that it is YAML with every key, but no configuration.
+    of_host: without the "#" before a mail host's keys, so that it is YAML with every key, but not a configuration.
     """
     text = Path(__file__).with_name("example.yaml").read_text(encoding="utf-8")
     return re.sub(r"^#(?=users:|  \w+:)", "", text, flags=re.MULTILINE) if of_host else text
 
 
 def write(path: Path, text: str, *, for_all: bool = False) -> Path | None:
-    """Write a configuration, whole or not at all. Returns where the former one is kept, if there was one.
+    """Write a configuration, whole or not at all. Returns the path at which the old one is kept, if there was one.
 
-    A link stays, and the file behind it is replaced. for_all: a new one may be read by all users, as one of the machine
-    is; else by its owner alone. Raises ConfigError.
+    A link stays, and the file that it leads to is replaced. for_all: all users may read a new one, since it is the
+    system's; otherwise only its owner may. Raises ConfigError.
     """
     path = Path(os.path.realpath(path))
     try:
@@ -118,21 +118,21 @@ def write(path: Path, text: str, *, for_all: bool = False) -> Path | None:
 
 
 def _kept(path: Path, draft: str) -> Path:
-    """Give the draft the mode and the owner of a file, and the file a second name: it may have been edited for long."""
+    """Give the draft the mode and owner of the old file, and keep that under a second name: it may hold much work."""
     status = path.stat()
-    with contextlib.suppress(PermissionError):  # only root may give it away
+    with contextlib.suppress(PermissionError):  # only root may change the owner
         os.chown(draft, status.st_uid, status.st_gid)
-    os.chmod(draft, stat.S_IMODE(status.st_mode) | stat.S_IRUSR)  # the former one may not even be readable
+    os.chmod(draft, stat.S_IMODE(status.st_mode) | stat.S_IRUSR)  # the old file may not be readable
     return put_aside(path)
 
 
 def put_aside(path: Path) -> Path:
-    """Give a file that is about to be replaced a second name beside it. Raises OSError."""
+    """Give a file a second name beside it, before it is replaced. Raises OSError."""
     former, number = path.with_name(f"{path.name}.old"), 1
     while os.path.lexists(former):
         number += 1
         former = path.with_name(f"{path.name}.old{number}")
-    try:  # there is a configuration at every moment: the service may read it just now
+    try:  # a link, so that there is a configuration at every moment: the service may just read it
         os.link(path, former)
     except OSError:  # a file system without hard links
         path.rename(former)
@@ -154,15 +154,14 @@ def _dumped(values: object) -> str:
     return yaml.dump(values, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
 
 
-# --- adding to a text that stays as it is otherwise ----------------------------------------------------------------
+# --- add to a text without any other change ------------------------------------------------------------------------
 
 
 def add_mailboxes(content: str, mailboxes: Sequence[Mailbox], source: str, environ: Mapping[str, str]) -> str | None:
-    """The text with more mailboxes behind those that it has; None where its form has no place for them.
+    """Return the text with more mailboxes after those that it has; None if its form has no place for them.
 
-    Everything that was written stays to the letter, comments too. What comes out is read again, and has to be what was
-    written, with the new mailboxes behind. `source` and `environ` are those of `parse`. Raises ConfigError where the
-    text is faulty.
+    All other text stays the same to the letter, comments too. The result is read again, and must have the old values
+    with the new mailboxes. `source` and `environ` are those of `parse`. Raises ConfigError if the text is faulty.
     """
     before = parse(content, source, environ)
     wanted = replace(before, mailboxes=(*before.mailboxes, *mailboxes))
@@ -182,7 +181,7 @@ def add_mailboxes(content: str, mailboxes: Sequence[Mailbox], source: str, envir
 
 
 def _end_of_mailboxes(content: str) -> tuple[int, int] | None:
-    """Where the line after the last mailbox begins, and how far its dash is indented; None where it is no such list."""
+    """Return the start of the line after the last mailbox, and its dash's indent; None if it is not a block list."""
     root = compose(content)
     if not isinstance(root, yaml.MappingNode) or root.flow_style:
         return None
@@ -194,7 +193,7 @@ def _end_of_mailboxes(content: str) -> tuple[int, int] | None:
     if end < 0:
         return len(content), indent
     end += 1
-    # A key that is commented out belongs to the mailbox above it, which its indentation shows.
+    # The indentation shows that a key in a comment belongs to the mailbox above it.
     tail = re.compile(rf"(?:[ \t]*\r?\n)*[ ]{{{indent + 1},}}#[^\n]*(?:\n|\Z)")
     while (found := tail.match(content, end)) is not None:
         end = found.end()
@@ -202,7 +201,7 @@ def _end_of_mailboxes(content: str) -> tuple[int, int] | None:
 
 
 def _last_index(node: yaml.Node) -> int:
-    """Where the last value of a node ends; a list or mapping in a block ends only where the next thing begins."""
+    """Return the end of a node's last value. YAML ends a block list or mapping only at the next node."""
     if isinstance(node, yaml.CollectionNode) and node.value and not node.flow_style:
         last = node.value[-1]
         return max(map(_last_index, last if isinstance(last, tuple) else (last,)))

@@ -1,1 +1,1 @@
-"""What is installed beside the program: units, and proposals for a configuration."""
+"""Setting up: systemd units, and proposals for a configuration."""

@@ -1,7 +1,7 @@
-"""What `doveconf -n` prints, as blocks in blocks: of Dovecot 2.3 and of 2.4.
+"""The output of `doveconf -n`, of Dovecot 2.3 and 2.4, as nested blocks.
 
-Dovecot's own files may include others and hold variables; what `doveconf` prints is all of them, expanded. So this
-reads a smaller language: `key = value`, `kind name {`, `}`, and comments.
+Dovecot's own files may include others and hold variables. `doveconf` prints all of them, expanded. So this reads a
+smaller language: `key = value`, `kind name {`, `}`, and comments.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _HIDDEN = "# hidden"  # in the place of a password's value
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block: its kind, as `namespace`, its name or "", its values, and the blocks in it, in their order."""
+    """A block: its kind, such as `namespace`, its name or "", its values, and its inner blocks in their order."""
 
     kind: str
     name: str
@@ -23,16 +23,16 @@ class Block:
     blocks: list["Block"] = field(default_factory=list)
 
     def of_kind(self, kind: str) -> list["Block"]:
-        """The blocks of one kind that are directly in this one."""
+        """Return the blocks of one kind that are directly in this one."""
         return [block for block in self.blocks if block.kind == kind]
 
     def get(self, key: str) -> str:
-        """A value, or "" where it is not set."""
+        """Return a value, or "" if it is not set."""
         return self.values.get(key, "")
 
 
 def parse(text: str) -> Block:
-    """The blocks of what `doveconf -n` printed. Raises ConfigError where a block does not end."""
+    """Return the blocks in the output of `doveconf -n`. Raises ConfigError if a block does not end."""
     root = Block("", "")
     open_blocks = [root]
     lines = iter(text.split("\n"))
@@ -42,7 +42,7 @@ def parse(text: str) -> Block:
             continue
         if line == "}":
             if here is root:
-                raise ConfigError("what doveconf printed has a } without a block: run doveconf -n and look")
+                raise ConfigError("the output of doveconf has a } without a block: run doveconf -n and look")
             open_blocks.pop()
         elif " = " in line or line.endswith(" ="):
             key, _, value = line.partition(" =")
@@ -53,12 +53,12 @@ def parse(text: str) -> Block:
             here.blocks.append(block)
             open_blocks.append(block)
     if len(open_blocks) > 1:
-        raise ConfigError(f"what doveconf printed ends inside of the block {escaped(open_blocks[-1].kind)}")
+        raise ConfigError(f"the output of doveconf ends inside the block {escaped(open_blocks[-1].kind)}")
     return root
 
 
 def _value(written: str, lines: Iterator[str]) -> str:
-    """A value as it is meant; one that goes on over several lines takes these too."""
+    """Return a value without its quotes. If it goes on over several lines, read these too."""
     if written.startswith(_HIDDEN):
         return ""
     if written.startswith("<<") and (end := written.lstrip("<-").strip("\"' ")):
@@ -80,14 +80,14 @@ def _until(end: str, lines: Iterator[str]) -> Iterator[str]:
 
 
 def _is_closed(written: str) -> bool:
-    """Whether a value that begins with a quotation mark ends with one that is no part of it."""
+    """Return whether a value that begins with a quotation mark ends with a closing one."""
     inside = written[1:].rstrip()
     ending = inside.removesuffix('"')
     return ending != inside and (len(ending) - len(ending.rstrip("\\"))) % 2 == 0
 
 
 def _plain(written: str) -> str:
-    r"""What stands between quotation marks, without the backslashes before them and before each other.
+    r"""Return the text between quotation marks, without the backslashes before quotation marks and backslashes.
 
     >>> _plain(r'"\\Junk"'), _plain(r"\Junk"), _plain('"Junk E-mail"')
     ('\\Junk', '\\Junk', 'Junk E-mail')

@@ -1,6 +1,6 @@
-"""From Dovecot's configuration to what a mail host needs: where mail lies, the roles of folders, and whose it is.
+"""Read from Dovecot's configuration what a mail host needs: the path of the mail, its owner, the roles of folders.
 
-Of Dovecot 2.3 (`mail_location`, `args` of a userdb) and 2.4 (`mail_driver`, `mail_path`, `fields` of a userdb).
+It reads Dovecot 2.3 (`mail_location`, `args` of a userdb) and 2.4 (`mail_driver`, `mail_path`, `fields` of a userdb).
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,16 +21,16 @@ _SPECIAL_USES = {
     "\\Archive": Role.HAM,
 }
 _OTHER_DRIVERS = (
-    "mail is kept in Maildirs alone; let Dovecot's Sieve ask with spamc, and imapsieve train: docs/mail-server.md"
+    "the filter needs Maildirs; instead let Dovecot's Sieve ask with spamc, and imapsieve train: docs/mail-server.md"
 )
 _LAYOUTS: Mapping[str, Literal["maildir++", "fs"]] = {"": "maildir++", "maildir++": "maildir++", "fs": "fs"}
 
 
 @dataclass(frozen=True, slots=True)
 class FromDovecot:
-    """What Dovecot's configuration says. user, group: a name or a number, or "" where it does not say.
+    """The values from Dovecot's configuration. user, group: a name or a number, or "" if they are not set.
 
-    path: a template's text. roles: of folders with a special use. notes: what is not translated, and what to do.
+    path: the text of a template. roles: of folders with a special use. notes: untranslated settings, and what to do.
     """
 
     path: str
@@ -43,7 +43,7 @@ class FromDovecot:
 
 @dataclass(frozen=True, slots=True)
 class _Location:
-    """Where mail lies: driver, path, and what is said beside it, by the names of 2.3."""
+    """The location of the mail: driver, path, and the further settings by their names in 2.3."""
 
     driver: str
     path: str
@@ -51,13 +51,13 @@ class _Location:
 
 
 def from_dovecot(root: Block) -> FromDovecot:
-    """What is in the output of `doveconf -n`. Raises ConfigError where mail cannot be filtered so, with another way."""
+    """Read the output of `doveconf -n`. Raises ConfigError, with another way, if this mail cannot be filtered."""
     namespace = _inbox_namespace(root)
     fields = _userdb_fields(root)
     location = _location(root, namespace, fields)
     _check_driver(location.driver)
     if not location.path:
-        raise ConfigError(f"Dovecot is not told where mail lies, and looks for it itself: {BY_HAND}")
+        raise ConfigError(f"Dovecot's configuration has no path of the mail, so Dovecot searches for it: {BY_HAND}")
     layout = _layout(location)
     return FromDovecot(
         path=translated(_without_home(location.path, root, fields)),
@@ -70,17 +70,17 @@ def from_dovecot(root: Block) -> FromDovecot:
 
 
 def _inbox_namespace(root: Block) -> Block:
-    """The namespace that holds the inbox; an empty one where none is configured."""
+    """Return the namespace that holds the inbox, or an empty one if none is configured."""
     private = [one for one in root.of_kind("namespace") if one.get("type") in {"", "private"}]
     named = [one for one in private if one.get("inbox") == "yes"] or [one for one in private if one.name == "inbox"]
     return (named or [Block("namespace", "inbox")])[0]
 
 
-# --- where mail lies --------------------------------------------------------------------------------------------
+# --- the location of the mail -----------------------------------------------------------------------------------
 
 
 def _location(root: Block, namespace: Block, fields: Mapping[str, str]) -> _Location:
-    """What holds of the namespace itself, else what a userdb says of all users, else what is said of all mail."""
+    """Return the namespace's own location, or else a userdb's for all users, or else the one for all mail."""
     if old := namespace.get("location") or fields.get("mail", "") or root.get("mail_location"):
         return _old_location(old)
 
@@ -98,10 +98,10 @@ def _location(root: Block, namespace: Block, fields: Mapping[str, str]) -> _Loca
 
 
 def _old_location(written: str) -> _Location:
-    """`maildir:PATH:KEY=VALUE:KEY` of 2.3; a colon in a path is doubled."""
+    """Return the location of `maildir:PATH:KEY=VALUE:KEY` in 2.3. A colon in a path is doubled."""
     driver, _, rest = written.partition(":")
     if "/" in driver or not rest:
-        raise ConfigError(f"mail_location = {escaped(written)} names no format, and Dovecot looks for it: {BY_HAND}")
+        raise ConfigError(f"mail_location = {escaped(written)} names no format, so Dovecot guesses it: {BY_HAND}")
     path, *more = (part.replace("\0", ":") for part in rest.replace("::", "\0").split(":"))
     beside = dict(part.partition("=")[::2] for part in more)
     return _Location(driver, path, beside)
@@ -109,27 +109,27 @@ def _old_location(written: str) -> _Location:
 
 def _check_driver(driver: str) -> None:
     if driver in {"", "auto"}:
-        raise ConfigError(f"Dovecot is not told in which format mail lies, and looks for it itself: {BY_HAND}")
+        raise ConfigError(f"Dovecot's configuration names no format of the mail, so Dovecot guesses it: {BY_HAND}")
     if driver != "maildir":
-        raise ConfigError(f"Dovecot keeps mail as {escaped(driver)}, and here {_OTHER_DRIVERS}")
+        raise ConfigError(f"Dovecot keeps mail as {escaped(driver)}, but {_OTHER_DRIVERS}")
 
 
 def _layout(location: _Location) -> Literal["maildir++", "fs"]:
     written = location.beside.get("LAYOUT", "").lower()
     if written not in _LAYOUTS:
         raise ConfigError(
-            f"the layout {escaped(written)} gives directories other names than folders have, so roles cannot be told:"
-            f" {_OTHER_DRIVERS}"
+            f"in the layout {escaped(written)} directories do not have the names of their folders, so roles cannot be"
+            f" found: {_OTHER_DRIVERS}"
         )
     if "DIRNAME" in location.beside:
         name = escaped(location.beside["DIRNAME"])
-        raise ConfigError(f"each folder's mail lies in a directory {name} of its own, which is not read: let"
+        raise ConfigError(f"each folder's mail is in a directory {name} of its own, which the filter does not read: let"
                           " Dovecot's Sieve ask with spamc, and imapsieve train: docs/mail-server.md")  # fmt: skip
     return _LAYOUTS[written]
 
 
 def _without_home(path: str, root: Block, fields: Mapping[str, str]) -> str:
-    """The path with the home directory of a user put in."""
+    """Return the path with the user's home directory in it."""
     if not has_home(path):
         return path
     home = root.get("mail_home") or fields.get("home", "")
@@ -138,18 +138,18 @@ def _without_home(path: str, root: Block, fields: Mapping[str, str]) -> str:
     drivers = _drivers(root)
     if drivers & {"passwd", "pam"}:
         raise ConfigError(
-            "mail lies in the home directories of system users, who have a service each: docs/mail-host.md, Users with"
-            " a home directory"
+            "the mail is in the home directories of system users, who need a service each: docs/mail-host.md, Users"
+            " with a home directory"
         )
     told = escaped(", ".join(sorted(drivers)) or "a userdb")
-    raise ConfigError(f"mail lies in {escaped(path)}, and the home directory is told by {told} alone: {BY_HAND}")
+    raise ConfigError(f"the mail is in {escaped(path)}, and only {told} knows the home directory: {BY_HAND}")
 
 
-# --- what a userdb says of all users ----------------------------------------------------------------------------
+# --- the fields of a userdb for all users -----------------------------------------------------------------------
 
 
 def _userdb_fields(root: Block) -> dict[str, str]:
-    """The fields that the userdbs give to all users; of two the first one's."""
+    """Return the fields that the userdbs give to all users. If two give one field, the first counts."""
     fields: dict[str, str] = {}
     for userdb in root.of_kind("userdb"):
         for name, value in _fields_of(userdb):
@@ -178,7 +178,7 @@ def _drivers(root: Block) -> set[str]:
 
 
 def _roles(namespace: Block, layout: str) -> dict[str, Role]:
-    """The role of each folder that has a special use."""
+    """Return the role of each folder that has a special use."""
     roles = {}
     for mailbox in namespace.of_kind("mailbox"):
         uses = mailbox.get("special_use").split()
@@ -189,29 +189,29 @@ def _roles(namespace: Block, layout: str) -> dict[str, Role]:
 
 
 def _folder(name: str, namespace: Block, layout: str) -> str:
-    """The folder's name with "/" between its levels, as it is written here. A Maildir++ divides levels by dots."""
+    """Return the folder's name in our spelling, with "/" between its levels. A Maildir++ has dots between levels."""
     separator = namespace.get("separator") or ("." if layout == "maildir++" else "/")
     return name.replace(separator, "/").replace("." if layout == "maildir++" else "/", "/")
 
 
-# --- what is not translated -------------------------------------------------------------------------------------
+# --- settings that are not translated ---------------------------------------------------------------------------
 
 
 def _notes(root: Block, namespace: Block, location: _Location) -> Iterator[str]:
     if "CONTROL" in location.beside:
         where = escaped(location.beside["CONTROL"])
-        yield f"lists of keywords lie in {where} and not beside the mail, so Junk of mail programs teaches nothing"
+        yield f"lists of keywords are in {where} and not beside the mail, so Junk marks of mail programs teach nothing"
     inbox = location.beside.get("INBOX", "")
     if inbox and inbox.rstrip("/") != location.path.rstrip("/"):
-        yield f"the inbox lies in {escaped(inbox)}: it must be in the Maildir itself, or its mail is not seen"
+        yield f"the inbox is in {escaped(inbox)}: it must be in the Maildir itself, or the filter does not see its mail"
     for other in root.of_kind("namespace"):
         where = other.get("location") or other.get("mail_path")
         if other is not namespace and where:
             kind, name = other.get("type") or "private", other.name or other.get("prefix")
-            yield f"the namespace {escaped(name)} ({escaped(kind)}) lies in {escaped(where)}: its mail is not filtered"
+            yield f"the namespace {escaped(name)} ({escaped(kind)}) is in {escaped(where)}: its mail is not filtered"
     asked = _drivers(root) & {"sql", "ldap", "dict", "lua", "passwd-file"}
     if asked:
         named = escaped(", ".join(sorted(asked)))
-        yield f"the userdb {named} may give a user another place than this; doctor shows who is found"
+        yield f"the userdb {named} may give a user a different place; doctor shows which users were found"
     if root.get("mail_chroot") or "/./" in location.path:
-        yield "Dovecot changes its root directory (chroot): paths are as the filter sees them, from the true root"
+        yield "Dovecot changes its root directory (chroot): the filter's paths begin at the true root"

@@ -1,4 +1,4 @@
-"""Dovecot's variables in a path, translated into fields of a template: `%d` of 2.3 and `%{user | domain}` of 2.4."""
+"""Translate Dovecot's variables in a path into fields of a template: `%d` of 2.3 and `%{user | domain}` of 2.4."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,19 +10,19 @@ BY_HAND = (
     "write the path yourself, with {domain}, {local} or {user}: spamnb init --host"
     " '/var/vmail/{domain}/{local}/Maildir'"
 )
-_NOT_TEXT = "{}*"  # which a template takes for fields
+_NOT_TEXT = "{}*"  # a template takes these for fields
 
 Name = Literal["user", "local", "domain"]
 
 _SHORT: dict[str, Name] = {"u": "user", "n": "local", "d": "domain"}
 _LONG: dict[str, Name] = {"user": "user", "username": "local", "domain": "domain"}
 _MODIFIERS = "LUERXHNMDT"
-_SAME = {"lower"}  # filters of 2.4 after which it is the same field: `spamc -u` and others are looked for in lower case
+_SAME = {"lower"}  # filters of 2.4 that keep the field: names from `spamc -u` and others are searched in lower case
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Something in a path: text; a name; a part of a name, as its first letter or its hash; or the home directory."""
+    """A piece of a path: text; a name; a part of a name, such as its first letter or hash; or the home directory."""
 
     kind: Literal["text", "name", "part", "home"]
     text: str = ""
@@ -30,12 +30,12 @@ class _Piece:
 
 
 def has_home(written: str) -> bool:
-    """Whether a path begins with the user's home directory."""
+    """Return whether a path holds the user's home directory."""
     return written == "~" or written.startswith("~/") or any(piece.kind == "home" for piece in _pieces(written))
 
 
 def with_home(written: str, home: str) -> str:
-    """A path with the home directory put in, whose own variables stay."""
+    """Return a path with the home directory in it. The variables of the home directory stay."""
     if written == "~" or written.startswith("~/"):
         return home + written[1:]
     for spelling in ("%h", "%{home}", "%{userdb:home}"):
@@ -44,9 +44,9 @@ def with_home(written: str, home: str) -> str:
 
 
 def translated(written: str) -> str:
-    """The path with fields for variables, and `*` for a directory whose name is made of a part of the user's.
+    """Return the path with fields for variables, and `*` for a directory whose name is a part of the user's.
 
-    Raises ConfigError where that cannot be said with fields.
+    Raises ConfigError if fields cannot express the path.
 
     >>> translated("/var/vmail/%d/%1n/%Ln/Maildir"), translated("/srv/%{user | domain}/%{user | username | lower}")
     ('/var/vmail/{domain}/*/{local}/Maildir', '/srv/{domain}/{local}')
@@ -64,7 +64,7 @@ def translated(written: str) -> str:
 
 
 def _components(written: str) -> list[str]:
-    """The directories of a path; a variable may hold a slash, as in a path that it is given."""
+    """Return the directories of a path. The braces of a variable may hold a slash, such as in a path."""
     if not written.startswith("/"):
         raise ConfigError(f"{escaped(written)} is not a full path: {BY_HAND}")
     components, depth, start = [], 0, 0
@@ -79,9 +79,9 @@ def _components(written: str) -> list[str]:
 def _translated_component(pieces: list[_Piece], written: str) -> str:
     names = [piece for piece in pieces if piece.kind == "name"]
     if any(piece.kind == "home" for piece in pieces):
-        raise ConfigError(f"{escaped(written)} names a home directory that Dovecot does not tell: {BY_HAND}")
+        raise ConfigError(f"{escaped(written)} names a home directory that is not in the configuration: {BY_HAND}")
     if any(sign in piece.text for piece in pieces for sign in _NOT_TEXT):
-        raise ConfigError(f"{escaped(written)} holds one of {_NOT_TEXT} in a directory's name, which is a sign here")
+        raise ConfigError(f"{escaped(written)} holds one of {_NOT_TEXT} in a directory's name, which is not supported")
     if not names:
         is_plain = all(piece.kind == "text" for piece in pieces)
         return "".join(piece.text for piece in pieces) if is_plain else "*"
@@ -93,7 +93,7 @@ def _translated_component(pieces: list[_Piece], written: str) -> str:
 
 
 def _check_known(names: set[Name], parts: set[Name], written: str) -> None:
-    """Raise ConfigError where the path does not tell who the user is."""
+    """Raise ConfigError if the path does not identify the user."""
     if not names & {"user", "local"}:
         raise ConfigError(f"{escaped(written)} does not hold the user's name: {BY_HAND}")
     if "domain" in parts and not names & {"user", "domain"}:
@@ -120,7 +120,7 @@ def _pieces(written: str) -> list[_Piece]:
 
 
 def _variable(rest: str, written: str) -> tuple[_Piece, str]:
-    """The variable whose text begins behind its `%`, and what follows it."""
+    """Return the variable at the beginning of a text after its `%`, and the rest of the text."""
     bare = rest.lstrip("-.0123456789" + _MODIFIERS)
     changes = rest[: len(rest) - len(bare)]
     is_same = not changes.replace("L", "")
@@ -136,7 +136,7 @@ def _variable(rest: str, written: str) -> tuple[_Piece, str]:
 
 
 def _long(inside: str, is_same: bool, written: str) -> _Piece:
-    """What stands in braces: a variable, and in 2.4 filters behind it; or in 2.3 a hash before it."""
+    """Return the piece for the text in braces: a variable, with filters after it in 2.4, or a hash before it in 2.3."""
     first, *filters = (part.strip() for part in inside.split("|"))
     if first in {"home", "userdb:home"} and is_same and not filters:
         return _Piece("home")

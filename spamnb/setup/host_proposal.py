@@ -1,4 +1,4 @@
-"""The mailboxes of a mail host as they might be configured, proven against the disk: who is there, and whose it is."""
+"""Propose the configuration of a mail host, and check it against the disk: its users, and the owner of the mail."""
 
 import os
 import pwd
@@ -19,15 +19,15 @@ from spamnb.maildir.folders import FolderUnavailableError, detect_layout, find_f
 from spamnb.setup.dovecot import FromDovecot
 from spamnb.setup.host_roles import count_folders, host_roles, of_many
 
-MOST_LOOKED_AT = 200  # mailboxes whose folders are listed: enough for what a tenth of all users have
+MOST_LOOKED_AT = 200  # mailboxes whose folders are listed: enough to find folders that a tenth of all users have
 _DOCUMENT = "docs/mail-host.md"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the mail of a host's users is said to lie. layout, user, group: "auto" and "" where that is not said.
+    """The place of the mail, as typed or from Dovecot's configuration. layout, user, group: "auto" and "" by default.
 
-    path: a template's text. user, group: a name or a number. roles: of folders that are known to have one.
+    path: the text of a template. user, group: a name or a number. roles: of folders with a known role.
     """
 
     path: str
@@ -39,17 +39,17 @@ class Place:
 
     @classmethod
     def of_dovecot(cls, said: FromDovecot) -> "Place":
-        """What Dovecot's configuration says."""
+        """Return the place from Dovecot's configuration."""
         return cls(said.path, said.layout, said.roles, said.user, said.group, said.notes)
 
 
 @dataclass(frozen=True, slots=True)
 class HostProposal:
-    """The mailbox of all users as it might be configured, with fields in its path, and what is there of it.
+    """A proposed mailbox for all users, with fields in its path, and what the disk has of it.
 
-    uid: the number of the user of the machine whose mail it is. user, group: as a unit has them, "" for the usual
-    group. found: who is there. looked_at: in how many mailboxes the folders were listed; there: in how many each of
-    them is. notes: what Dovecot does that is not done here.
+    uid: the system user who owns the mail, by number. user, group: in the form for a unit; "" for the usual group.
+    found: the users on the disk. looked_at: the number of mailboxes whose folders were listed. there: the number of
+    mailboxes that have each folder. notes: settings of Dovecot that are not supported here.
     """
 
     mailbox: Mailbox
@@ -67,44 +67,44 @@ class HostProposal:
         return parse_template(str(self.mailbox.path))
 
     def folders(self) -> list[str]:
-        """The folders that have a role by their name, and the others that many users have."""
+        """Return the folders that have a role by their name, and others that many users have."""
         return list(dict.fromkeys([*self.mailbox.roles, *of_many(self.there, self.looked_at)]))
 
     def doubts(self) -> list[str]:
-        """What on the disk is not as the path says, in words."""
+        """Return in words what on the disk does not match the path."""
         found = self.found
         counted = (
-            (found.of_others, "Maildir", f"of other users of the machine than {self.user}"),
-            (found.strange, "name", "of a directory that no user can have"),
-            (found.links, "link", "where a directory should be"),
+            (found.of_others, "Maildir", f"of system users other than {self.user}"),
+            (found.strange, "directory name", "that no user can have"),
+            (found.links, "link", "in the place of a directory"),
             (found.twice, "user", "with two Maildirs"),
         )
-        lines = [f"passed over: {plural(number, noun)} {what}" for number, noun, what in counted if number]
-        lines += [f"cannot look into {escaped(path)}: who is below it is not known" for path in found.unreadable]
+        lines = [f"left out: {plural(number, noun)} {what}" for number, noun, what in counted if number]
+        lines += [f"cannot look into {escaped(path)}: the users below it are not known" for path in found.unreadable]
         if not found.users:
             lines.append(f"nobody has a Maildir yet below {escaped(str(self.template.fixed))}")
         return [*lines, *self.notes]
 
 
 def propose_host(place: Place) -> HostProposal:
-    """A configuration for the users of a host.
+    """Propose a configuration for the users of a host.
 
-    Raises UsageError for a path that is none of users, MaildirError where nobody can be found, or nobody can tell whose
-    the mail is, and ConfigError where that user is none of the machine's.
+    Raises UsageError for a path without users, MaildirError if it finds no usable mailbox or no owner of the mail, and
+    ConfigError if that owner is not a user of this system.
     """
     template = template_of(place.path)
     uid = uid_of(place.user) if place.user else owner_of_mail(template)
     user = _name(uid)
     if uid == 0:
         raise MaildirError(
-            f"the mail in {escaped(place.path)} belongs to root, as whom no service runs: give it to a user of its own,"
-            " as Dovecot's mail_uid names one"
+            f"the mail in {escaped(place.path)} belongs to root, but the service does not run as root: give the mail to"
+            " a separate user, and name that as Dovecot's mail_uid"
         )
     found = find_users(template, uid)
     if found.of_others and not found.users:
         raise MaildirError(
-            f"all {plural(found.of_others, 'Maildir')} in {escaped(place.path)} belong to others than {user}: correct"
-            " their owner, or Dovecot's mail_uid"
+            f"no Maildir in {escaped(place.path)} belongs to {user}, and {found.of_others} to others: correct their"
+            " owner, or Dovecot's mail_uid"
         )
     some = found.users[:MOST_LOOKED_AT]
     layout = _layout(some) if place.layout == "auto" else place.layout
@@ -115,7 +115,7 @@ def propose_host(place: Place) -> HostProposal:
 
 
 def template_of(path: str) -> PathTemplate:
-    """The path of all users' Maildirs. Raises UsageError where it is none."""
+    """Return the path of all users' Maildirs. Raises UsageError if the text is not such a path."""
     shown = escaped(path)
     if not path.startswith("/"):
         raise UsageError(f"{shown} is not a full path: write one such as '/var/vmail/{{domain}}/{{local}}/Maildir'")
@@ -125,52 +125,52 @@ def template_of(path: str) -> PathTemplate:
         raise UsageError(f"{shown} {fault}") from None
     if not template.fields:
         raise UsageError(
-            f"{shown} has no fields, and so is not of many users: write {{domain}}, {{local}} or {{user}} in it; for"
+            f"{shown} has no fields, so it is not for many users: write {{domain}}, {{local}} or {{user}} in it; for"
             " one person's mail leave --host out"
         )
     return template
 
 
 def owner_of_mail(template: PathTemplate) -> int:
-    """The number of the user of the machine to whom the mail belongs, as the Maildirs show, or the directory of all.
+    """Return the number of the system user who owns most Maildirs, or before the first one, the directory above them.
 
-    Raises MaildirError where they belong to several.
+    Raises MaildirError if they belong to several users.
     """
     owners: Counter[int] = Counter()
     for user in find_users(template, ANYBODY).users:
-        with suppress(OSError):  # it has gone meanwhile
+        with suppress(OSError):  # it has just gone
             owners[os.lstat(user.root).st_uid] += 1
     if not owners:
         if uid := os.stat(template.fixed).st_uid:
             return uid
         raise MaildirError(
-            f"nobody has a Maildir yet in {escaped(template.text)}, so nobody can tell whose the mail will be: have a"
-            " first message delivered, or correct the path"
+            f"nobody has a Maildir yet in {escaped(template.text)}, so the owner of the mail is not known: deliver a"
+            " first message, or correct the path"
         )
     [(uid, number)] = owners.most_common(1)
     if 2 * number <= owners.total() and len(owners) > 1:
         raise MaildirError(
-            f"the Maildirs in {escaped(template.text)} belong to {len(owners)} users of the machine, and one service"
-            f" works for the mail of one: each of them has a service, as in {_DOCUMENT}, Users with a home directory"
+            f"the Maildirs in {escaped(template.text)} belong to {len(owners)} system users, but one service works for"
+            f" the mail of one: set up a service for each, see {_DOCUMENT}, Users with a home directory"
         )
     return uid
 
 
 def uid_of(user: str) -> int:
-    """The number of a user, who is told by name or number. Raises ConfigError for a name that nobody has."""
+    """Return the number of a user, given by name or number. Raises ConfigError for an unknown name."""
     if user.isascii() and user.isdigit():
         return int(user)
     try:
         return pwd.getpwnam(user).pw_uid
     except KeyError:
         raise ConfigError(
-            f"Dovecot's mail belongs to {escaped(user)}, and this machine has no such user: make one, or correct"
+            f"Dovecot's mail belongs to {escaped(user)}, but this system has no such user: create it, or correct"
             " Dovecot's mail_uid"
         ) from None
 
 
 def _name(uid: int) -> str:
-    """The user as a unit has it: the name, or the number where nobody has it."""
+    """Return the user in the form for a unit: the name, or the number if it has no name."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -178,7 +178,7 @@ def _name(uid: int) -> str:
 
 
 def _layout(some: Sequence[User]) -> Layout:
-    """The layout that most of these mailboxes have."""
+    """Return the layout of most of these mailboxes."""
     counted: Counter[Layout] = Counter()
     for user in some:
         with suppress(FolderUnavailableError):
@@ -187,7 +187,7 @@ def _layout(some: Sequence[User]) -> Layout:
 
 
 def _folders(some: Sequence[User], layout: Layout) -> list[list[str]]:
-    """The names of the folders of each mailbox that can be listed."""
+    """Return the names of the folders of each mailbox that can be listed."""
     found = []
     for user in some:
         with suppress(FolderUnavailableError):

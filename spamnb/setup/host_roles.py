@@ -1,4 +1,4 @@
-"""The roles of folders on a host: those with a special use, and what the folders that are there are called."""
+"""The roles of folders on a mail host, by their special use or by their name."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,14 +7,14 @@ from spamnb.base.label import Role
 from spamnb.config.folder_names import usual_role
 from spamnb.maildir.folders import INBOX
 
-_OFTEN = 0.1  # of the users; who calls a folder otherwise has one that `Mailbox.role_of` takes for neutral by its name
+_OFTEN = 0.1  # of the users; a rarer spam or trash folder is neutral by its name (`Mailbox.role_of`)
 
 
 def host_roles(special: Mapping[str, Role], there: Mapping[str, int], users: int) -> dict[str, Role]:
-    """A role for each folder that Dovecot gives a special use, and for those of known names that many users have.
+    """Return a role for each folder with a special use in Dovecot, and for known names that many users have.
 
-    special: roles by special use, which folders keep that nobody has yet. there: in how many mailboxes each folder is.
-    users: how many mailboxes were looked at. Spam is moved to the first spam folder, which is the one that most have.
+    special: roles by special use, also of folders that nobody has yet. there: the number of mailboxes with each folder.
+    users: the number of mailboxes looked at. Spam is moved to the first spam folder, which is the most common one.
 
     >>> host_roles({}, {"INBOX": 9, "Spam": 8, "Sent": 9, "Work": 3, "Lists/Junk": 1}, 9)
     {'INBOX': <Role.INBOX: 'inbox'>, 'Spam': <Role.SPAM: 'spam'>, 'Sent': <Role.SENT: 'sent'>}
@@ -32,12 +32,12 @@ def host_roles(special: Mapping[str, Role], there: Mapping[str, int], users: int
 
 
 def of_many(there: Mapping[str, int], users: int) -> list[str]:
-    """The folders that many users have, by name; those of single users are their own affair."""
+    """Return the folders that many users have, by name. Folders of single users do not count."""
     return sorted(folder for folder, number in there.items() if number >= users * _OFTEN)
 
 
 def count_folders(mailboxes: Iterable[Iterable[str]]) -> Counter[str]:
-    """In how many mailboxes each folder is."""
+    """Return the number of mailboxes that have each folder."""
     counted: Counter[str] = Counter()
     for folders in mailboxes:
         counted.update(set(folders))

@@ -1,4 +1,4 @@
-"""The units of a mail host: the name of its service, and the lines that drop-ins add to them for one host."""
+"""The units of a mail host: the drop-ins that name the owner and the place of its mail."""
 
 import os
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from spamnb.config.writing import put_aside
 
 UNITS = Path("/etc/systemd/system")
 
-_HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))  # which ProtectHome=tmpfs hides
+_HOMES = tuple(map(Path, ("/home", "/root", "/run/user")))  # ProtectHome=tmpfs hides these
 _TO_QUOTE = set(" \t\"'\\;")
-_HEAD = "# Written by `spamnb init --host`: whose mail it is, and where it lies.\n"
+_HEAD = "# Written by `spamnb init --host`: the owner and the place of the mail.\n"
 
 
 def drop_ins(user: str, group: str, directories: Sequence[Path]) -> dict[Path, str]:
-    """The text of each drop-in by its path: of the service and of the pages, and of their sockets."""
+    """Return the text of each drop-in by its path: for the service and the pages, and for their sockets."""
     service, socket = drop_in(user, group, directories), _of_socket(user)
     texts = {f"{unit}.service": service for unit in ("spamnb-host@", "spamnb-web-host")}
     texts |= {f"{unit}.socket": socket for unit in ("spamnb-host", "spamnb-web-host")}
@@ -26,10 +26,10 @@ def drop_ins(user: str, group: str, directories: Sequence[Path]) -> dict[Path, s
 
 
 def drop_in(user: str, group: str, directories: Sequence[Path]) -> str:
-    r"""The text of a service's drop-in: whose process it is, and where it may write.
+    r"""Return the text of a service's drop-in: its user, and the directories that it may write to.
 
     >>> print(drop_in("vmail", "mail", [Path("/var/vmail"), Path("/var/lib/spamnb-host")]), end="")
-    # Written by `spamnb init --host`: whose mail it is, and where it lies.
+    # Written by `spamnb init --host`: the owner and the place of the mail.
     [Unit]
     RequiresMountsFor=/var/vmail
     <BLANKLINE>
@@ -58,7 +58,7 @@ def _of_socket(user: str) -> str:
 
 
 def make_directory(path: Path, uid: int, gid: int) -> None:
-    """Make the directory of the ledgers, for the service's user alone. Raises UnitError."""
+    """Make the directory of the ledgers, only for the service's user. Raises UnitError."""
     try:
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         path.mkdir(mode=0o700, exist_ok=True)
@@ -69,7 +69,7 @@ def make_directory(path: Path, uid: int, gid: int) -> None:
 
 
 def write(path: Path, text: str) -> Path | None:
-    """Write the drop-in. Returns where a former one is kept that was another. Raises UnitError."""
+    """Write the drop-in. Returns the path at which a different old one is kept, or None. Raises UnitError."""
     try:
         if path.is_file() and path.read_text(encoding="utf-8", errors="replace") == text:
             return None
@@ -84,7 +84,7 @@ def write(path: Path, text: str) -> Path | None:
 
 
 def _written(path: Path) -> str:
-    """A path as systemd.syntax(7) has it."""
+    """Return a path in the form of systemd.syntax(7)."""
     text = str(path).replace("%", "%%")
     if not _TO_QUOTE & set(text):
         return text

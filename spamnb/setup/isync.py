@@ -1,6 +1,6 @@
-"""isync for an account at a provider: its configuration, what it tells of the server's folders, its faults in words.
+"""isync for an account at a provider: its configuration, the server's folders, and its faults in words.
 
-isync's program is called mbsync. It speaks IMAP; nothing here does.
+The program of isync is mbsync. It speaks IMAP; nothing here does.
 """
 
 import os
@@ -16,15 +16,15 @@ from spamnb.maildir.folders import decode
 
 CHANNEL = "mail"
 PORT = 993  # of IMAP over TLS
-_OLDEST = (1, 4)  # before it, the two sides of a channel were called otherwise
-_TLS_TYPE = (1, 5)  # from which on SSLType is called so
+_OLDEST = (1, 4)  # before it, the two sides of a channel had different names
+_TLS_TYPE = (1, 5)  # from this version on, TLSType is the name of SSLType
 _ACCOUNT = re.compile(r"([^\s\"\\]{1,254})@([A-Za-z0-9.-]{1,253})(?::(\d{1,5}))?")
 _VERSION = re.compile(r"^isync (\d+)\.(\d+)", re.MULTILINE)
 _LISTED = re.compile(r'\* LIST \(([^)]*)\) (?:NIL|"(\\?.)") (?:"((?:[^"\\]|\\.)*)"|(\S+))\s*', re.IGNORECASE)
 _ESCAPED = re.compile(r"\\(.)")
 _NAMESPACE = re.compile(r'\* NAMESPACE \(\("((?:[^"\\]|\\.)*)"', re.IGNORECASE)
-# Special uses (RFC 6154) of folders that hold messages of others once more, and what the others mean.
-_MOST_SAID = 10_000  # characters of mbsync's errors that are read: the last ones say why it ended
+_MOST_SAID = 10_000  # characters of mbsync's errors that are read: the last ones give the reason of its end
+# Special uses (RFC 6154): folders that repeat the messages of other folders, and the roles of the others.
 _REPEATED = {"\\all", "\\flagged", "\\important"}
 _ROLES = {"\\junk": Role.SPAM, "\\trash": Role.NEUTRAL, "\\drafts": Role.NEUTRAL, "\\sent": Role.SENT}
 _GMAIL = tuple(f"[{name}]/{box}" for name in ("Gmail", "Google Mail") for box in ("All Mail", "Starred", "Important"))
@@ -44,7 +44,7 @@ Path "{place}/"
 Inbox "{place}/INBOX"
 SubFolders Verbatim
 
-# A move is a new message in one folder and a deleted one in another: so both are carried, in both directions.
+# A move is a new message in one folder and a deleted one in another, so both are carried, in both directions.
 Channel {channel}
 Far :far:
 Near :near:
@@ -67,14 +67,14 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class ServerFolders:
-    """What the server tells of folders. roles: of those whose use it names; repeated: which hold others' messages."""
+    """The server's folders. roles: of folders whose use it names. repeated: folders that repeat others' messages."""
 
     roles: Mapping[str, Role]
     repeated: Sequence[str]
 
 
 def account(text: str) -> Account:
-    """The account behind USER@HOST or USER@HOST:PORT; the user may have an @ itself. Raises UsageError.
+    """Return the account of USER@HOST or USER@HOST:PORT. The user may have an @ itself. Raises UsageError.
 
     >>> account("you@gmail.com@imap.gmail.com")
     Account(user='you@gmail.com', host='imap.gmail.com', port=993)
@@ -87,17 +87,17 @@ def account(text: str) -> Account:
 
 
 def version_in(printed: str) -> tuple[int, int]:
-    """The version in what `mbsync --version` prints. Raises SpamnbError for one that is too old."""
+    """Return the version in the output of `mbsync --version`. Raises SpamnbError if it is too old."""
     found = _VERSION.search(printed)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     if version < _OLDEST:
         has = ".".join(map(str, version)) if found else "of an unknown version"
-        raise SpamnbError(f"this isync is {has}, and 1.4 or later is needed: install a later one")
+        raise SpamnbError(f"this isync is {has}, but 1.4 or later is needed: install a later version")
     return version
 
 
 def rc(account: Account, pass_command: str, place: Path, repeated: Iterable[str], version: tuple[int, int]) -> str:
-    """The text of a configuration of mbsync, with one channel. place: the directory for the mail."""
+    """Return the text of mbsync's configuration, with one channel. place: the directory for the mail."""
     return _RC.format(
         host=account.host,
         port="" if account.port == PORT else f"Port {account.port}\n",
@@ -115,7 +115,7 @@ def _quoted(text: str) -> str:
 
 
 def folders_in(printed: str) -> ServerFolders:
-    r"""What the server's answers tell, in what `mbsync -Dn --list` prints.
+    r"""Return the server's folders from the output of `mbsync -Dn --list`.
 
     >>> folders_in('* NAMESPACE (("INBOX." ".")) NIL NIL\n* LIST (\\HasNoChildren \\Junk) "." INBOX.Bulk.New\n').roles
     {'Bulk/New': <Role.SPAM: 'spam'>}
@@ -142,7 +142,7 @@ def _plain(quoted: str) -> str:
 
 
 def fault_in(said: str, account: Account, pass_command: str, place: Path) -> str:
-    """What mbsync's errors mean, and what to do."""
+    """Return the meaning of mbsync's errors, and what to do."""
     host, said = account.host, said[-_MOST_SAID:]
     for pattern, meaning in _FAULTS:
         if found := re.search(pattern, said):
@@ -172,8 +172,8 @@ _FAULTS = (
     ),
     (
         r"(?i)(?:SSL error[^\n]*: |Error, )([^\n]*(?:certificate|verif|hostname)[^\n]*)",
-        "the certificate of {host} is not trusted ({why}): check the name of the host; a certificate of your own has to"
-        " be added to those that this system trusts",
+        "the certificate of {host} is not trusted ({why}): check the name of the host, or add your own certificate to"
+        " those that this system trusts",
     ),
     (r"(?i)SSL error[^\n]*: ([^\n]*)", "{host} does not speak TLS at port {port} ({why}): write USER@HOST:PORT"),
     (

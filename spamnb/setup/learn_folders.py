@@ -1,10 +1,10 @@
-"""Learning all folders of a configuration's mailboxes as they are: what a host does for each of its users.
+"""Learn the present mail in all folders of a configuration's mailboxes: for each user of a host.
 
-A folder says nothing of mail that the filter judges: the filter has moved it there, or left it. What a person decided
-on such mail is learned already.
+The folder of mail that the filter judges says nothing about it, since the filter has moved it there or left it. A
+person's decisions about such mail are already learned.
 
-It may be interrupted at any moment and begun again: each transaction is kept, and a file whose message is known to be
-learned as its folder says is not read again.
+You may interrupt this at any moment and start it again: each transaction is kept, and a file that is already learned
+by its folder is not read again.
 """
 
 import os
@@ -31,9 +31,9 @@ from spamnb.setup.proposal import Proposal, as_configured
 
 @dataclass(frozen=True, slots=True)
 class LearnedFolders:
-    """How many messages were learned newly as ham and as spam, how many were known already, and what was unreadable.
+    """How many messages were newly learned as ham and as spam, how many were known, and which were unreadable.
 
-    undecided: how many files were left out, see `KnownFiles`.
+    undecided: the number of files left out, see `KnownFiles`.
     """
 
     ham: int
@@ -44,10 +44,10 @@ class LearnedFolders:
 
 
 class KnownFiles(NamedTuple):
-    """The files of a mailbox that are not to be learned, as far as the ledger knows.
+    """The files of a mailbox that must not be learned, by what the ledger knows.
 
-    learned: they are learned as their folder says, by a decision. otherwise: the filter has judged them, and a person
-    has decided against their folder. undecided: the filter has judged them, or has yet to, and nobody has decided.
+    learned: they are learned by a decision that agrees with their folder. otherwise: the filter has judged them, and a
+    person has decided against their folder. undecided: the filter judges them, and nobody has decided.
     """
 
     learned: set[str]
@@ -56,7 +56,7 @@ class KnownFiles(NamedTuple):
 
 
 class LearnedUser(NamedTuple):
-    """What was learned of one user of a host; None where that could not be done, and why."""
+    """The lessons from one user of a host; None with the fault if they failed."""
 
     name: str
     learned: LearnedFolders | None
@@ -64,13 +64,13 @@ class LearnedUser(NamedTuple):
 
 
 def learn_users(host: Host, users: Iterable[User], record: Callable[[Config], None]) -> Iterator[LearnedUser]:
-    """Learn the folders of one user after the other; what is wrong with one is told, and the others have their turn.
+    """Learn the folders of one user after the other. Yield a user's fault, and go on with the others.
 
-    record: called afterwards for each, so that what is learned is known by its file the next time.
+    record: called after each user, so that the next call knows the learned messages by their files.
     """
     for user in users:
         config, fault = host.config_of(user)
-        if fault:  # by the roles of others, mail would be learned as what it is not
+        if fault:  # with the roles of other users, mail could be learned with the wrong label
             yield LearnedUser(user.name, None, fault)
             continue
         try:
@@ -83,9 +83,9 @@ def learn_users(host: Host, users: Iterable[User], record: Callable[[Config], No
 
 
 def learn_folders(config: Config) -> LearnedFolders:
-    """Learn ham folders first and then spam folders: what is in a spam folder was put there, and ends as spam.
+    """Learn ham folders first and then spam folders, so that a message in both ends as spam: somebody put it there.
 
-    Raises SpamnbError where a mailbox has no inbox or cannot be read, or the ledger cannot be used.
+    Raises SpamnbError if a mailbox has no inbox or cannot be read, or the ledger cannot be used.
     """
     learned, known, undecided = dict.fromkeys(Label, 0), 0, 0
     left_out: LeftOut = []
@@ -109,14 +109,14 @@ def learn_folders(config: Config) -> LearnedFolders:
 
 
 def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
-    """Tell which files are not to be learned.
+    """Return the files that must not be learned.
 
-    A message that the filter has not judged, and that also lies in a spam folder, is to be spam.
+    A message that the filter has not judged becomes spam if one of its files is in a spam folder.
     """
     known, root = KnownFiles(set(), set(), set()), str(proposal.mailbox.path)
     if ledger.locations.started_at(root) is None:
         return known
-    digests: dict[str, bytes] = {}  # of what the filter has not judged
+    digests: dict[str, bytes] = {}  # of messages that the filter has not judged
     in_spam: set[bytes] = set()
     for folder, sources in proposal.messages.items():
         label = proposal.label(folder)
@@ -146,7 +146,7 @@ def _decision(ledger: Ledger, digest: bytes) -> Label | None:
 
 
 def _told(config: Config, fault: Exception) -> str:
-    """A fault of one user in words; one that says nothing of a user, or is a mistake of ours, is raised again."""
+    """Return a fault of one user in words. Raise a fault again if it is not about the user, or is our own mistake."""
     if isinstance(fault, SpamnbError):
         return str(fault)
     if isinstance(fault, OSError):
@@ -172,10 +172,10 @@ def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, 
     seen, changed = 0, 0
     left_out: LeftOut = []
     with ExitStack() as stack:
-        read = stack.enter_context(each(read_batch, found))  # which forks before a ledger is opened
+        read = stack.enter_context(each(read_batch, found))  # forks before a ledger is opened
         ledger = stack.enter_context(Ledger(str(config.ledger)))
         for done in learning.learn(ledger, read, label, f"was in a {label.word} folder at the start"):
             seen, changed = seen + done.seen, changed + done.changed
             left_out += done.left_out
-        may_move.begin(ledger, config.scoring, config.learning)  # that it may move mail is written down here
+        may_move.begin(ledger, config.scoring, config.learning)  # records in the ledger that the filter may move mail
     return seen, changed, left_out

@@ -1,4 +1,4 @@
-"""A Maildir that is to be watched: its folders, the roles that they may have, and what its mail would be learned as."""
+"""A proposal for a Maildir to watch: its folders, their roles, and the labels of their mail."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from spamnb.rules.reactions import taught_by
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A mailbox as it is or might be configured, its folders, and their messages by folder; faults of reading them."""
+    """A configured or proposed mailbox, its folders, their messages by folder, and the faults of reading them."""
 
     mailbox: Mailbox
     folders: tuple[Folder, ...]
@@ -29,16 +29,16 @@ class Proposal:
     faults: list[str]
 
     def label(self, folder: str) -> Label | None:
-        """What the messages of a folder teach."""
+        """Return the label that a folder's messages teach, or None."""
         return taught_by(self.mailbox.role_of(folder), folder == self.mailbox.unsure_folder)
 
     def labelled(self, label: Label) -> list[Source]:
-        """The messages that teach one label."""
+        """Return the messages that teach one label."""
         return [source for folder, some in self.messages.items() if self.label(folder) is label for source in some]
 
 
 def propose(root: Path) -> Proposal:
-    """A role for each folder of a Maildir, by its name."""
+    """Propose a role for each folder of a Maildir, by its name."""
     layout = detect_layout(str(root))
     folders, messages, faults = _found(root, layout)
     roles = proposed_roles({name: len(some) for name, some in messages.items()})
@@ -46,7 +46,7 @@ def propose(root: Path) -> Proposal:
 
 
 def with_roles(proposal: Proposal, told: Mapping[str, Role]) -> Proposal:
-    """The same with the roles of folders that another has told, such as the server; spam folders of these lead."""
+    """Return the proposal with given roles, such as the server's. Spam folders among these come first."""
     there = {name: role for name, role in told.items() if name in proposal.messages}
     roles = {**proposal.mailbox.roles, **there}
     spam = sorted((name for name, role in roles.items() if role is Role.SPAM), key=lambda name: name not in there)
@@ -59,7 +59,7 @@ def with_roles(proposal: Proposal, told: Mapping[str, Role]) -> Proposal:
 
 
 def as_configured(mailbox: Mailbox) -> Proposal:
-    """The folders of a mailbox with the roles that they have."""
+    """Return the folders of a mailbox with their configured roles."""
     return Proposal(mailbox, *_found(mailbox.path, mailbox.layout))
 
 
@@ -75,7 +75,7 @@ def check_apart(proposals: Sequence[Proposal], configured: Sequence[Mailbox]) ->
 
 
 def check_rights(proposal: Proposal) -> str:
-    """Raise MaildirError where spam could not be moved. Returns a warning where the mail is another user's, or ""."""
+    """Raise MaildirError if spam could not be moved. Returns a warning if the mail is another user's, or ""."""
     mailbox, known = proposal.mailbox, {folder.name: folder for folder in proposal.folders}
     ends = [known[name] for name in (mailbox.inbox_folder, mailbox.spam_folder) if name in known]
     directories = [folder.subdir(which) for folder in ends for which in ("new", "cur")]
@@ -85,14 +85,14 @@ def check_rights(proposal: Proposal) -> str:
     for directory in directories:
         if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
             raise MaildirError(
-                f"{escaped(directory)} may not be read and written by {me}: run spamnb as {owner}, the owner of the"
+                f"{me} may not read and write {escaped(directory)}: run spamnb as {owner}, the owner of the"
                 " mail, or correct the permissions"
             )
     return "" if me == owner else f"this mail belongs to {owner}, and you are {me}: run the service as {owner}"
 
 
 def _found(root: Path, layout: Layout) -> tuple[tuple[Folder, ...], dict[str, list[Source]], list[str]]:
-    """The folders, their messages in the order of their names but for deleted ones, and what could not be read."""
+    """Return the folders, their messages in the order of their names without deleted ones, and the faults."""
     messages: dict[str, list[Source]] = {}
     faults: list[str] = []
     folders = find_folders(str(root), layout)

@@ -1,6 +1,6 @@
-"""What keeps an account and its Maildir in step: a timer for mbsync, and goimapnotify where it is installed.
+"""The units that keep an account and its Maildir in step: a timer for mbsync, and goimapnotify if it is installed.
 
-goimapnotify hears of new mail at once. What the filter moves, it does not hear of: so the timer stays, and is slower.
+goimapnotify notices new mail at once, but not the filter's moves. So the timer stays, and is slower.
 """
 
 import json
@@ -12,7 +12,7 @@ from spamnb.setup.units import as_word
 
 SERVICE, TIMER, LISTENER = "mbsync.service", "mbsync.timer", "imapnotify.service"
 _MINUTES, _MINUTES_BESIDE_LISTENER = 2, 10
-_SECONDS_TO_JUDGE = 15  # from the arrival of new mail until the filter's moves are carried back
+_SECONDS_TO_JUDGE = 15  # after new mail arrives, before the filter's moves are carried back
 
 _SERVICE = """\
 [Unit]
@@ -49,19 +49,19 @@ WantedBy=default.target
 
 
 def of_timer(mbsync: str, rc: Path, *, has_listener: bool) -> dict[str, str]:
-    """The service that calls mbsync once, and its timer, by their names."""
+    """Return the service that calls mbsync once, and its timer, by their names."""
     minutes = _MINUTES_BESIDE_LISTENER if has_listener else _MINUTES
     service = _SERVICE.format(mbsync=as_word(mbsync), rc=as_word(str(rc)), channel=CHANNEL)
     return {SERVICE: service, TIMER: _TIMER.format(minutes=minutes)}
 
 
 def of_listener(goimapnotify: str, conf: Path) -> dict[str, str]:
-    """The service that listens, by its name."""
+    """Return the service that listens, by its name."""
     return {LISTENER: _LISTENER.format(goimapnotify=as_word(goimapnotify), conf=as_word(str(conf)))}
 
 
 def listener_conf(account: Account, pass_command: str) -> str:
-    """goimapnotify's configuration: new mail is fetched, and once it was judged, what was moved is carried back."""
+    """Return goimapnotify's configuration: fetch new mail, and after its judgement carry the moves back."""
     fetch = shlex.join(["systemctl", "--user", "start", SERVICE])
     values = {
         "host": account.host,

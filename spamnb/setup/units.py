@@ -1,7 +1,7 @@
-"""The systemd units with the path of the program that they start: written for one installation, and removed again.
+"""Write the systemd units with the path of this installation's program, and remove them again.
 
-A unit that is written begins with a line that says so and holds a checksum of the rest: what a person has changed, or
-has put there themselves, is neither replaced nor removed, unless it is a plain copy of the file here.
+The first line of a written unit says so, and has a checksum of the rest. A unit that a person has changed or written is
+neither replaced nor removed, unless it is a plain copy of the file here.
 """
 
 import hashlib
@@ -19,12 +19,12 @@ from spamnb.checkup.installation import Manager
 from spamnb.config.default_paths import first_directory
 
 _SOURCES = Path(__file__).parents[1] / "systemd"
-_OF_PACKAGE = Path("/usr/bin/spamnb")  # where a distribution's package has it, which brings its own units
+_OF_PACKAGE = Path("/usr/bin/spamnb")  # the program of a distribution's package, which brings its own units
 _COMMAND = re.compile(r"^(Exec\w+=)\S*/spamnb(?=\s)", re.MULTILINE)
 _TO_QUOTE = re.compile(r"[\s\"'\\;]")
 _TO_ESCAPE = re.compile(r"[\"\\]")
 _MARK = re.compile(r"# Written by `spamnb install-unit` \(([0-9a-f]{16})\)[^\n]*\n")
-# What the sandbox of the units hides: ProtectHome=tmpfs, PrivateTmp=yes.
+# Directories that the sandbox of the units hides: ProtectHome=tmpfs, PrivateTmp=yes.
 _HIDDEN: Mapping[Manager, Sequence[str]] = {
     "user": ("/tmp", "/var/tmp"),  # noqa: S108 - nothing is written there
     "system": ("/home", "/root", "/run/user", "/tmp", "/var/tmp"),  # noqa: S108
@@ -33,7 +33,7 @@ _HIDDEN: Mapping[Manager, Sequence[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class UnitDirectory:
-    """Where a service manager looks for units. systemctl: how it is called."""
+    """The directory in which a service manager looks for units. systemctl: the command for it."""
 
     manager: Manager
     directory: Path
@@ -41,25 +41,25 @@ class UnitDirectory:
 
 
 def place(manager: Manager, environ: Mapping[str, str]) -> UnitDirectory:
-    """The place for units of one person, or of the machine. Raises UnitError where there is no home."""
+    """Return the place for units of one person, or of the system. Raises UnitError without a home."""
     if manager == "system":
         return UnitDirectory(manager, Path("/etc/systemd/system"), "systemctl")
     above = first_directory(environ, "XDG_CONFIG_HOME", ".config")
     if above is None:
-        raise UnitError("HOME is not set, so there is no place for a user's units: set it, or write --system")
+        raise UnitError("HOME is not set, so a user's units have no place: set it, or write --system")
     return UnitDirectory(manager, above / "systemd" / "user", "systemctl --user")
 
 
 def program(called: str, scripts: str) -> Path:
-    """The full path of the program: as it was called, or else in the directory of Python's programs.
+    """Return the full path of the program: the one of this call, or else in the directory of Python's programs.
 
-    Symbolic links stay: they are what a later version keeps. Raises UnitError.
+    Symbolic links stay, since a later version keeps them. Raises UnitError.
     """
     named = [Path(called)] if os.path.basename(called) == "spamnb" and os.sep in called else []
     for path in [*named, Path(scripts, "spamnb")]:
         if path.is_file() and os.access(path, os.X_OK):
             return Path(os.path.abspath(path))
-    raise UnitError(f"there is no program in {escaped(scripts)}: call spamnb by its full path")
+    raise UnitError(f"spamnb is not in {escaped(scripts)}: call it by its full path")
 
 
 def install(where: UnitDirectory, path: Path) -> list[Path]:
@@ -81,7 +81,7 @@ def install(where: UnitDirectory, path: Path) -> list[Path]:
 
 
 def remove(where: UnitDirectory) -> list[Path]:
-    """Remove the units that were written there. Raises UnitError, before anything is removed, while one is enabled."""
+    """Remove the written units. Raises UnitError, before it removes any, if one is enabled."""
     units = [unit for pattern in ("spamnb*.service", "spamnb*.socket") for unit in where.directory.glob(pattern)]
     for unit in units:
         _check_ours(unit)
@@ -97,13 +97,13 @@ def remove(where: UnitDirectory) -> list[Path]:
 
 
 def texts(manager: Manager, path: Path) -> dict[str, str]:
-    """The text of each unit by its name."""
+    """Return the text of each unit by its name."""
     units = sorted(unit for unit in _SOURCES.iterdir() if manager_of(unit.name) == manager)
     return {unit.name: _marked(with_program(unit.read_text(encoding="utf-8"), path)) for unit in units}
 
 
 def manager_of(unit: str) -> Manager:
-    """Which manager a unit is for: the system's, if it is a template, with an instance a user or share, or a host's.
+    """Return the manager of a unit: the system's for a template or for a mail host, otherwise the user's.
 
     >>> [manager_of(unit) for unit in ("spamnb.service", "spamnb@.service", "spamnb-host.socket")]
     ['user', 'system', 'system']
@@ -112,7 +112,7 @@ def manager_of(unit: str) -> Manager:
 
 
 def with_program(text: str, path: Path) -> str:
-    r"""The text of a unit that starts another program, quoted as systemd.syntax(7) has it.
+    r"""Return the text of a unit with the path of another program, quoted in the form of systemd.syntax(7).
 
     >>> with_program("ExecStart=%h/.local/bin/spamnb run\n", Path("/opt/100% mail/spamnb"))
     'ExecStart="/opt/100%% mail/spamnb" run\n'
@@ -121,13 +121,13 @@ def with_program(text: str, path: Path) -> str:
 
 
 def as_word(text: str) -> str:
-    """A word of a command in a unit, quoted where it has to be."""
+    """Return a word of a command in a unit, in quotes if it needs them."""
     written = text.replace("%", "%%")
     return '"' + _TO_ESCAPE.sub(r"\\\g<0>", written) + '"' if _TO_QUOTE.search(written) else written
 
 
 def _marked(text: str) -> str:
-    line = f"# Written by `spamnb install-unit` ({_checksum(text)}); lines of your own: systemctl edit\n"
+    line = f"# Written by `spamnb install-unit` ({_checksum(text)}); put your own lines into: systemctl edit\n"
     return line + text
 
 
@@ -137,18 +137,18 @@ def _checksum(text: str) -> str:
 
 def _check_program(where: UnitDirectory, path: Path) -> None:
     if path == _OF_PACKAGE:
-        raise UnitError("the units came with the package of your distribution; enable them by systemctl")
+        raise UnitError("the package of your distribution has its own units; enable them with systemctl")
     for used in (path, Path(os.path.realpath(path)), Path(sys.prefix), Path(sys.base_prefix)):
         hidden = next((above for above in _HIDDEN[where.manager] if used.is_relative_to(above)), None)
         if hidden is not None:
             raise UnitError(
                 f"the service cannot see {escaped(str(used))}, since its sandbox hides {hidden}: install the program in"
-                " another place, such as /opt/spamnb"
+                " a different place, such as /opt/spamnb"
             )
 
 
 def _check_ours(unit: Path) -> None:
-    """Raise UnitError for a unit that was not written here, or was changed since."""
+    """Raise UnitError for a unit that this program has not written, or that a person has changed."""
     shown = escaped(str(unit))
     try:
         text = unit.read_text(encoding="utf-8", errors="replace")
@@ -164,12 +164,12 @@ def _check_ours(unit: Path) -> None:
 
 
 def _is_copy(text: str, name: str) -> bool:
-    """Whether it is the unit of that name as it is here, whatever the path of its program."""
+    """Return whether a text is our unit of that name, with any path of the program."""
     source, path = _SOURCES / name, Path("/spamnb")
     return source.exists() and with_program(source.read_text(encoding="utf-8"), path) == with_program(text, path)
 
 
 def _enabled(where: UnitDirectory) -> Iterator[str]:
-    """The units that something starts: links to them in directories such as default.target.wants."""
+    """Yield the enabled units: there are links to them in directories such as default.target.wants."""
     for link in where.directory.glob("*.wants/spamnb*"):
         yield link.name

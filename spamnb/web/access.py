@@ -1,23 +1,23 @@
-"""Who may ask, and for what: the socket, the name of the pages and their path, the login, and where a form is from.
+"""Who may ask for what: the socket, the name and the path of the pages, the login, and the origin of a form.
 
-The pages are reached by a Unix socket, or by a port of this machine's own, and by nothing else: what others can reach
-is for a proxy to decide, which asks by a Unix socket.
+The pages listen only on a Unix socket, or on a port of the loopback interface. Whether others can reach them is for a
+proxy to decide, which asks by a Unix socket.
 
-Why a page on one's own machine needs all four:
+Why pages on a person's own machine need all four:
 
-- Any web page can make a browser ask 127.0.0.1, and by a name server that changes its answer (DNS rebinding) read what
-  it says: so only our own names are answered, before anything else.
-- Every user of the machine can connect to a port of it: so there is a login, by a code that only the owner can make. A
+- Any web page can make a browser ask 127.0.0.1, and read the answer by a name server that changes its address (DNS
+  rebinding). So these pages first check that the request has one of their own names.
+- Every user of the machine can connect to its ports. So there is a login, by a code that only the owner can make. A
   Unix socket has its file's mode instead.
-- A browser does not tell the ports of a machine apart, and would send the cookie to every other user's server there:
-  so it is for a path that follows from the key, and only who is logged in knows it. It stands in no log, in no argument
-  of a process, and in no Referer, which these pages forbid; the command prints it, but not into the journal. Other
-  servers can set cookies for all paths, of any form.
-- A browser sends the cookie with forms of other pages too: SameSite=Strict keeps it from other sites, but another port
-  of this machine is the same site. So a form has to be of the same origin, by Sec-Fetch-Site (Fetch Metadata), or where
-  a browser does not send that, by Origin (RFC 6454).
+- A browser does not tell the ports of a machine apart, and would send the cookie to other users' servers. So the cookie
+  is for a path that follows from the key, and only logged-in browsers know the path. The path is in no log, in no
+  argument of a process, and in no Referer, which these pages forbid. The command prints it, but not into the journal.
+  Other servers can set cookies for all paths, of any form.
+- A browser sends the cookie with forms of other pages too. SameSite=Strict keeps it from other sites, but another port
+  of this machine is the same site. So a form must have the same origin, by Sec-Fetch-Site (Fetch Metadata), or, if a
+  browser does not send that, by Origin (RFC 6454).
 
-Nothing is trusted for the address that it comes from: behind a proxy, all requests come from the proxy.
+The address of a client proves nothing: behind a proxy, all requests come from the proxy.
 """
 
 import contextlib
@@ -55,9 +55,9 @@ HEADERS = (
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """How the pages are reached. port: of a loopback address; None for a Unix socket.
+    """How a browser reaches the pages. port: of a loopback address; None for a Unix socket.
 
-    names: other names to be called by. is_private: nobody but the owner (and root) can connect.
+    names: further host names to answer to. is_private: only the owner and root can connect.
     """
 
     port: int | None
@@ -66,16 +66,16 @@ class Door:
 
     @property
     def has_login(self) -> bool:
-        """Whether a cookie is asked for."""
+        """Whether a request needs a cookie."""
         return self.port is not None
 
     @property
     def cookie(self) -> str:
-        """The cookie's name: cookies do not know ports."""
+        """The cookie's name. It has the port, since cookies do not."""
         return f"spamnb_{self.port}"
 
     def answers_to(self, host: str) -> bool:
-        """Whether the pages may be called so."""
+        """Return whether the pages answer to this host name."""
         match = _HOST.fullmatch(host)
         if match is None:
             return False
@@ -88,7 +88,7 @@ class Door:
 
 
 class Access:
-    """Lets requests in or not. key: of the login, as it is now. now: seconds since the epoch."""
+    """Lets requests in or refuses them. key: the present key of the login. now: seconds since the epoch."""
 
     def __init__(self, door: Door, key: Callable[[], bytes], now: Callable[[], float]) -> None:
         self.door = door
@@ -97,7 +97,7 @@ class Access:
         self._now = now
 
     def check_host(self, request: Request) -> None:
-        """Raise HttpError where the pages are called by a name that is not theirs."""
+        """Raise HttpError if the request has a host name that is not one of these pages."""
         host = request.headers.get("host", "")
         if not self.door.answers_to(host):
             match = _HOST.fullmatch(host)
@@ -105,26 +105,26 @@ class Access:
             raise HttpError(
                 421,
                 "This host name is not allowed here.",
-                f"If this name is meant to lead here, start the page with: spamnb web {hint}",
+                f"To allow it, start the pages with: spamnb web {hint}",
             )
 
     @property
     def base(self) -> str:
-        """What the addresses of all pages begin with: "/", or where there is a login, a path that follows from its key.
+        """The beginning of all addresses: "/", or with a login a path that follows from its key.
 
-        Raises SpamnbError where the key cannot be read.
+        Raises SpamnbError if the key cannot be read.
         """
         return f"/{login_keys.path(self._key())}/" if self.door.has_login else "/"
 
     def below_base(self, request: Request) -> Request:
-        """The request as the pages know it, whose paths begin with "/". Raises HttpError for any other path."""
+        """Return the request with its path below the base. Raises HttpError for any other path."""
         base = self.base
         if not hmac.compare_digest(request.path[: len(base)].encode(), base.encode()):
             raise HttpError(404, "There is no page at this address.", "To open the pages: spamnb web --open")
         return replace(request, path=request.path[len(base) - 1 :])
 
     def check_origin(self, request: Request) -> None:
-        """Raise HttpError for a form that does not come from one of our own pages."""
+        """Raise HttpError for a form that is not from one of these pages."""
         site = request.headers.get("sec-fetch-site")
         if site is not None:
             is_own = site == "same-origin"
@@ -132,10 +132,10 @@ class Access:
             origin = urlsplit(request.headers.get("origin", ""))
             is_own = bool(origin.netloc) and origin.netloc.lower() == request.headers.get("host", "").lower()
         if not is_own:
-            raise HttpError(403, "This form was sent by another page.", "Nothing was changed. Use the buttons here.")
+            raise HttpError(403, "Another page sent this form.", "Nothing was changed. Use the buttons here.")
 
     def is_logged_in(self, request: Request) -> bool:
-        """Whether the request has a cookie of ours."""
+        """Return whether the request has a valid cookie."""
         if not self.door.has_login:
             return True
         key, now = self._key(), self._now()
@@ -146,12 +146,12 @@ class Access:
         )
 
     def new_cookie(self) -> tuple[str, str]:
-        """The header by which a browser is logged in."""
+        """Return the header that logs a browser in."""
         value = login_keys.make(self._key(), "cookie", self._now())
         return self._cookie_header(value, login_keys.COOKIE_SECONDS)
 
     def no_cookie(self) -> tuple[str, str]:
-        """The header by which a browser forgets its login."""
+        """Return the header that makes a browser forget its login."""
         return self._cookie_header("", 0)
 
     def _cookie_header(self, value: str, seconds: int) -> tuple[str, str]:
@@ -160,12 +160,12 @@ class Access:
 
 
 def is_from_elsewhere(headers: Mapping[str, str]) -> bool:
-    """Whether a link of another site has led here, so that the browser has kept the cookie back."""
+    """Return whether a link of another site led here, so that the browser did not send the cookie."""
     return headers.get("sec-fetch-site") in ("cross-site", "same-site")
 
 
 def listen(address: str, *, behind_proxy: bool) -> Listener:
-    """Listen on a path, or on an address as `127.0.0.1:7726`. Raises SpamnbError where that is not to be had.
+    """Listen on a path, or on an address such as `127.0.0.1:7726`. Raises SpamnbError if that fails.
 
     behind_proxy: the group of the Unix socket's file may connect.
     """
@@ -184,18 +184,18 @@ def _parsed(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65_536 or not host:
-        raise UsageError(f"{address!r} is no address: write {DEFAULT}, or the full path of a Unix socket")
+        raise UsageError(f"{address!r} is not an address: write {DEFAULT}, or the full path of a Unix socket")
     host = "127.0.0.1" if host == "localhost" else host
     if not is_loopback(host):
         raise UsageError(
-            f"{address} can be reached from outside, and these pages show mail: write {DEFAULT}, or let a proxy with a"
-            " login ask by a Unix socket (--listen /run/… --behind-proxy)"
+            f"{address} can be reached from outside, and these pages show mail: write {DEFAULT}, or put a proxy with a"
+            " login before a Unix socket (--listen /run/… --behind-proxy)"
         )
     return host, int(port)
 
 
 def check_modes(listeners: Sequence[Listener]) -> None:
-    """Raise SpamnbError for a Unix socket to which every user of the machine can connect: there is no login."""
+    """Raise SpamnbError for a Unix socket that every user of the machine can connect to, since it has no login."""
     for listener in listeners:
         if listener.path is not None and listener.path[:1] in ("", "\0"):
             raise SpamnbError("the socket from systemd has no file: write ListenStream=/run/…")
@@ -204,7 +204,7 @@ def check_modes(listeners: Sequence[Listener]) -> None:
 
 
 def is_held_by(port: int, users: frozenset[int]) -> bool:
-    """Whether those who listen on a port of this machine are all among these users, by their numbers (proc(5))."""
+    """Return whether only these users, by number, listen on a port of this machine (proc(5))."""
     holders = set()
     for table in _TABLES:
         with contextlib.suppress(OSError), open(table, encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""One request: who asks, which page, the ledger opened for it, and the answer; a WSGI application (PEP 3333)."""
+"""Answer one request: check who asks, find the page, open the ledger for it. A WSGI application (PEP 3333)."""
 
 import contextlib
 import logging
@@ -52,7 +52,7 @@ Later = Callable[[Callable[[], object]], None]
 class Application:
     """Answers requests. later: does work that no answer waits for.
 
-    site_of: says whose pages a request is for, where they are not one person's; it raises HttpError.
+    site_of: returns the pages of the user who asks, if they are not one person's; it raises HttpError.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Application:
         return [b"" if method == "HEAD" else response.body]
 
     def answer(self, environ: Mapping[str, Any]) -> tuple[Response, str]:
-        """The response, and the pattern of the route that has made it ("" for none)."""
+        """Return the response, and the pattern of its route ("" for none)."""
         try:
             request = read_request(environ)
             self._access.check_host(request)
@@ -88,12 +88,12 @@ class Application:
         except HttpError as fault:
             return as_line(fault.status, f"{fault.what} {fault.step}"), ""
         except SpamnbError as fault:
-            _log.error("who asks for the pages cannot be told: %s", fault)
+            _log.error("the login cannot be checked: %s", fault)
             return as_line(500, "The login cannot be checked. To see why, in a terminal: spamnb web --open"), ""
         return self._below_base(site, request, cast(BinaryIO, environ.get("wsgi.input")))
 
     def _below_base(self, site: Site, request: Request, body: BinaryIO) -> tuple[Response, str]:
-        """The response to a request for a page, and the pattern of its route."""
+        """Return the response to a request for a page, and the pattern of its route."""
         pattern = ""
         try:
             route, numbers = self._router.find(request.method, request.path)
@@ -111,15 +111,15 @@ class Application:
         except Exception:
             number = secrets.token_hex(4)
             _log.exception("a page could not be made (%s)", number)
-            step = f"It stands in the log of the page as {number}: please report it, with what is written there."
+            step = f"Please report it, with the lines at {number} in the log of these pages."
             return _refused(Visit(site, request), HttpError(500, "This should not happen.", step)), pattern
 
     def _with_form(self, request: Request, body: BinaryIO, *, takes_message: bool) -> Request:
-        """A request that changes something, or holds a message, with its form, if it may."""
+        """Return a POST request with its form, if it is allowed."""
         self._access.check_origin(request)
         if self._site.is_read_only:
-            raise HttpError(405, "These pages only show.", "They were started with --read-only.", Allow="GET, HEAD")
-        if takes_message and self._access.is_logged_in(request):  # nothing large is read of anybody else
+            raise HttpError(405, "These pages cannot change anything.", "They run with --read-only.", Allow="GET, HEAD")
+        if takes_message and self._access.is_logged_in(request):  # from anybody else it reads nothing large
             return replace(request, parts=read_parts(request.headers, body))
         return request if takes_message else replace(request, form=read_form(request.headers, body))
 
@@ -141,9 +141,9 @@ def _refused(visit: Visit, fault: HttpError) -> Response:
 
 @contextlib.contextmanager
 def _opened(path: str, *, only_read: bool) -> Iterator[Ledger | None]:
-    """The ledger for one request, None where there is none yet; what is read is of one moment.
+    """Open the ledger for one request, or yield None before the first one. All reads see one moment.
 
-    Not for longer: an open ledger cannot be restored from a copy, nor repaired.
+    It is closed after the request, since an open ledger cannot be restored from a copy or repaired.
     """
     if not size_of(present(path)):
         refuse_new(path)
@@ -157,16 +157,16 @@ def _opened(path: str, *, only_read: bool) -> Iterator[Ledger | None]:
 
 
 def as_http(fault: SpamnbError, spamnb: str = "spamnb") -> HttpError:
-    """A fault of the ledger, the configuration or a mailbox as the page that says what to do; its text says it too.
+    """Return a fault of the ledger, the configuration or a mailbox as a page with the next step.
 
-    spamnb: how a command begins here.
+    spamnb: the beginning of a command here.
     """
     if isinstance(fault, LedgerBusyError):
-        return HttpError(503, str(fault), "This page tries again when it is loaded again.", Retry_After="2")
+        return HttpError(503, str(fault), "Load this page again to try again.", Retry_After="2")
     if isinstance(fault, LedgerUnavailableError | MaildirError):
         return HttpError(503, str(fault), "Then load this page again.", Retry_After="30")
     if isinstance(fault, LedgerDamagedError):
-        return HttpError(500, str(fault), f"To see how far it is damaged: {spamnb} verify")
+        return HttpError(500, str(fault), f"To see the damage: {spamnb} verify")
     if isinstance(fault, LedgerNewerError):
         step = f"If spamnb was upgraded, end the server of these pages and start it again: {spamnb} web"
         return HttpError(503, str(fault), step)

@@ -1,8 +1,8 @@
-"""What no request waits for: in a thread, and what takes much memory or seconds of the processor in another process.
+"""Work that no request waits for: in a thread, or in another process if it takes much memory or processor time.
 
-To judge 30,000 learned messages takes 60 MB more than the pages, and to prove a ledger of 500,000 tokens as much
-(benchmarks/web.py). In the server itself a part of that would stay with it, and its threads take turns. Another process
-takes 0.2 s to begin.
+To judge 30,000 learned messages takes 60 MB more than the pages, and to verify a ledger of 500,000 tokens takes as much
+(benchmarks/web.py). The server itself would keep a part of that memory, and its threads take turns. Another process
+takes 0.2 s to start.
 """
 
 import contextlib
@@ -25,27 +25,27 @@ _MOST_APART = 2  # processes for all users of a host, each of up to 0.1 GB
 _MOST_THREADS = 8
 T = TypeVar("T")
 Tell = Callable[[int, int], None]
-"""Is told how much is done, of how much."""
+"""Gets how much is done, and of how much."""
 
 
 class Run(Protocol):
-    """Where a work is done. It and what it returns can be pickled, and it is told whom to tell how far it is."""
+    """The place of a work. The work and its result can be pickled; the work calls `tell` with its progress."""
 
     def __call__(self, work: Callable[[Tell], T], tell: Tell, /) -> T:
-        """What the work returns."""
+        """Return the result of the work."""
 
 
 def here(work: Callable[[Tell], T], tell: Tell, /) -> T:
-    """In this process."""
+    """Do the work in this process."""
     return work(tell)
 
 
 class EndingError(Exception):
-    """The program ends, and this work with it."""
+    """The program ends, so this work ends too."""
 
 
 class NoPlaceError(Exception):
-    """So much is being worked out already that this has to be asked for again."""
+    """All places for work are taken, so a later request must ask again."""
 
 
 class Apart:
@@ -58,7 +58,7 @@ class Apart:
         self._is_ending = False
 
     def __call__(self, work: Callable[[Tell], T], tell: Tell, /) -> T:
-        """What the work returns. Raises EndingError after `end`, RuntimeError where it has failed, as the log says."""
+        """Return the result of the work. Raises EndingError after `end`, and RuntimeError if it fails, with a log."""
         with self._process(pickle.dumps(work)) as process:
             answers = cast(IO[bytes], process.stdout)
             try:
@@ -73,7 +73,7 @@ class Apart:
             return result
 
     def for_one_of_many(self) -> Run:
-        """The same for one user of a host: who has one work at a time, of the few of all; else it is a NoPlaceError."""
+        """Return the same for one user of a host, who has one place of the few for all. May raise NoPlaceError."""
         own = threading.Semaphore()
 
         def run(work: Callable[[Tell], T], tell: Tell, /) -> T:
@@ -105,7 +105,7 @@ class Apart:
                 self._running.discard(process)
 
     def end(self) -> None:
-        """End what is running; nothing more is begun."""
+        """End all running work, and start no more."""
         with self._lock:
             self._is_ending = True
             for process in self._running:
@@ -123,27 +123,27 @@ def _place_in(places: threading.Semaphore) -> Iterator[None]:
 
 
 def _named(work: Callable[[Tell], object]) -> str:
-    """The function of a work, by its name alone: among its arguments is the whole environment, secrets included."""
+    """Return the name of a work's function. Its arguments are left out: they hold the environment with its secrets."""
     function = work.func if isinstance(work, functools.partial) else work
     return f"{function.__module__}.{getattr(function, '__qualname__', type(function).__name__)}"
 
 
 class _Result:
-    """What a work has returned; whatever else a process says is how far it is."""
+    """The result of a work. All other messages of the process are its progress."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 def work_for_server() -> None:
-    """In the other process: do the work that comes by the one pipe, and write what comes of it to the other."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # where a service is stopped, the server ends this one
+    """In the other process: read the work from one pipe, do it, and write its result to the other pipe."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # if systemd stops the service, the server ends this process
     with (
-        contextlib.suppress(BrokenPipeError),  # the server has gone; also where what is left is written at the end
+        contextlib.suppress(BrokenPipeError),  # the server is gone; this also covers the last write at the end
         open(_IN, "rb") as source,
         open(os.dup(_OUT), "wb") as pipe,
     ):
-        os.dup2(_LOG, _OUT)  # what a library may print is no answer
+        os.dup2(_LOG, _OUT)  # output that a library prints must not mix with the answers
         work = pickle.load(source)  # noqa: S301 - from the server
 
         def send(message: object) -> None:
@@ -154,17 +154,17 @@ def work_for_server() -> None:
 
 
 class Later:
-    """Does work in a few threads, in order, that no answer waits for; only the end of the program does."""
+    """Does work in a few threads, in order. No answer waits for it; only the end of the program does."""
 
     def __init__(self) -> None:
         self.apart = Apart()
         self._lock = threading.Lock()
         self._waiting: deque[Callable[[], object]] = deque()
         self._threads: set[threading.Thread] = set()
-        self._at_work = 0  # of these, all but those that are about to end
+        self._at_work = 0  # how many of them are not about to end
 
     def __call__(self, work: Callable[[], object]) -> None:
-        """Do that work soon."""
+        """Do the work soon."""
         with self._lock:
             self._waiting.append(work)
             if self._at_work < _MOST_THREADS:
@@ -174,7 +174,7 @@ class Later:
                 self._threads = {other for other in self._threads if other.is_alive()} | {thread}
 
     def _work(self) -> None:
-        """Do what waits, until nothing does."""
+        """Do the waiting works until there are none."""
         while True:
             with self._lock:
                 if not self._waiting:
@@ -189,10 +189,10 @@ class Later:
         except EndingError:
             pass
         except Exception:
-            _log.exception("what follows from an act could not be done")
+            _log.exception("work after a request has failed")
 
     def wait(self) -> None:
-        """Wait until all of it is done; what runs apart changes nothing, and is ended."""
+        """Wait until all work is done. Work in other processes changes nothing, so it is ended at once."""
         self.apart.end()
         with self._lock:
             threads = list(self._threads)

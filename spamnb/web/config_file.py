@@ -1,4 +1,4 @@
-"""The configuration as it is now: read again when its file has changed."""
+"""The present configuration: read again when its file has changed."""
 
 import logging
 import os
@@ -15,7 +15,7 @@ _State = tuple[int, int, int]
 
 
 class ConfigFile:
-    """Reads a configuration, or that of a user of a mail host. is_needed: an error where its file is missing; else the
+    """Reads a configuration, or that of a mail host's user. is_needed: a missing file is an error; otherwise the
     defaults count.
     """
 
@@ -28,8 +28,8 @@ class ConfigFile:
         self._known: tuple[_State | None, Config] | None = None
 
     def read(self) -> Config:
-        """The configuration. Raises ConfigError, and what `load_user` raises."""
-        if self._user:  # who may have settings in a file of their own
+        """Return the configuration. Raises ConfigError, and like `load_user`."""
+        if self._user:  # this user may have a file of their own
             return self._load(None)
         state = _state(self._path)
         with self._lock:
@@ -44,7 +44,7 @@ class ConfigFile:
 
 
 class HostFile:
-    """Reads the configuration of a mail host. While it is faulty the one from before counts, as for the service."""
+    """Reads the configuration of a mail host. While it is faulty, the last good one counts, as in the service."""
 
     def __init__(self, path: Path, environ: Mapping[str, str]) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class HostFile:
         self._known: tuple[_State | None, Host] | None = None
 
     def read(self) -> Host:
-        """The host. Raises what `load_host` does where there was none before."""
+        """Return the host. Before the first good configuration it raises like `load_host`."""
         state = _state(self._path)
         with self._lock:
             if self._known is None:
@@ -66,7 +66,7 @@ class HostFile:
         try:
             return load_host(self._path, self._environ)
         except (ConfigError, UsageError) as fault:
-            _log.error("%s; the configuration from before counts until that is corrected", fault)
+            _log.error("%s; the old configuration counts until that is corrected", fault)
             return before
 
 

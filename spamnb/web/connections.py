@@ -1,9 +1,9 @@
-"""The connections of the pages: how long one may take to ask, which one makes room, and which requests are refused.
+"""The connections of the pages: their time limits, their number, and the requests that they refuse.
 
-Every user of this machine can connect. waitress counts the seconds in which nothing comes, so that a connection which
-sends a byte now and then stays; and where there are as many as it takes, it lets in no other: 50 such kept the owner
-out. So a connection has a time for beginning a request, for the whole of it, and for taking its answer; and where there
-are too many, the one that has waited longest is closed. A request that is whole is always answered.
+Every user of this machine can connect. waitress counts only the seconds without any byte, so a connection that sends a
+byte now and then stays open. At its limit waitress lets no other connection in: 50 such connections kept the owner out.
+So a connection has a limited time to begin a request, to complete it, and to take its answer. If there are too many
+connections, the one that has waited longest is closed. A complete request is always answered.
 """
 
 import logging
@@ -17,39 +17,39 @@ from waitress.parser import HTTPRequestParser, ParsingError  # type: ignore[impo
 from waitress.server import BaseWSGIServer  # type: ignore[import-untyped]
 from waitress.utilities import RequestEntityTooLarge  # type: ignore[import-untyped]
 
-MOST = 50  # connections, unless more requests than that are being answered
+MOST = 50  # connections, or more if more requests are being answered
 WHOLE_SECONDS = 20.0
 _CODED = re.compile(rb"\r\ntransfer-encoding:([^\r\n]*)", re.IGNORECASE)
 
 
 class TooLong(RequestEntityTooLarge):  # type: ignore[misc]
-    """The answer to a form that is longer than any, which nobody reads to its end, in words of these pages."""
+    """The answer to a form that is too long to read, in the words of these pages."""
 
     def to_response(self, ident: object = None) -> tuple[str, list[tuple[str, str]], bytes]:
-        """The status, the fields and the text."""
-        text = "spamnb: What you sent is too large for these pages. Go back. In a terminal: spamnb explain FILE\n"
+        """Return the status, the fields and the text."""
+        text = "spamnb: Your form is too large for these pages. Go back. In a terminal: spamnb explain FILE\n"
         return f"{self.code} {self.reason}", [("Content-Type", "text/plain; charset=utf-8")], text.encode("ascii")
 
 
 class Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Reads a request, and refuses it where a proxy might see another end of it (RFC 9112, 6.1 and 6.3).
+    """Reads a request, and refuses it if a proxy might see a different end of it (RFC 9112, 6.1 and 6.3).
 
-    once: the name of a field that is taken out where it comes twice: a proxy that adds it has left in what it was sent.
-    A program may make one variable of several names, so with `_` in the place of `-` it is the same field.
+    once: the name of a field that is removed if it comes twice: then the proxy that adds it has not removed the
+    client's own. A program may turn both names into one variable, so `_` in the place of `-` is the same field.
     """
 
     once: ClassVar[str] = ""
     error: Any
 
     def received(self, data: bytes) -> int:
-        """Take what has come. Returns how many bytes of it belong to this request."""
+        """Take the bytes that have come. Returns how many of them belong to this request."""
         taken = int(super().received(data))
         if isinstance(self.error, RequestEntityTooLarge):
             self.error = TooLong(self.error.body)
         return taken
 
     def parse_header(self, head: bytes) -> None:
-        """Read the request line and the fields. Raises ParsingError, which is answered with 400."""
+        """Read the request line and the fields. Raises ParsingError, whose answer is 400."""
         codings = [value.strip(b" \t").lower() for value in _CODED.findall(head)]
         super().parse_header(head)
         once = _variable(self.once.encode())
@@ -73,20 +73,20 @@ class Channel(HTTPChannel):  # type: ignore[misc]
     _is_silent = True
 
     def received(self, data: bytes) -> bool:
-        """Take what has come. With the first of it after a pause the time begins again; blank lines count as well."""
+        """Take the bytes that have come. The first ones after a pause start the time again, even blank lines."""
         if self._is_silent:
             self._since, self._is_silent = None, False
         return bool(super().received(data))
 
     def service(self) -> None:
-        """Answer a request; called in a thread of its own."""
-        self._since, self._is_silent = None, True  # while the request is there, so that the loop sets neither meanwhile
+        """Answer a request; called in its own thread."""
+        self._since, self._is_silent = None, True  # before the request is done, so that the loop does not set them
         super().service()
 
     def waiting(self, now: float) -> float:
-        """Seconds since which it sends nothing, or no whole request, or has not taken the last answer.
+        """Return the seconds in which it has sent no complete request, or has not taken the last answer.
 
-        Called by the loop alone.
+        Only the loop calls this.
         """
         if self._since is None:
             self._since = now
@@ -94,9 +94,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
 
 def serve(sockets: Mapping[int, object], once: str = "") -> None:
-    """Let waitress's servers, which are among these, make such connections of those that they accept.
+    """Let waitress's servers among these sockets accept connections as a `Channel`.
 
-    once: as a `Parser` has it.
+    once: see `Parser`.
     """
     parser = type("ParserOnce", (Parser,), {"once": once})
     channel = type("ChannelOnce", (Channel,), {"parser_class": parser})
@@ -107,9 +107,10 @@ def serve(sockets: Mapping[int, object], once: str = "") -> None:
 
 
 def tend(sockets: Mapping[int, object]) -> None:
-    """Close the connections among these that take too long, and so many of the oldest as make room. Between two polls.
+    """Close connections that take too long, and the oldest ones above the limit. Call this between two polls.
 
-    Directly: waitress closes a connection only where it could write to it, and who does not read his answer stays.
+    It closes directly: waitress closes a connection only if it can write to it, so a client that does not read its
+    answer would stay.
     """
     now = time.monotonic()
     channels = [channel for channel in sockets.values() if isinstance(channel, Channel)]
@@ -121,6 +122,6 @@ def tend(sockets: Mapping[int, object]) -> None:
 
 
 def _without_address(record: logging.LogRecord) -> bool:
-    """Whether to log what waitress says; it names the address of a page, which nobody else is to read."""
+    """Log the line of waitress without the address of a page, which nobody else may read."""
     record.msg = str(record.msg).partition(" while serving ")[0]
     return True

@@ -1,4 +1,4 @@
-"""A request and a response as values, and what can be wrong with a request."""
+"""A request and a response as values, and the faults of a request."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _EMPTY: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 class HttpError(Exception):
-    """A request that is not answered with what it asks for: a status, what is wrong, and what to do next."""
+    """A request that cannot be answered: a status, the fault, and the next step."""
 
     def __init__(self, status: int, what: str, step: str = "", **headers: str) -> None:
         super().__init__(what)
@@ -27,41 +27,41 @@ class HttpError(Exception):
 
 
 class Values:
-    """The values of a query or a form, by their names; of a name that comes twice the first counts."""
+    """The values of a query or a form, by their names. If a name comes twice, the first value counts."""
 
     def __init__(self, values: Mapping[str, tuple[str, ...]] = _EMPTY) -> None:
         self._values = values
 
     def pairs(self) -> list[tuple[str, str]]:
-        """All names with their values, in the order sent."""
+        """Return all names with their values, in the order sent."""
         return [(name, value) for name, values in self._values.items() for value in values]
 
     def text(self, name: str, most: int = 300) -> str:
-        """A value without blanks around it, "" where there is none."""
+        """Return a value without blanks around it, or ""."""
         return next(iter(self._values.get(name, ())), "").strip()[:most]
 
     def all(self, name: str) -> tuple[str, ...]:
-        """All values of a name."""
+        """Return all values of a name."""
         return self._values.get(name, ())
 
     def label(self, name: str) -> Label | None:
-        """A label by its word, or None."""
+        """Return a label by its word, or None."""
         return label_of(self.text(name))
 
     def number(self, name: str) -> int | None:
-        """A whole number, or None where there is none. Raises HttpError for anything else."""
+        """Return a whole number, or None without a value. Raises HttpError for anything else."""
         return None if not (text := self.text(name)) else whole_number(text)
 
     def one_of(self, name: str, allowed: "Mapping[str, object] | tuple[str, ...]", default: str = "") -> str:
-        """One of a few words; the default for anything else."""
+        """Return one of the allowed words, or the default for anything else."""
         return text if (text := self.text(name)) in allowed else default
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What was asked. path begins with "/", and is that below the prefix of a proxy and of the login.
+    """A request. path begins with "/", without the prefix of a proxy and of the login.
 
-    headers have names in lower case. parts: the fields of a form with a message (`upload`), as they were sent.
+    headers have names in lower case. parts: the fields of a form with a message (`upload`), as sent.
     """
 
     method: str
@@ -73,13 +73,13 @@ class Request:
 
     @property
     def is_reading(self) -> bool:
-        """Whether nothing may change."""
+        """Whether the request may change nothing."""
         return self.method in ("GET", "HEAD")
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What is answered. after: work that may take a second, and is done once the answer is on its way."""
+    """An answer. after: work that may take a second, and begins when the answer is on its way."""
 
     body: bytes
     status: int = 200
@@ -89,29 +89,29 @@ class Response:
 
 
 def as_json(values: object) -> Response:
-    """Values as JSON, in ASCII only."""
+    """Return values as JSON, in ASCII only."""
     return Response(json.dumps(values, ensure_ascii=True).encode("ascii"), content_type="application/json")
 
 
 def as_line(status: int, text: str) -> Response:
-    """One line of text, for who has not come to a page: there is no style, and no link leads anywhere."""
+    """Return one line of text, for a request that reaches no page: it needs no style and no link."""
     return Response(f"spamnb: {text}\n".encode(), status, "text/plain; charset=utf-8")
 
 
 def label_of(text: str) -> Label | None:
-    """The label of that word as forms have it, None for any other."""
+    """Return the label with this word, or None."""
     return next((label for label in Label if label.word == text), None)
 
 
 def whole_number(text: str) -> int:
-    """A whole number as links and forms have it. Raises HttpError."""
+    """Return a whole number of a link or form. Raises HttpError."""
     if not text.isascii() or not text.isdigit() or len(text) > 15:
         raise HttpError(400, "A number was expected in the address.", "Go back to the page that you came from.")
     return int(text)
 
 
 def read_request(environ: Mapping[str, object]) -> Request:
-    """The request without its body, from a WSGI environment (PEP 3333). Raises HttpError."""
+    """Return the request without its body, from a WSGI environment (PEP 3333). Raises HttpError."""
     headers = {
         name[5:].replace("_", "-").lower(): str(value) for name, value in environ.items() if name.startswith("HTTP_")
     }
@@ -127,7 +127,7 @@ def read_request(environ: Mapping[str, object]) -> Request:
 
 
 def read_form(headers: Mapping[str, str], body: BinaryIO) -> Values:
-    """The fields of a form, at most 64 KB of them. Raises HttpError."""
+    """Return the fields of a form of at most 64 KB. Raises HttpError."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
         raise HttpError(415, "Only forms are read here.", "Use the buttons of the pages.")
     try:
@@ -137,7 +137,7 @@ def read_form(headers: Mapping[str, str], body: BinaryIO) -> Values:
 
 
 def content_length(headers: Mapping[str, str], most: int) -> int:
-    """How many bytes the form of a request has. Raises HttpError where that is not said, or too much."""
+    """Return the size of a form in bytes. Raises HttpError if it is missing or too large."""
     length = headers.get("content-length", "")
     if not (length.isascii() and length.isdigit()):
         raise HttpError(411, "The length of the form is missing.", "Use the buttons of the pages.")
@@ -147,7 +147,7 @@ def content_length(headers: Mapping[str, str], most: int) -> int:
 
 
 def too_large() -> HttpError:
-    """The error for a form that is longer than is read."""
+    """Return the error for a form that is too large to read."""
     return HttpError(413, "The form is too large.", "Send fewer answers at once, or a smaller message.")
 
 

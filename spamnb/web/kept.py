@@ -1,12 +1,12 @@
-"""What takes too long for a request: worked out beside the pages, one at a time, and kept between requests.
+"""Values that take too long for a request: worked out beside the pages, one at a time, and kept between requests.
 
-What was found last is shown meanwhile:
+In the meantime a page shows the last value:
 
     own_mail = Worked(work, run)                # once for each kind of value
-    looked = own_mail.ensure(key, visit.after)  # the work is begun where the value is of another key
+    looked = own_mail.ensure(key, visit.after)  # starts the work if the value has a different key
     looked.value, looked.is_current
 
-Where there are many users there is not always a place to work something out; then a later page begins it.
+With many users there is not always a place for the work. Then a later page starts it.
 """
 
 import threading
@@ -18,17 +18,17 @@ from typing import Any, Generic, TypeVar
 
 from spamnb.web.background import NoPlaceError, Run, Tell, here
 
-After = list[Callable[[], object]]  # what is done once the answer is on its way
+After = list[Callable[[], object]]  # work that begins when the answer is on its way
 K = TypeVar("K", bound=tuple[Any, ...])
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
 class Looked(Generic[V]):
-    """What is known: the value that was found last, or None. is_current: it is of what is there now.
+    """The last value, or None. is_current: it belongs to the present key.
 
-    has_failed: the last time it could not be worked out, as the log says; a page that loads itself again until there is
-    something new would begin it for ever. done, of: how much is done now, of how much; 0 where nothing is told.
+    has_failed: the last work has failed, and the log says why; a page that reloads itself until there is a new value
+    would start it for ever. done, of: the progress of the present work; 0 if it is not known.
     """
 
     value: V | None
@@ -39,30 +39,30 @@ class Looked(Generic[V]):
 
 
 class Worked(Generic[K, V]):
-    """A value of one kind. work: finds it by its key, can be pickled, and so can what it returns; run: where.
+    """A value of one kind. work: finds it by its key; work and result can be pickled. run: the place of the work.
 
-    A key says of what the value is, first of which file.
+    A key identifies the source of the value; its first part is the file.
     """
 
     def __init__(self, work: Callable[[K, Tell], V], run: Run = here) -> None:
         self._work, self._run = work, run
         self._running = threading.Lock()
-        self._found: tuple[object, K | None, V] | None = None  # of which file, of which key, and the value
-        self._failed: K | None = None  # the key that could not be worked out the last time
+        self._found: tuple[object, K | None, V] | None = None  # the file, the key, and the value
+        self._failed: K | None = None  # the key of the last work, if that has failed
         self._progress = 0, 0
-        self._expired = 0  # how often what was found was said to be old
+        self._expired = 0  # the number of calls of `expire`
 
     def look(self, key: K) -> Looked[V]:
-        """What is known now; begins nothing."""
+        """Return the last value, and start nothing."""
         file, known, value = self._found or (None, None, None)
         if file != key[0]:
             return Looked(None, False, self._failed is not None, *self._progress)
         return Looked(value, known == key, self._failed is not None, *self._progress)
 
     def ensure(self, key: K, after: After, end: Callable[[], K] | None = None) -> Looked[V]:
-        """What is known now; where that is not current, it is worked out after the answer.
+        """Return the last value. If that is not current, work out a new one after the answer.
 
-        end: the key at the end of the work, of a value that is of the moment at which it is found.
+        end: returns the key at the end of the work, for a value that belongs to that moment.
         """
         looked = self.look(key)
         if not looked.is_current:
@@ -70,16 +70,16 @@ class Worked(Generic[K, V]):
         return looked
 
     def ensure_once(self, key: K, after: After) -> None:
-        """As `ensure`, but what has failed is not begun again for the same key."""
+        """Do the same as `ensure`, but do not repeat failed work for the same key."""
         if self._failed != key:
             self.ensure(key, after)
 
     def find(self, key: K, end: Callable[[], K] | None = None) -> None:
-        """Work it out, unless that is done, or being done, or there is no place for it. Raises what the work raises."""
+        """Work it out, unless it is current, or somebody works on it, or all places are taken. Raises like the work."""
         if not self._running.acquire(blocking=False):
             return
         try:
-            if self.look(key).is_current:  # it was begun by two pages
+            if self.look(key).is_current:  # two pages have started it
                 return
             expired = self._expired
             value = self._run(partial(self._work, key), self._tell)
@@ -96,7 +96,7 @@ class Worked(Generic[K, V]):
             self._running.release()
 
     def expire(self) -> None:
-        """From now on, what was found before is old, also what is being found."""
+        """Make all values old that were found before, also one that is being found."""
         self._expired += 1
         if self._found is not None:
             self._found = self._found[0], None, self._found[2]
@@ -106,7 +106,7 @@ class Worked(Generic[K, V]):
 
 
 class Recent(Generic[V]):
-    """Something for each of many, made when it is first asked for. Only of so many is it kept: those asked for last."""
+    """Makes a value for a name at its first use, and keeps the values of the `most` names that were used last."""
 
     def __init__(self, make: Callable[[str], V], most: int) -> None:
         self._make, self._most = make, most
@@ -114,7 +114,7 @@ class Recent(Generic[V]):
         self._made: OrderedDict[str, V] = OrderedDict()
 
     def of(self, name: str) -> V:
-        """What is kept of that one."""
+        """Return the value of a name."""
         with self._lock:
             if name not in self._made:
                 self._made[name] = self._make(name)

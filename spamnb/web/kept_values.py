@@ -1,6 +1,6 @@
-"""The values that are worked out beside the pages: of what each is, and how it is found.
+"""The values that are worked out beside the pages: the key of each, and its work.
 
-Each is found in a process of its own, so it imports what it needs only there.
+Each work runs in its own process, so it imports its modules only there.
 """
 
 import contextlib
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 _BUSY_SECONDS = 10.0  # for a ledger in use: no request waits here
 _MINUTE, _DAY = 60.0, 86_400.0
 _AGAIN = 10 * _MINUTE
-_UNKNOWN = "it is being looked at whether your ham would be taken for spam"
-# Of one of many users: what is kept of that takes at most 0.5 MB, and a second to find.
+_UNKNOWN = "the filter still checks whether it would take your ham for spam"
+# Messages of one of many users: the value then takes at most 0.5 MB, and a second to find.
 _MOST_OF_MANY = 5_000
 _Judged = tuple[str, int, Scoring]  # the ledger's path, and the number of its last lesson
 _State = tuple[str, int, int]  # the ledger's path, and the numbers of its last action and its last lesson
-_Minute = tuple[str, dict[str, str], str, float]  # what the configuration is read from, the user, and the minute
+_Minute = tuple[str, dict[str, str], str, float]  # the configuration's path, the environment, the user, the minute
 
 
 class Checked(NamedTuple):
-    """What was found wrong or right, and since when it is so, in seconds since the epoch."""
+    """The findings of a check-up, and its time, in seconds since the epoch."""
 
     findings: tuple[Finding, ...]
     at: float
 
 
 class KeptValues:
-    """The values of one person's pages. run: where what takes memory or seconds is done. user: of a mail host.
+    """The values of one person's pages. run: the place of heavy work. user: of a mail host, or "".
 
-    is_of_many: this server shows the pages of all its users.
+    is_of_many: this server shows the pages of all users.
     """
 
     def __init__(
@@ -56,8 +56,8 @@ class KeptValues:
         is_of_many: bool = False,
     ) -> None:
         self._of_config = config_path, dict(environ), user
-        self._counted: dict[str, tuple[_State, int]] = {}  # by page: how many messages waited there, and when
-        self._misfiled_at = -math.inf  # when all learned mail was judged last for the overview
+        self._counted: dict[str, tuple[_State, int]] = {}  # by page: the ledger's state, and the waiting messages then
+        self._misfiled_at = -math.inf  # when the overview last let all learned mail be judged
         self._own_mail = Worked(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
         self._missing = Worked(_missing, run)
         self._weak = Worked(_weak_lessons, run)
@@ -66,13 +66,13 @@ class KeptValues:
         self._waiting = Worked(self._count)
 
     def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Looked[OwnMail]":
-        """All learned mail, each message judged without itself: 5 s for 30,000."""
+        """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""
         return self._own_mail.ensure(_as_learned(ledger, scoring), after)
 
     def misfiled(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> int:
-        """How many learned messages are probably misfiled, by what was found last; 0 before anything was found.
+        """Return how many learned messages are probably misfiled, by the last value; 0 before the first one.
 
-        All learned mail is judged for it, so that is begun again only after ten minutes.
+        This work judges all learned mail, so it starts again only after ten minutes.
         """
         looked = self._own_mail.look(_as_learned(ledger, scoring))
         if not looked.is_current and now - self._misfiled_at >= _AGAIN:
@@ -81,9 +81,9 @@ class KeptValues:
         return 0 if looked.value is None else _clear(ledger, looked.value.findings)
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
-        """What has still to be learned before mail is moved, in words; "" for nothing.
+        """Return what the filter must still learn before it moves mail, in words; "" for nothing.
 
-        Where numbers alone do not tell, ham is judged without itself, which takes 0.3 s with 500,000 tokens.
+        If the numbers do not decide it, ham is judged without itself, which takes 0.3 s with 500,000 tokens.
         """
         known = may_move.known_missing(ledger, learning)
         if known is not None:
@@ -92,25 +92,25 @@ class KeptValues:
         return _UNKNOWN if looked.value is None else looked.value
 
     def weak_lessons(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> Looked[list[Misfiled]]:
-        """What was learned weakly and is in doubt. Where nothing was learned weakly, nothing has to be judged."""
+        """Return the weak lessons that are in doubt. Without weak lessons there is nothing to judge."""
         since = now - LASTING
         if not ledger.messages.learned_weakly(since, 1):
             return Looked([], is_current=True)
         return self._weak.ensure((*_as_learned(ledger, scoring), since // _DAY), after)
 
     def checkup(self, now: Callable[[], float], after: After) -> Looked[Checked]:
-        """What doctor finds in this minute: it proves the whole ledger, and walks all folders."""
+        """Return the findings of doctor in this minute. It verifies the whole ledger, and walks all folders."""
         return self._checkup.ensure(self._minute(now), after, lambda: self._minute(now))
 
     def glance(self, now: Callable[[], float], after: After) -> Looked[Checked]:
-        """The same; where that is not known, without the content of the ledger: 30 ms with 58,000 messages known."""
+        """Return the same, or before it is there, findings without the ledger's content: 30 ms with 58,000 messages."""
         looked = self._checkup.look(self._minute(now))
         if looked.is_current:
             return looked
         return self._glance.ensure(self._minute(now), after, lambda: self._minute(now))
 
     def check_again(self) -> None:
-        """What was found before is old."""
+        """Make all earlier findings old."""
         self._checkup.expire()
         self._glance.expire()
 
@@ -118,11 +118,11 @@ class KeptValues:
         return *self._of_config, now() // _MINUTE
 
     def counted(self, page: str, ledger: Ledger, number: int) -> None:
-        """That so many messages wait on a page, by what the ledger says now."""
+        """Keep the number of messages that wait on a page, with the ledger's present state."""
         self._counted[page] = _state(ledger), number
 
     def badges(self, ledger: Ledger, scoring: Scoring) -> dict[str, int]:
-        """How many messages wait on Review and Audit, where that is known of the ledger as it is now."""
+        """Return how many messages wait on Review and Audit, if that is known for the ledger's present state."""
         self._count_misfiled(ledger, scoring)
         now = _state(ledger)
         return {page: number for page, (then, number) in self._counted.items() if then == now}
@@ -134,14 +134,14 @@ class KeptValues:
             self.counted("audit", ledger, _clear(ledger, looked.value.findings))
 
     def count_waiting(self, ledger: Ledger, config: Config, now: float, after: After) -> None:
-        """Let it be counted what waits for Review, unless that was done in this minute, and nothing was done since.
+        """Count the messages for Review, unless that was done in this minute and the ledger has not changed.
 
-        Where the ledger is busy or damaged it is tried again in the next minute, not by each page.
+        If the ledger is busy or damaged, this tries again in the next minute, and not at each page.
         """
         self._waiting.ensure_once((str(config.ledger), config, now // _MINUTE, _state(ledger)), after)
 
     def _count(self, key: tuple[str, Config, float, _State], _: Tell) -> int:
-        """How many messages wait for Review; what was learned weakly is judged before, where it has to be."""
+        """Return how many messages wait for Review. It first judges the weak lessons, if they are out of date."""
         path, config, minute, _then = key
         now, first = minute * _MINUTE, After()
         with _opened(path) as ledger:
@@ -155,12 +155,12 @@ class KeptValues:
 
 
 def not_checked(looked: Looked[Checked]) -> str:
-    """The heading of a page for which there is no current check-up."""
+    """Return the heading of a page without a current check-up."""
     return "Not checked" if looked.has_failed else "Being checked"
 
 
 def _clear(ledger: Ledger, findings: Iterable[Misfiled]) -> int:
-    """How many of the findings of before still stand and are clear: only these are looked up."""
+    """Return how many of the clear findings are still open. Only these are looked up."""
     return len(still_asked(ledger, (one for one in findings if one.is_clear)))
 
 

@@ -1,8 +1,8 @@
-"""The key of the login: the path of the pages, the codes that are made with it, and the cookie for which one is given.
+"""The key of the login. The path of the pages, the codes and the cookies follow from it.
 
-A code is good once, for a minute, and made by whoever can read the key's file. Code and cookie are an expiry (8 bytes,
-seconds since the epoch), a nonce (16 bytes), and an HMAC-SHA256 of both (32 bytes), in base64url. A new key ends all
-logins, and moves the pages to another path.
+A code works once, within a minute; anybody who can read the key's file can make one. A browser gets a cookie for it.
+Code and cookie are an expiry (8 bytes, seconds since the epoch), a nonce (16 bytes), and an HMAC-SHA256 of both (32
+bytes), in base64url. A new key ends all logins, and moves the pages to a new path.
 """
 
 import base64
@@ -33,14 +33,14 @@ Use = Literal["code", "cookie"]
 
 
 class KeyFile:
-    """The key in a file that only its owner can read; made when it is first asked for."""
+    """The key in a file that only its owner can read. It is made at its first use."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._known: tuple[tuple[int, int, int], bytes] | None = None
 
     def key(self) -> bytes:
-        """The key of now: another process may have made a new one. Raises SpamnbError."""
+        """Return the present key: another process may have made a new one. Raises SpamnbError."""
         try:
             try:
                 return self._read()
@@ -84,23 +84,23 @@ class KeyFile:
 
 
 def path(key: bytes) -> str:
-    """The first part of the addresses of all pages: not to be guessed without the key (120 bits), which it hides.
+    """Return the first part of all addresses. Without the key nobody can guess it (120 bits), and it hides the key.
 
-    A browser sends the cookie to every server of this machine that is asked for this path, on any port (RFC 6265, 8.5).
-    So nobody else is to know it.
+    A browser sends the cookie to every server of this machine for this path, on any port (RFC 6265, 8.5). So nobody
+    else may know the path.
     """
     return "k" + base64.b32encode(_mac(key, "path", b"")[:_PATH_BYTES]).decode("ascii").lower()
 
 
 def make(key: bytes, use: Use, now: float) -> str:
-    """A new code, or a new cookie's value."""
+    """Return a new code, or the value of a new cookie."""
     seconds = CODE_SECONDS if use == "code" else COOKIE_SECONDS
     content = _EXPIRY.pack(int(now) + seconds) + secrets.token_bytes(_NONCE_BYTES)
     return base64.urlsafe_b64encode(content + _mac(key, use, content)).decode("ascii")
 
 
 def nonce_of(key: bytes, use: Use, text: str, now: float) -> bytes | None:
-    """The nonce of a code or a cookie that is genuine and not over; else None."""
+    """Return the nonce of a code or a cookie that is genuine and not expired, or None."""
     try:
         raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
     except ValueError:
@@ -118,10 +118,10 @@ def _mac(key: bytes, use: Use | Literal["path"], content: bytes) -> bytes:
 
 
 class Codes:
-    """Takes each code once, and few wrong ones a minute. `now`: seconds since the epoch.
+    """Takes each code once, and few wrong ones per minute. now: seconds since the epoch.
 
-    A right code is taken also after wrong ones: it cannot be guessed (256 bits), and else anybody on the machine could
-    keep the owner out.
+    It takes a right code even after wrong ones: nobody can guess a code (256 bits), and otherwise any user of the
+    machine could keep the owner out.
     """
 
     def __init__(self, key: Callable[[], bytes], now: Callable[[], float]) -> None:
@@ -132,7 +132,7 @@ class Codes:
         self._wrong: deque[float] = deque(maxlen=_MOST_WRONG)
 
     def take(self, code: str) -> bool:
-        """Whether a code is good; it is not again."""
+        """Return whether a code is valid, and use it up."""
         now = self._now()
         nonce = nonce_of(self._key(), "code", code, now)
         with self._lock:
@@ -144,7 +144,7 @@ class Codes:
             return False
 
     def may_be_wrong(self) -> bool:
-        """Count a wrong code; False where there were too many of them within a minute."""
+        """Count a wrong code. Returns False if there were too many within a minute."""
         now = self._now()
         with self._lock:
             is_much = len(self._wrong) == _MOST_WRONG and now - _WINDOW < self._wrong[0] <= now

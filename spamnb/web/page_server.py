@@ -1,7 +1,7 @@
-"""The server: sockets, waitress, and its end.
+"""The server of the pages: its sockets, waitress, and its end.
 
-waitress gives limits of size, and a few threads; limits of time and number are in `connections`. It makes no socket of
-its own, so that a unit without a network can serve one that it was handed.
+waitress gives limits of size, and a few threads. Limits of time and number are in `connections`. waitress opens no
+socket itself, so a unit without a network can serve a socket from systemd.
 """
 
 import http.client
@@ -41,24 +41,24 @@ _LIMITS: dict[str, Any] = {
     "connection_limit": 2 * connections.MOST,
     "max_request_header_size": 16_384,
     "max_request_body_size": MOST_BYTES,
-    "inbuf_overflow": MAX_BODY,  # what is longer waits on the disk: anybody on the machine can send it
+    "inbuf_overflow": MAX_BODY,  # a longer one waits on the disk: any user of the machine can send it
     "clear_untrusted_proxy_headers": True,
     "ident": None,
     "expose_tracebacks": False,
     "asyncore_use_poll": True,
 }
 KEY = "web.key"
-_LOOK_SECONDS = 1.0  # how long the loop waits before it looks whether it is to end
-_END_SECONDS = 5.0  # requests that are being answered have so long
-_ASK_SECONDS = 5.0  # one that is started by its socket takes half a second
+_LOOK_SECONDS = 1.0  # between two looks whether the loop must end
+_END_SECONDS = 5.0  # for requests that are being answered at the end
+_ASK_SECONDS = 5.0  # a server that starts by its socket takes half a second
 _LONGEST_LINE = 200  # bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the pages are served. idle_exit: seconds without a request after which the server ends; None: never.
+    """How to serve the pages. idle_exit: seconds without a request after which the server ends; None: never.
 
-    user_header: the field by which a proxy says who asks, of all users of a host; "": they are one person's pages.
+    user_header: the field in which a proxy names the user of a host who asks; "": they are one person's pages.
     """
 
     listen: str = ""
@@ -70,9 +70,9 @@ class Settings:
 
 
 class Memory:
-    """The C library's memory: shared by all threads, of which each would keep its own, and given back after requests.
+    """The C library's memory. All threads share it, instead of one part per thread. After requests it is given back.
 
-    81 MB become 66 by the one, and 61 by the other (benchmarks/web.py). Another C library is left as it is.
+    Sharing makes 66 MB of 81, and giving back makes 61 (benchmarks/web.py). Another C library is left alone.
     """
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class Memory:
         memory.share_arenas()
 
     def idle_for(self, seconds: float) -> None:
-        """Give back what is free, once, when nobody has asked for so long."""
+        """Give back free memory, once, after a while without a request."""
         if seconds < _LOOK_SECONDS:
             self._is_trimmed = False
         elif not self._is_trimmed:
@@ -89,14 +89,16 @@ class Memory:
 
 
 def key_file(whose: Config | Host) -> login_keys.KeyFile:
-    """The key of the login, beside the ledger, or beside the register of a host, for its overview."""
+    """Return the key of the login: beside the ledger, or for a host's overview beside the register."""
     if isinstance(whose, Host):
-        return login_keys.KeyFile(f"{whose.register}.{KEY}")  # a name which no user's directory can have
+        return login_keys.KeyFile(f"{whose.register}.{KEY}")  # no user's directory can have this name
     return login_keys.KeyFile(os.path.join(os.path.dirname(whose.ledger), KEY))
 
 
 def login_key(read_config: Callable[[], Config | Host]) -> Callable[[], bytes]:
-    """The key as it is now. While the configuration cannot be read, that of the last one: who is logged in sees why."""
+    """Return a function for the present key. While the configuration is faulty it keeps the last key, so that a
+    logged-in browser shows the fault.
+    """
     known: list[login_keys.KeyFile] = []
 
     def key() -> bytes:
@@ -114,13 +116,13 @@ def login_key(read_config: Callable[[], Config | Host]) -> Callable[[], bytes]:
 
 
 def login_address(whose: Config | Host, port: int, now: float) -> str:
-    """An address that logs a browser in, once, within a minute."""
+    """Return an address that logs a browser in, once, within a minute."""
     key = key_file(whose).key()
     return f"http://127.0.0.1:{port}/{login_keys.path(key)}/login?code={login_keys.make(key, 'code', now)}"
 
 
 def login_file(whose: Config | Host, port: int, now: float) -> str:
-    """The path of a file that leads to such an address: a browser's arguments can be read by all users of a machine."""
+    """Write a file that leads to such an address, and return its path: all users can read a browser's arguments."""
     path = key_file(whose).path.removesuffix(".key") + "-login.html"
     address = login_address(whose, port, now)
     with durable.draft(path) as part, open(part, "w", encoding="ascii") as file:
@@ -129,7 +131,7 @@ def login_file(whose: Config | Host, port: int, now: float) -> str:
 
 
 def port_in_use(settings: Settings, environ: Mapping[str, str]) -> int | None:
-    """The port to be listened on, if a server of this user, or the service manager, listens there already."""
+    """Return the port to listen on, if a server of this user or the service manager listens there already."""
     if environ.get("LISTEN_FDS") or settings.listen.startswith("/"):
         return None
     port = (settings.listen or DEFAULT).rpartition(":")[2]
@@ -137,7 +139,7 @@ def port_in_use(settings: Settings, environ: Mapping[str, str]) -> int | None:
 
 
 def is_spamnb(port: int) -> bool:
-    """Whether what listens on a port of this machine answers as these pages do to who does not know their path."""
+    """Return whether the server on a port answers like these pages to a client that does not know their path."""
     asking = http.client.HTTPConnection("127.0.0.1", port, timeout=_ASK_SECONDS)
     try:
         asking.request("GET", "/")
@@ -149,7 +151,7 @@ def is_spamnb(port: int) -> bool:
 
 
 class Activity:
-    """When the last request came; wraps an application. `now`: a clock that is never set back, in seconds."""
+    """Wraps an application, and knows when the last request ended. now: a clock that is never set back, in seconds."""
 
     def __init__(self, application: Application, now: Callable[[], float] = time.monotonic) -> None:
         self._application = application
@@ -170,17 +172,17 @@ class Activity:
                 self._last = self._now()
 
     def idle_for(self) -> float:
-        """Seconds since the last request ended; 0 while one is answered."""
+        """Return the seconds since the last request ended; 0 during a request."""
         with self._lock:
             return 0.0 if self._at_work else self._now() - self._last
 
 
 class PageServer:
-    """Serves the pages until it is closed. Raises SpamnbError where its sockets are not to be had.
+    """Serves the pages until it is closed. Raises SpamnbError if it cannot open its sockets.
 
-    read_config: the configuration as it is now. environ: where the service manager says which sockets it hands over.
-    owner: whose pages these are. user: of a mail host, whose mail they show. host: the mail host as it is now, if these
-    are the pages of its users, or without a `user_header` its overview. now: seconds since the epoch.
+    read_config: returns the present configuration. environ: names the sockets from the service manager. owner: the
+    name on the pages. user: the mail host's user whose mail they show, or "". host: returns the present mail host, for
+    the pages of its users, or without a `user_header` for its overview. now: seconds since the epoch.
     """
 
     def __init__(
@@ -235,13 +237,13 @@ class PageServer:
 
     @property
     def port(self) -> int | None:
-        """The port, where it is one that is listened on."""
+        """The port, or None for a Unix socket."""
         return next((listener.port for listener in self.listeners if listener.port is not None), None)
 
     def run(self) -> None:
-        """Serve until `close`, or until nobody has asked for long."""
+        """Serve until `close`, or until the time `idle_exit` passes without a request."""
         used = Memory()
-        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits a moment
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns at each request that waits a moment
         try:
             while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
                 used.idle_for(idle)
@@ -254,20 +256,18 @@ class PageServer:
             _close(self.listeners)
 
     def close(self) -> None:
-        """End soon; from any thread, or a signal's handler."""
+        """End soon. Any thread or a signal's handler may call this."""
         self._is_closing = True
 
 
 def _door(settings: Settings, listeners: Sequence[Listener]) -> Door:
-    """How these pages are reached. Those who come by a Unix socket were let in by its file's mode."""
+    """Return how a browser reaches the pages. For a Unix socket, its file's mode lets clients in."""
     ports = {listener.port for listener in listeners}
     if settings.user_header and ports != {None}:
-        raise UsageError(
-            "--user-header needs a Unix socket, which the proxy alone can reach: write ListenStream=/run/…"
-        )
+        raise UsageError("--user-header needs a Unix socket, which only the proxy can reach: write ListenStream=/run/…")
     if len(ports) > 1:
-        raise UsageError("one socket, or several Unix sockets, are served at once: start another server for the others")
-    private = all(listener.is_unix and not listener.mode & 0o077 for listener in listeners)  # its owner's, and root's
+        raise UsageError("a server has one port, or several Unix sockets: start another server for the others")
+    private = all(listener.is_unix and not listener.mode & 0o077 for listener in listeners)  # only owner and root
     return Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
 
 

@@ -1,6 +1,6 @@
 """Templates: their environment, which escapes everything, and addresses that are relative to the page.
 
-Behind a proxy the pages lie below a prefix that they do not know, so no link begins with "/".
+Behind a proxy the pages are below a prefix that they do not know, so no link begins with "/".
 """
 
 import functools
@@ -52,7 +52,7 @@ NAVIGATION = (
 
 
 class Static(NamedTuple):
-    """A file that pages name: its content, its type, and a mark that changes with the content."""
+    """A file for the pages: its content, its type, and a mark that changes with the content."""
 
     content: bytes
     content_type: str
@@ -60,7 +60,7 @@ class Static(NamedTuple):
 
 
 class Pages:
-    """Renders templates. has_page: whether there is a page of that address. navigation: those that each page names."""
+    """Renders templates. has_page: whether there is a page at an address. navigation: the links on each page."""
 
     def __init__(self, has_page: Callable[[str], bool], navigation: Sequence[NavigationEntry] = NAVIGATION) -> None:
         self._has_page = has_page
@@ -69,17 +69,17 @@ class Pages:
             "navigation": navigation,
             "static": {name: f"static/{name}?v={file.mark}" for name, file in self.static.items()},
         }
-        for name in _OF_FIRST:  # compiled at the start, or the first request would take twice as long
+        for name in _OF_FIRST:  # compiled at the start; otherwise the first request takes twice as long
             _environment().get_template(name)
 
     def render(self, template: str, values: Mapping[str, object]) -> str:
-        """A template as HTML."""
+        """Return a template as HTML."""
         return _environment().get_template(template).render({**self._everywhere, **values})
 
     def known_address(self, sent: str) -> tuple[str, dict[str, object]]:
-        """A page and a query out of an address that a form has sent back; the overview for anything else.
+        """Return the page and the query of an address that a form has sent back; the overview for anything else.
 
-        What an action did is left out of the query: the next page tells of the next one.
+        The outcome of the last act is left out of the query, since the next page shows the next act.
         """
         parts = urlsplit(sent)
         if parts.scheme or parts.netloc or not self._has_page(parts.path):
@@ -88,13 +88,13 @@ class Pages:
         return parts.path, {name: values[0] for name, values in query.items() if name not in ("did", FIELD)}
 
 
-@functools.cache  # a template is compiled once in a process
+@functools.cache  # so that a process compiles each template once
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(os.path.join(_HERE, "templates"), encoding="utf-8"),
         autoescape=True,
         undefined=StrictUndefined,
-        optimized=False,  # there is nothing constant in them, and to look for it takes a tenth of their compilation
+        optimized=False,  # the templates have no constants; a search for them takes a tenth of the compilation
         auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -114,7 +114,7 @@ def _static(name: str, content_type: str) -> Static:
 
 
 def relative(here: str, page: str, query: Mapping[str, object] | None = None) -> str:
-    """The address of a page as seen from another one, with a query of what is not None or "".
+    """Return the address of a page relative to another page, with a query of the values that are not None or "".
 
     >>> relative("/m/12", "history", {"before": 7, "q": ""}), relative("/", ""), relative("/history", "m/12/teach")
     ('../history?before=7', './', 'm/12/teach')
@@ -125,18 +125,18 @@ def relative(here: str, page: str, query: Mapping[str, object] | None = None) ->
 
 
 def _final(value: object) -> object:
-    """What a template prints: text that is not printable is written as escapes, also where nobody thought of it."""
+    """Return a template's value with escapes for unprintable characters, even if the template has no filter for it."""
     return wording.escaped(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def printable(text: str, most: int = _LONGEST) -> str:
-    """Text from mail for one line of a page: escapes for what is not printable, and not too much of it."""
+    """Return text from mail for one line of a page: cut, and with escapes for unprintable characters."""
     shown = wording.escaped(text[: most + 1])
     return shown if len(text) <= most else f"{shown[:most]}…"
 
 
 def percent(probability: float) -> str:
-    """A probability in percent, which is 0 or 100 only where it is exactly that; its blanks do not break.
+    """Return a probability in percent. It is 0 or 100 only if it is exactly that; its blanks do not break.
 
     >>> [percent(chance).replace("\u00a0", " ") for chance in (0.9984, 0.99999, 0.5, 0.0002, 0.0)]
     ['99.8 %', '> 99.9 %', '50 %', '< 0.1 %', '0 %']
@@ -152,12 +152,12 @@ def percent(probability: float) -> str:
 
 
 def clock(at: float) -> str:
-    """The time of day, local."""
+    """Return the local time of day."""
     return datetime.fromtimestamp(at).strftime("%H:%M")
 
 
 def shortly(at: float, now: float) -> str:
-    """The time of day of a time today, else the day."""
+    """Return the time of day if it is today, otherwise the day."""
     then, today = datetime.fromtimestamp(at), datetime.fromtimestamp(now)
     if then.date() == today.date():
         return clock(at)
@@ -165,12 +165,12 @@ def shortly(at: float, now: float) -> str:
 
 
 def iso(at: float) -> str:
-    """A time with its zone, for a program."""
+    """Return a time with its zone, for a program."""
     return datetime.fromtimestamp(at).astimezone().isoformat(timespec="seconds")
 
 
 def day(at: float, now: float) -> str:
-    """A day in words, as one says it at another time.
+    """Return a day in words, as a person says it at the time `now`.
 
     >>> day(86_400.0 * 365 + 43_200, 86_400.0 * 365 + 43_201)
     'today'

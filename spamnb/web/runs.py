@@ -1,6 +1,6 @@
-"""Ids of actions as text, for an address or a form: runs of those that follow one another, as `1601-2600.2605`.
+"""Ids of actions as text, for an address or a form: runs of consecutive ids, such as `1601-2600.2605`.
 
-The actions of one act follow one another, so that a thousand of them take as much room as two.
+The actions of one act are consecutive, so a thousand of them take as much room as two.
 """
 
 import itertools
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 
 from spamnb.web.http import HttpError, whole_number
 
-MOST = 4_000  # ids of a text: to tell of so many takes a page 0.09 s of CPU
-LONGEST = 3_000  # characters in an address: nginx takes 4 KB for the head of an answer, whatever else is in it
+MOST = 4_000  # ids in a text: a page needs 0.09 s of CPU to describe them
+LONGEST = 3_000  # characters in an address: nginx takes 4 KB for the whole head of an answer
 
 
 def written(ids: Iterable[int], longest: int = LONGEST) -> tuple[str, int]:
-    """The ids as text, the lowest first, and how many the text leaves out because it would be too long.
+    """Return the ids as text, the lowest first, and how many ids it leaves out to stay short.
 
     >>> written([3, 1, 2, 7])
     ('1-3.7', 0)
@@ -36,7 +36,7 @@ def _run(first: int, last: int) -> str:
 
 
 def read(text: str) -> list[int]:
-    """The ids of such a text, the lowest first. Raises HttpError for any other, and for one of more ids than `MOST`.
+    """Return the ids of such a text, the lowest first. Raises HttpError for other texts, and for more ids than `MOST`.
 
     >>> read("1-3.7")
     [1, 2, 3, 7]

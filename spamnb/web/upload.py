@@ -1,7 +1,7 @@
 """A form with a file, as browsers send it: multipart/form-data (RFC 7578).
 
-It is cut at its boundary and nowhere else: a part may be a message, whose own parts are for the reader of mail, with
-its limits. The standard library's reader of mail would take the file's own parts for parts of the form, and minutes.
+It is cut only at its boundary: a part may be a message, and the message's own parts are for the reader of mail, with
+its limits. The standard library's reader would take the message's parts for parts of the form, and need minutes.
 """
 
 import re
@@ -12,7 +12,7 @@ from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.web.http import HttpError, content_length
 
 MOST_BYTES = DEFAULT_LIMITS.message_bytes + 65_536
-"""Of a form: a message as long as is read, and the form around it."""
+"""Size of a form: the longest message that is read, and the form around it."""
 _MOST_PARTS = 10
 _MOST_HEAD = 2000  # bytes
 _BOUNDARY = re.compile(r"multipart/form-data *; *boundary=\"?([0-9A-Za-z'()+_,./:=?-]{1,70})\"?", re.IGNORECASE)
@@ -20,7 +20,7 @@ _NAME = re.compile(rb"content-disposition: *form-data; *name=\"([a-z]{1,20})\"",
 
 
 def read_parts(headers: Mapping[str, str], body: BinaryIO) -> dict[str, bytes]:
-    """The fields of a form by their names, as they were sent; of one that comes twice the first. Raises HttpError."""
+    """Return the fields of a form by their names, as sent; the first one of equal names. Raises HttpError."""
     match = _BOUNDARY.fullmatch(headers.get("content-type", "").strip())
     if match is None:
         raise HttpError(415, "Only forms are read here.", "Use the buttons of the pages.")

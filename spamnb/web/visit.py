@@ -1,6 +1,6 @@
-"""One request at work: what a page's function gets, and the responses that it gives.
+"""A visit: the values that a page's function gets for one request, and the responses that it can return.
 
-For a GET the ledger is open to be read, for a POST it can be written:
+For a GET the ledger is open to read, for a POST it can be written:
 
     def words(visit: Visit) -> Response:
         begin = visit.request.query.text("q")  # of the address; `visit.number("id")`: of the path
@@ -33,17 +33,17 @@ from spamnb.web.rendering import Pages, relative
 
 
 class NothingYetError(LedgerError):
-    """There is no ledger yet: nothing was learned or judged."""
+    """There is no ledger yet: the filter has not learned or judged anything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all requests of one person have in common.
+    """The common part of all requests of one person.
 
-    config: reads the configuration, again where its file has changed. now: seconds since the epoch. kept: what takes
-    longer than a page. owner: whose pages these are. user: of a mail host, or "". seal: of what an act tells the page
-    after it. environ: of this process. host: the mail host of which an administrator sees sums, in the place of the
-    pages of one person.
+    config: reads the configuration, again if its file has changed. now: seconds since the epoch. kept: values that take
+    longer than a page. owner: the name on the pages. user: of a mail host, or "". seal: for the outcome of an act in
+    the next page's address. environ: of this process. host: the mail host whose sums an administrator sees, instead of
+    one person's pages.
     """
 
     config: Callable[[], Config]
@@ -62,9 +62,9 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A request with what is needed to answer it. numbers: those of the path, by their names in the route's pattern.
+    """A request with all that its answer needs. numbers: those of the path, by their names in the route's pattern.
 
-    after: what is done once the answer is on its way.
+    after: work that begins when the answer is on its way.
     """
 
     site: Site
@@ -75,27 +75,27 @@ class Visit:
 
     @property
     def ledger(self) -> Ledger:
-        """The ledger: to read at a GET, to write at a POST. Raises NothingYetError where there is none."""
+        """The ledger: to read at a GET, to write at a POST. Raises NothingYetError before the first one."""
         if self.opened is None:
-            raise NothingYetError("Nothing has been learned or judged yet.")
+            raise NothingYetError("The filter has not learned or judged anything yet.")
         return self.opened
 
     @property
     def config(self) -> Config:
-        """The configuration, with what the person has chosen beside it. Raises ConfigError."""
+        """The configuration, with the person's choices. Raises ConfigError."""
         written = self.site.config()
         return written if self.opened is None else self.opened.choices.over(written)
 
     @property
     def config_file(self) -> str:
-        """Where the configuration is changed: of a user of a mail host in their own file, where they can have one."""
+        """The file to change the configuration in: for a mail host's user their own file, if they may have one."""
         written = self.site.config()
         own = written.users.own_file(written.user) if written.user else None
         return self.site.config_path if own is None else str(own)
 
     @property
     def installation(self) -> Installation:
-        """How spamnb is run here, for the commands that a page suggests; also if the configuration cannot be read."""
+        """How to run spamnb here, for commands that a page suggests, even if the configuration cannot be read."""
         config = None
         with contextlib.suppress(SpamnbError):
             config = self.site.config()
@@ -103,7 +103,7 @@ class Visit:
 
     @property
     def host(self) -> Host:
-        """The mail host whose overview this is. Raises LookupError where it is a page of one person."""
+        """The mail host of this overview. Raises LookupError for a page of one person."""
         if self.site.host is None:
             raise LookupError("this is a page of one person")
         return self.site.host()
@@ -115,48 +115,48 @@ class Visit:
 
     @property
     def is_known(self) -> bool:
-        """Whether who asks has logged in, so that the menu and the owner's name may be shown."""
+        """Whether the browser is logged in, so that the page may show the menu and the owner's name."""
         try:
             return self.site.access.is_logged_in(self.request)
         except SpamnbError:  # the login's key cannot be read
             return False
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
-        """What has still to be learned before mail is moved, in words; "" for nothing. No page waits for it."""
+        """Return what the filter must still learn before it moves mail, in words; "" for nothing. No page waits."""
         return self.site.kept.missing(ledger, scoring, learning, self.after)
 
     def answers(self) -> Answers:
-        """What carries out a person's answers; IMAP servers are told of it once the response is on its way."""
+        """Return the object that carries out a person's answers. It notifies IMAP servers after the response."""
         answers = Answers(self.ledger, self.config, self.site.now)
         self.after.append(answers.end)
         return answers
 
     def number(self, name: str) -> int:
-        """A number of the path."""
+        """Return a number of the path."""
         return self.numbers[name]
 
     def number_of(self, digest: bytes) -> int | None:
-        """The number of a message in the history; None where it is not there."""
+        """Return the number of a message in the history, or None."""
         message = self.ledger.messages.find(digest)
         return None if message is None else message.id
 
     def url(self, page: str = "", **query: object) -> str:
-        """The address of a page, relative to this one."""
+        """Return the address of a page, relative to this one."""
         return relative(self.request.path, page, query)
 
     @property
     def here(self) -> str:
-        """This page's own address, for a form that is to lead back to it."""
+        """The address of this page, for a form that leads back to it."""
         pairs = [(name, value) for name, value in self.request.query.pairs() if name not in ("did", FIELD, "code")]
         path = self.request.path.removeprefix("/")
         return f"{path}?{urlencode(pairs)}" if pairs else path
 
     def page(self, template: str, *, title: str, status: int = 200, **values: object) -> Response:
-        """A page made of a template. title: its heading, and with the program's name the title of the window."""
+        """Return a page from a template. title: its heading, and with the program's name the title of the window."""
         return self._rendered("page", template, status, {"title": title, **values})
 
     def part(self, template: str, **values: object) -> Response:
-        """A piece of a page, which a script puts into its place."""
+        """Return a part of a page, which a script puts into its place."""
         return self._rendered("part", template, 200, values)
 
     def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
@@ -171,15 +171,15 @@ class Visit:
         return Response(body.encode("utf-8"), status, after=tuple(self.after))
 
     def redirect(self, page: str, **query: object) -> Response:
-        """The person's browser asks for another page (303)."""
+        """Send the browser to another page (303)."""
         headers = (("Location", self.url(page, **query)),)
         return Response(b"", 303, headers=headers, after=tuple(self.after))
 
     def done(self, actions: Iterable[int], back: str = "", *, order: str = "", **outcome: int) -> Response:
-        """Back to a page, which says what these actions did, and how they are undone.
+        """Send the browser back to a page, which says what these actions did and has a button to undo them.
 
-        back: the page, unless the form says by its field `back` which page it was sent from. order: of its lines, for
-        its query. outcome: what else it is to tell, for `outcome` there.
+        back: the page, unless the form names its own page in its field `back`. order: of its lines, for its query.
+        outcome: further numbers for that page, which reads them by `outcome`.
         """
         page, query = self._back(back)
         if order:
@@ -189,15 +189,15 @@ class Visit:
         return self.redirect(page, **query)
 
     def outcome(self, name: str) -> int:
-        """A number that the act before this page has left for it in the address; 0 where it has left none."""
+        """Return a number that the last act has put into this page's address, or 0."""
         return self.site.seal.read(self.request.query.text(FIELD)).get(name, 0)
 
     def _back(self, page: str) -> tuple[str, dict[str, object]]:
-        """The page and the query that a form has come from: only such as the pages themselves link to."""
+        """Return the page and the query that a form came from, if the pages themselves link to it."""
         sent = self.request.form.text("back", 2000)
         return self.site.pages.known_address(sent) if sent else (page, {})
 
     def did(self) -> list[int]:
-        """The actions that this page is to tell of, by their ids, the oldest first."""
+        """Return the ids of the actions that this page describes, the oldest first."""
         text = self.request.query.text("did", runs.LONGEST)
         return runs.read(text) if text else []

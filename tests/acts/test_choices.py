@@ -105,7 +105,7 @@ def test_several_at_once_or_none(ledger: Ledger) -> None:
     ("more", "kind", "value", "why"),
     [
         ("scoring: {spam_cutoff: 0.95}", "spam_cutoff", "0.9", "the configuration names spam_cutoff"),
-        ("scoring: {ham_cutoff: 0.5}", "spam_cutoff", "0.4", "ham_cutoff (0.5) has to be below spam_cutoff (0.4)"),
+        ("scoring: {ham_cutoff: 0.5}", "spam_cutoff", "0.4", "ham_cutoff (0.5) must be below spam_cutoff (0.4)"),
         ("senders: {allow: ['*@x.example']}", "block", "a@x.example", "senders.allow has *@x.example"),
         ("senders: {allow: [x.example]}", "block", "*@x.example", "senders.allow has x.example"),
         ("senders: {block: [x.example]}", "allow", "list.x.example", "senders.block has x.example"),

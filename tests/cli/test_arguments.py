@@ -166,7 +166,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     [
         (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
         (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
-        (("status", "--user", "an na"), "'an na' cannot name a user; help: spamnb status --help"),
+        (("status", "--user", "an na"), "'an na' cannot be the name of a user; help: spamnb status --help"),
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
         (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
         (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),

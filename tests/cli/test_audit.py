@@ -83,13 +83,13 @@ def test_answers_at_a_terminal(wrong: Path, run: Run, answer: Callable[..., str]
     shown = answer("audit", ["x", "m"])
     assert "1 of 1: " in shown
     assert shown.count("[r]ight, [m] it is spam, ") == 2
-    assert "   m      it is spam: learned so, and moved to the spam folder" in shown
-    assert "   r      right: it is ham, by your decision" in shown
+    assert "   m      it is spam: the filter learns it, and moves it to the spam folder" in shown
+    assert "   r      right: you decide that it is ham" in shown
     assert "the file stays" in shown
     assert "That was all." in shown
     assert findings(run) == []
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 26}
-    way_back = shown.partition("To take that back: spamnb ")[2].splitlines()[0].split()
+    way_back = shown.partition("To undo: spamnb ")[2].splitlines()[0].split()
     assert len(way_back) == 2
     assert run(*way_back).code == 0
     assert len(findings(run)) == 1
@@ -114,7 +114,7 @@ def test_the_other_way_round(taught: Path, run: Run, answer: Callable[..., str])
     assert "[m] it is ham, " in shown
     explained = shown.partition("Enter: later? ?\n")[2].partition("[r]ight")[0].splitlines()
     assert [line.split()[0] for line in explained] == ["r", "m", "v", "f", "n", "s", "Enter"]
-    assert "moved to the inbox" in explained[1]
+    assert "moves it to the inbox" in explained[1]
 
 
 def test_viewed(taught: Path, run: Run, answer: Callable[..., str]) -> None:
@@ -131,8 +131,8 @@ def test_viewed(taught: Path, run: Run, answer: Callable[..., str]) -> None:
     assert "\\u202e." in first
     assert not {"\x1b", "\u202e", "\t"} & set(shown)
     assert max(map(str.count, (first, second, third), ["\n"] * 3)) <= 30
-    assert "[v] shows what follows. [r]ight" in first
-    assert "[v] shows what follows. [r]ight" in second
+    assert "[v] shows more. [r]ight" in first
+    assert "[v] shows more. [r]ight" in second
     assert "line 59 " in third
     assert "what follows" not in third
     assert again.partition("[v] shows")[0] == first.partition("[v] shows")[0]
@@ -162,7 +162,7 @@ def test_viewed_in_a_mailbox(taught: Path, run: Run, answer: Callable[..., str])
     kept.rename(kept.with_name("1800000000.M2P1.host:2,RS"))
     shown = answer("review", ["v", "m"])
     assert "\nFrom: " in shown
-    assert "To take that back: spamnb undo " in shown
+    assert "To undo: spamnb undo " in shown
     assert len(list((root / ".Junk" / "cur").iterdir())) == 1
 
 

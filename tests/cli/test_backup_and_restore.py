@@ -153,7 +153,7 @@ def test_backup_into_an_open_file(taught: Path) -> None:
         timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout) == (3, b"")
-    assert done.stderr == b"spamnb: cannot write /dev/fd/9: Bad file descriptor; name a file in a directory of yours\n"
+    assert done.stderr == b"spamnb: cannot write /dev/fd/9: Bad file descriptor; name one of your directories\n"
     assert faults_of("copy.sqlite") == []
 
 
@@ -246,7 +246,7 @@ def test_restore(taught: Path, run: Run) -> None:
     (kept,) = former(taught)
     assert result.out.splitlines()[0].startswith("restored copy.sqlite, of 20")
     assert f"kept as {kept}" in result.out
-    assert "stays where it is" in result.out
+    assert "is not moved" in result.out
     assert counts(taught) == before
     assert run("verify").code == 0
     with Ledger(str(kept)) as ledger:

@@ -39,12 +39,12 @@ def test_each_command_goes_by_it(home: Path, run: Run) -> None:
     assert (chosen["kind"], chosen["value"], chosen["by"]) == ("block", "*@shop.example", "prompt")
     assert run(*said.out.splitlines()[-1].split("spamnb ")[1].split()).code == 0
     assert run("score", path).code == 1
-    assert "Nothing is chosen" in run("choose").out
+    assert "You have not chosen anything" in run("choose").out
 
 
 def test_listed_and_forgotten(home: Path, run: Run) -> None:
     """Without arguments the choices are listed, as lines or JSON; --forget takes back all of a pattern."""
-    assert run("choose").out == "Nothing is chosen beside the configuration.\n"
+    assert run("choose").out == "You have not chosen anything: only the configuration counts.\n"
     assert run("choose", "--json").out == ""
     run("choose", "block", "a.example", "b@c.example")
     run("choose", "spam_cutoff", "0.97")
@@ -56,7 +56,7 @@ def test_listed_and_forgotten(home: Path, run: Run) -> None:
     assert [json.loads(line)["value"] for line in run("choose", "--json").out.splitlines()] == [
         *(0.97, "b@c.example", "a.example")
     ]
-    assert run("choose", "block", "a.example").out == "That is chosen already.\n"
+    assert run("choose", "block", "a.example").out == "You have chosen that already.\n"
     assert "no longer: block a.example" in run("choose", "--forget", "A.example", "--forget", "spam_cutoff").out
     assert [json.loads(line)["value"] for line in run("choose", "--json").out.splitlines()] == ["b@c.example"]
     assert run("choose", "--forget", "a.example").code == 3
@@ -65,14 +65,14 @@ def test_listed_and_forgotten(home: Path, run: Run) -> None:
 def test_wrong_use(home: Path, run: Run) -> None:
     """What cannot be chosen is said with what to write, and nothing is kept."""
     for words, said in (
-        (("block",), "choose block of what? Give a sender"),
-        (("spam_cutoff",), "Give a number"),
-        (("spam_cutoff", "0.9", "0.8"), "give one number"),
+        (("block",), "choose block needs a sender"),
+        (("spam_cutoff",), "needs a number"),
+        (("spam_cutoff", "0.9", "0.8"), "choose spam_cutoff takes one number"),
         (("spam_cutoff", "much"), "write a number from 0 to 1"),
-        (("block", "*"), "would be all mail"),
+        (("block", "*"), "matches all mail"),
         (("block", "\x1b[2J.example"), "cannot be a sender"),
         (("block", "\udcff.example"), "cannot be a sender"),
-        (("block", "a.example", "--forget", "a.example"), "each without a choice"),
+        (("block", "a.example", "--forget", "a.example"), "give neither with a new choice"),
         (("forbid", "a.example"), "invalid choice: 'forbid'"),
     ):
         result = run("choose", *words)
@@ -106,12 +106,12 @@ def test_config_without_a_ledger_that_can_be_read(home: Path, run: Run) -> None:
     """The configuration is printed all the same where the ledger cannot be read, and says so in a comment."""
     maildir(home / "Maildir")
     assert run("init").code == 0
-    assert "# nothing is chosen beside it\n" in run("config").out
+    assert "# you have not chosen anything beside it\n" in run("config").out
     ledger = next((home / ".local/share/spamnb").glob("ledger.sqlite"))
     ledger.write_bytes(b"no ledger" * 1000)
     said = run("config")
     assert (said.code, said.err) == (0, "")
-    assert "# what is chosen beside it cannot be read: " in said.out
+    assert "# the choices beside it cannot be read: " in said.out
     assert "  spam_cutoff: 0.95\n" in said.out
 
 
@@ -127,6 +127,6 @@ def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None
     assert f"  spam_cutoff: {cutoff}\n" in said
     assert run("choose", "spam_cutoff", cutoff).code == 0
     assert (
-        f"At the cutoff of {cutoff} at most one ham in 20 is lost here: keep it"
+        f"The cutoff of {cutoff} loses at most one ham in 20 here: keep it"
         in run("evaluate", "--at-most-one-ham-in", 20).out
     )

@@ -14,7 +14,7 @@ def test_demo_works_and_leaves_nothing(home: Path, process: Run) -> None:
     (home / "tmp").mkdir()
     result = process("demo", TMPDIR=str(home / "tmp"), HOME="/proc/nowhere", LC_ALL="C", PYTHONIOENCODING="ascii")
     assert (result.code, result.err) == (0, "")
-    for step in ("moved from INBOX to Junk", "learned as ham", "learned as spam", "All of it worked"):
+    for step in ("moved from INBOX to Junk", "learned as ham", "learned as spam", "Every step worked"):
         assert step in result.out
     assert os.listdir(home / "tmp") == []
     assert os.listdir(home) == ["tmp"]

@@ -29,7 +29,7 @@ def test_dovecot_itself_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("script", "said"),
-    [(None, "there is no doveconf"), ("echo 'line 7: no' >&2; exit 89", "89 \\(line 7: no\\)"), ("exit 1", "nothing")],
+    [(None, "doveconf is missing"), ("echo 'line 7: no' >&2; exit 89", "89 \\(line 7: no\\)"), ("exit 1", "nothing")],
 )
 def test_where_dovecot_does_not_answer_a_template_is_asked_for(
     script: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

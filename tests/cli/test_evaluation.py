@@ -117,7 +117,7 @@ def test_folds_are_in_the_order_of_the_corpus(run: Run, corpus: Path, home: Path
     [
         (("--protocol", "folds", "--delay", 5), "--delay is for --protocol online"),
         (("--protocol", "batch", "--delay", 5), "--delay is for --protocol online"),
-        (("--protocol", "folds", "--orders", 3), "--orders is for a protocol that has an order"),
+        (("--protocol", "folds", "--orders", 3), "--orders needs a protocol that has an order"),
         (("--orders", 3, "--scores", "scores"), "--scores cannot be given with --orders"),
         (("--orders", 3, "--shuffle", 0), "--shuffle cannot be given with --orders"),
         (("--orders", 3, "--plots", "p", "--at-most-one-ham-in", 9), "--plots and --at-most-one-ham-in cannot be"),
@@ -140,7 +140,7 @@ def test_first_messages_have_no_rank(run: Run, corpus: Path) -> None:
     assert found["one_minus_roca"] == measured(run, corpus, "--warm-up", 41)["one_minus_roca"]
     assert float(str(found["one_minus_roca_of_all"])) > float(str(found["one_minus_roca"]))
     said = run("evaluate", corpus).out
-    assert "41 of them, before a message of each class was learned, have no rank" in said
+    assert "41 of them came before the filter had learned both ham and spam, and have no rank" in said
     assert f"with them one_minus_roca is {found['one_minus_roca_of_all']:.4f}" in said
 
 
@@ -237,7 +237,7 @@ def test_own_mail(run: Run, home: Path) -> None:
     assert run("run", "--once").code == 0
     found = measured(run, "--at-most-one-ham-in", 20)
     assert (found["ham"], found["spam"]) == (MESSAGES, MESSAGES), "neither the trash nor what nobody decided"
-    assert "At the cutoff of 0.95 at most one ham in 2000 is lost here: keep it." in (
+    assert "The cutoff of 0.95 loses at most one ham in 2000 here: keep it." in (
         said := run("evaluate", "--at-most-one-ham-in", 2000).out
     )
     assert f"{MESSAGES} ham are too few to be sure of that" in said

@@ -26,7 +26,7 @@ def test_export_and_import(taught: Path, run: Run, process: Run, monkeypatch: py
     assert run("import", "counts.txt").out.startswith("added 25 ham and 25 spam messages")
     verified = run("verify").out
     assert "25 ham and 30 spam messages" in verified
-    assert "Of these 25 ham and 25 spam messages were imported" in verified
+    assert "25 ham and 25 spam messages of these were imported" in verified
     again = run("import", "counts.txt")
     assert (again.code, again.out) == (3, "")
     assert "spamnb undo 6" in again.err
@@ -52,7 +52,7 @@ def test_an_export_of_this_ledger(taught: Path, run: Run, monkeypatch: pytest.Mo
     before = json.loads(run("status", "--json").out)["learned"]
     refused = run("import", "counts.txt")
     assert (refused.code, refused.out) == (3, "")
-    assert "counts.txt is an export of this ledger: all that it holds would count twice" in refused.err
+    assert "counts.txt is an export of this ledger: everything in it would count twice" in refused.err
     assert "spamnb restore FILE" in refused.err
     assert json.loads(run("status", "--json").out)["learned"] == before
     run("restore", "copy.sqlite")

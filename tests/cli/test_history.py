@@ -101,19 +101,19 @@ def test_a_folder_that_was_never_met(home: Path, run: Run) -> None:
     """A mistyped folder is a wrong call, which names those there are."""
     fill(home)
     result = run("history", "--folder", "Imbox")
-    assert (result.code, "there are: INBOX" in result.err) == (64, True)
+    assert (result.code, "the history has: INBOX" in result.err) == (64, True)
 
 
 def test_reading_makes_no_ledger(home: Path, run: Run) -> None:
     """`history` of a filter that has no ledger makes none."""
-    assert run("history").out == "Nothing has been moved or learned yet.\n"
+    assert run("history").out == "The filter has not moved or learned anything yet.\n"
     assert run("history", "--json").out == ""
     assert list(home.iterdir()) == []
 
 
 def test_history_lists_the_newest_first(home: Path, run: Run) -> None:
     """`history` lists actions with id, time, what and why, the newest first; with --json as objects."""
-    assert run("history").out == "Nothing has been moved or learned yet.\n"
+    assert run("history").out == "The filter has not moved or learned anything yet.\n"
     run("train", "--ham", mail(home / "a", "ham", 3))
     run("untrain", "a/2.eml")
     lines = run("history").out.splitlines()

@@ -126,7 +126,7 @@ def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
     ("arguments", "where", "says"),
     [
         (("backup", "copy"), "spamnb.cli.backup.write", "no copy was written"),
-        (("demo",), "spamnb.cli.demo.bases_now", "the demonstration is over, and nothing of it is left"),
+        (("demo",), "spamnb.cli.demo.bases_now", "the demo is over, and its files are removed"),
         (("status",), "spamnb.cli.status.status_of", "nothing was changed"),
         (("verify",), "spamnb.cli.verify.progress", "nothing was changed"),
         (("undo", "--yes", "1"), "spamnb.ledger.ledger.Ledger.__init__", "what was done so far is kept"),

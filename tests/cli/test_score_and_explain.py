@@ -98,7 +98,7 @@ def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> 
     """At a terminal `score` and `explain` without a path say what to give."""
     code, shown, _ = at_terminal(command)
     assert code == 64
-    assert f"{command} what? Give a message file" in shown
+    assert f"{command} needs a PATH: a message file" in shown
     assert f"pipe a message into spamnb {command}" in shown
 
 
@@ -124,7 +124,7 @@ def test_explain_shows_clues_and_teachers(taught: Path, run: Run) -> None:
     assert result.out.startswith("spam, probability of spam ")
     assert "in ham  in spam  log-odds  contributes" in result.out
     assert "For spam:" in result.out
-    assert "Nothing speaks for ham." in result.out
+    assert "Nothing points to ham." in result.out
     assert "For ham:" not in result.out
     learned = result.out.partition("Learned from:")[2]
     assert "spam  20" in learned
@@ -173,7 +173,7 @@ def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run)
     with_itself = run("explain", "lessons/ham/3.eml").out.splitlines()
     assert with_itself[1].startswith("This message is itself learned as ham (trained by hand).")
     without = run("explain", "--without-itself", "lessons/ham/3.eml").out.splitlines()
-    assert without[1] == "This message is itself learned as ham (trained by hand). That is left out here."
+    assert without[1] == "This message is itself learned as ham (trained by hand). This lesson is left out here."
     found = json.loads(run("explain", "--json", "--without-itself", "lessons/ham/3.eml").out)
     assert (found["learned_as"], found["without_itself"]) == ("ham", True)
     taught_with = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)
@@ -224,7 +224,7 @@ def test_a_word_that_nobody_has_learned(taught: Path, run: Run) -> None:
     token = max((clue["token"] for clue in clues if clue["token"].isalpha()), key=len)
     shown = run("explain", "--word", token[:-1]).out
     assert f"No learned message holds {token[:-1]}." in shown
-    assert token in shown.partition("Longer words that begin so: ")[2].strip().split(", ")
+    assert token in shown.partition("Longer words with this beginning: ")[2].strip().split(", ")
 
 
 def test_a_word_cannot_control_the_terminal(taught: Path, run: Run) -> None:
@@ -236,7 +236,7 @@ def test_a_word_cannot_control_the_terminal(taught: Path, run: Run) -> None:
 def test_a_word_before_anything_was_learned(home: Path, run: Run) -> None:
     """Without a ledger `explain --word` says that nothing is learned, and makes none."""
     assert run("explain", "--word", "offer").out == (
-        "No learned message holds offer. Learned are 0 ham and 0 spam messages.\n"
+        "No learned message holds offer. The filter has learned 0 ham and 0 spam messages.\n"
     )
     assert list(home.iterdir()) == []
 
@@ -245,5 +245,5 @@ def test_a_word_before_anything_was_learned(home: Path, run: Run) -> None:
 def test_a_word_and_a_message(taught: Path, run: Run, more: tuple[str, ...]) -> None:
     """`explain` is about a word or a message, not both; an empty word is none."""
     result = run("explain", "--word", "offer", *more)
-    assert (result.code, "about the word alone" in result.err) == (64, True)
+    assert (result.code, "takes only the word" in result.err) == (64, True)
     assert run("explain", "--word", " ").code == 64

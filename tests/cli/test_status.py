@@ -132,7 +132,7 @@ def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
         ledger.state.stopped_at = time.time()
     status = run("status")
     assert status.code == 1
-    assert status.out.startswith("Nothing is moved since ")
+    assert status.out.startswith("The filter has moved nothing since ")
     assert "too much mail looked like spam" in status.out.splitlines()[0]
     assert json.loads(run("status", "--json").out)["moves"] == "nothing"
     doctor = run("doctor")
@@ -144,18 +144,18 @@ def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
 
 def test_resume(home: Path, run: Run) -> None:
     """`resume` lets the filter move mail again; `status` says so before and after."""
-    assert run("resume").out == "Nothing to resume: moving was not stopped.\n"
+    assert run("resume").out == "There is nothing to resume: moving was not stopped.\n"
     with Ledger(str(ledger_file(home))) as ledger:
         ledger.state.stopped_at = time.time()
     assert "spamnb resume" in run("status").out
-    assert run("resume").out == "Spam is moved again.\n"
+    assert run("resume").out == "The filter moves spam again.\n"
     assert "too much mail looked like spam" not in run("status").out
 
 
 def test_pause(configured: Path, run: Run) -> None:
     """`pause` stops moving for a span, or until `resume`; `status` says until when, and ends with 0."""
     result = run("pause", "1h")
-    assert (result.code, result.out.startswith("Nothing is moved until 20")) == (0, True)
+    assert (result.code, result.out.startswith("The filter moves nothing until 20")) == (0, True)
     status = run("status")
     assert (status.code, "paused by hand" in status.out.splitlines()[0]) == (0, True)
     found = json.loads(run("status", "--json").out)
@@ -165,7 +165,7 @@ def test_pause(configured: Path, run: Run) -> None:
     assert "until `spamnb resume`" in run("status").out
     found = json.loads(run("status", "--json").out)
     assert (found["paused"], found["paused_until"], found["stopped_at"]) == (True, None, None)
-    assert run("resume").out == "Spam is moved again.\n"
+    assert run("resume").out == "The filter moves spam again.\n"
     assert json.loads(run("status", "--json").out)["paused"] is False
 
 

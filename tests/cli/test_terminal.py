@@ -49,7 +49,7 @@ def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: 
     maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
     code, shown, _ = at_terminal("init", answers=[answer])
     assert code == 0
-    assert "Learn from the folders as they are now? [y/N]" in shown
+    assert "Learn from the mail in the folders now? [y/N]" in shown
     assert ("1 ham, 1 spam" in run("status").out) == learned
     assert ("Skipped. To learn later: spamnb init --learn" in shown) != learned
 

@@ -45,7 +45,7 @@ def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
     """Without a terminal, more than 20 actions need --yes: else nothing is undone, and 64 says how."""
     refused = run("undo", "--since", "1h")
     assert (refused.code, refused.out) == (64, "")
-    assert refused.err == ("spamnb: this would undo 25 lessons: look at it with --dry-run, and do it with --yes\n")
+    assert refused.err == ("spamnb: this would undo 25 lessons: list it with --dry-run, and do it with --yes\n")
     assert json.loads(run("status", "--json").out)["learned"] == {"ham": 25, "spam": 0}
     done = run("undo", "--since", "1h", "--yes")
     assert done.code == 0
@@ -61,7 +61,7 @@ def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: s
     """On a terminal the totals come first, and then a question, to which only a yes is a yes."""
     code, shown, _ = at_terminal("undo", "--since", "1h", answers=[answer])
     assert code == 0
-    assert "To be undone: 25 lessons." in shown
+    assert "This undoes 25 lessons." in shown
     assert ("Nothing was undone." in shown) == bool(left)
     assert json.loads(run("status", "--json").out)["learned"]["ham"] == left
 

@@ -96,7 +96,7 @@ def test_nobody_is_named(config: Path, run: Run, home: Path, command: str) -> No
     result = run(command, *FOR_ONE[command])
     assert result.code == 64, result
     assert result.err.splitlines()[-1] == (
-        f"spamnb: {config} is the configuration of a mail host: name one of its users, as in spamnb --user NAME COMMAND"
+        f"spamnb: {config} is the configuration of a mail host: name one of its users: spamnb --user NAME COMMAND"
     )
     assert not (home / "state").exists()
 
@@ -217,7 +217,7 @@ def test_a_faulty_own_file(config: Path, run: Run, home: Path) -> None:
     first, second, third = result.err.splitlines()
     assert first.startswith(f"spamnb: {own}:1: scoring.alpha: 'x' is not allowed")
     assert second.startswith(f"spamnb: {own}:2: spamd: holds for all users")
-    assert third == f"spamnb: until that is corrected, the settings of all users hold for {ANNA}"
+    assert third == f"spamnb: until you correct that, {ANNA} has the settings of all users"
     assert run("--user", BOB, "status").err == ""
 
 

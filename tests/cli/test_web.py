@@ -55,9 +55,9 @@ def test_the_address_is_in_no_log(home: Path, listen: str) -> None:
         with web(home / "out", "web", "--listen", listen, *more, JOURNAL_STREAM=stream):
             until(lambda: "End with Ctrl-C." in (home / "out").read_text(), "the pages to be served")
             assert "127.0.0.1" not in (home / "out").read_text()
-            assert (
-                "No browser was found here. In a terminal: spamnb web --open" in (home / "out").read_text()
-            ) == bool(more)
+            assert ("No browser was found. In a terminal: spamnb web --open" in (home / "out").read_text()) == bool(
+                more
+            )
 
 
 @pytest.mark.parametrize("variables", [{}, {"DISPLAY": ":77", "PATH": "/nowhere"}])
@@ -70,7 +70,7 @@ def test_without_a_browser(home: Path, listen: str, variables: dict[str, str]) -
             assert other.wait(PATIENCE) == 0
         assert process.poll() is None
     for said in (first.read_text(), again.read_text()):
-        assert said.startswith("No browser was found here. Open within a minute: http://")
+        assert said.startswith("No browser was found. Open within a minute: http://")
 
 
 def test_what_a_browser_is_told(home: Path, listen: str) -> None:

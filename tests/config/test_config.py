@@ -276,19 +276,19 @@ learning:
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
         "(did you mean model?)",
-        "c.yaml:6: scoring.ham_cutoff: ham_cutoff (0.995) has to be below spam_cutoff (0.95); "
+        "c.yaml:6: scoring.ham_cutoff: ham_cutoff (0.995) must be below spam_cutoff (0.95); "
         "lower it, or raise spam_cutoff",
         "c.yaml:7: scoring.ham_cutoff: is written twice, first in line 6; keep one",
         "c.yaml:9: mailboxes[0].path: 'Mail' is not a full path; write a full path such as /home/you/Maildir "
         "or ~/Maildir",
         "c.yaml:10: mailboxes[0].roles.INBOX: 'inbx' is not allowed; write one of inbox, spam, ham, neutral, sent, "
         "train_spam, train_ham (did you mean inbox?)",
-        "c.yaml:10: mailboxes[0].roles['a/../b']: 'a/../b' cannot name a folder; write a name such as Junk "
+        "c.yaml:10: mailboxes[0].roles['a/../b']: 'a/../b' cannot be a folder's name; write a name such as Junk "
         "or Lists/Python",
-        "c.yaml:13: mailboxes[1].unsure_folder: 'Junk' has the role spam; name a folder of its own for unsure mail",
+        "c.yaml:13: mailboxes[1].unsure_folder: 'Junk' has the role spam; name a separate folder for unsure mail",
         "c.yaml:14: mailboxes[2].path: '/home/anna/M/in' is inside the mailbox '/home/anna/M'; keep the "
         "outer one, and give the inner a role in it",
-        "c.yaml:15: mailboxes[2].roles: is a list; write folders with their roles, one 'INBOX: inbox' a line",
+        "c.yaml:15: mailboxes[2].roles: is a list; write folders with their roles, one 'INBOX: inbox' per line",
         "c.yaml:16: breaker: '3' is not allowed; write true or false",
         "c.yaml:18: learning.kept_days: is quoted text; write a number from 0 to 3650, without quotes",
         "c.yaml:19: learning.minimum_messages: '2.5' is not allowed; write a whole number from 1 to 1000000",
@@ -333,9 +333,9 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
         ("retention_days: -1", "c.yaml:6: retention_days: '-1' is not allowed; write a number from 0 to 36500"),
         (
             "retention: {gone_days: 9}",
-            "c.yaml:6: retention: is one key now, for all that is gone; write 'retention_days",
+            "c.yaml:6: retention: is a single key now; write 'retention_days",
         ),
-        ("spamd: {learn: true}", "c.yaml:6: spamd.learn: is called teach now; write sockets, tcp or nobody"),
+        ("spamd: {learn: true}", "c.yaml:6: spamd.learn: has the new name teach; write sockets, tcp or nobody"),
     ],
 )
 def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
@@ -360,8 +360,8 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
             "c.yaml:2: not YAML at column 1: found character '\\t' that cannot start any token; ",
         ),
         ("a: [1\n", "c.yaml:2: not YAML at column 1: "),
-        ("a: &x [1]\nb: *x\n", "c.yaml:2: aliases (*name) are not read; write the value out"),
-        ("a: !!python/name:os.system\n", "c.yaml:1: tags (!name) are not read; "),
+        ("a: &x [1]\nb: *x\n", "c.yaml:2: aliases (*name) are not allowed; write the value itself"),
+        ("a: !!python/name:os.system\n", "c.yaml:1: tags (!name) are not allowed; "),
         ("[" * 1000, "c.yaml:1: nested deeper than 16 levels; "),
         ("a: 1\nb: \x1b[31m\n", "c.yaml:2: the character U+001B is not allowed; remove it"),
         ('a: "\\UFFFFFFFF"\n', "c.yaml:1: not YAML ("),
@@ -377,7 +377,7 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
         ),
         (
             MINIMAL + '      "a\\0b": ham\n',
-            "c.yaml:6: mailboxes[0].roles['a\\x00b']: 'a\\x00b' cannot name a folder",
+            "c.yaml:6: mailboxes[0].roles['a\\x00b']: 'a\\x00b' cannot be a folder's name",
         ),
         (
             MINIMAL + "      Junk: ham\n",
@@ -389,7 +389,7 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
         ),
         (
             MINIMAL + "    unsure_folder: ../x\n",
-            "c.yaml:6: mailboxes[0].unsure_folder: '../x' cannot name a folder",
+            "c.yaml:6: mailboxes[0].unsure_folder: '../x' cannot be a folder's name",
         ),
         (
             MINIMAL.replace(": spam", ": ham"),
@@ -410,15 +410,15 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
         ),
         (
             MINIMAL + "    unsure_folder: INBOX\n",
-            "c.yaml:6: mailboxes[0].unsure_folder: 'INBOX' has the role inbox; name a folder of its own",
+            "c.yaml:6: mailboxes[0].unsure_folder: 'INBOX' has the role inbox; name a separate folder",
         ),
         (
             MINIMAL.replace("INBOX", "New") + "    unsure_folder: Inbox\n",
-            "c.yaml:6: mailboxes[0].unsure_folder: 'Inbox' has the role inbox; name a folder of its own",
+            "c.yaml:6: mailboxes[0].unsure_folder: 'Inbox' has the role inbox; name a separate folder",
         ),
         (
             MINIMAL + "      'Train*': train_ham\n    unsure_folder: Trainee\n",
-            "c.yaml:7: mailboxes[0].unsure_folder: 'Trainee' has the role train_ham; name a folder of its own",
+            "c.yaml:7: mailboxes[0].unsure_folder: 'Trainee' has the role train_ham; name a separate folder",
         ),
         (
             MINIMAL.replace("Junk", "'Ju*'"),
@@ -430,7 +430,7 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
         ),
         (
             MINIMAL.replace("Junk", ".Junk") + "    layout: fs\n",
-            "c.yaml:4: mailboxes[0].roles: '.Junk' begins with a dot, as no folder does in the layout fs; write 'Junk'",
+            "c.yaml:4: mailboxes[0].roles: '.Junk' begins with a dot, which layout fs does not allow; write 'Junk'",
         ),
         (
             MINIMAL + "    unsure_folder: .Junk..x\n",
@@ -438,12 +438,12 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
         ),
         (
             MINIMAL + "exchange:\n  database: service=spamnb\n",
-            "c.yaml:7: exchange: has no user; write how all hosts are to call you, such as user: anna@example.org",
+            "c.yaml:7: exchange: has no user; write your name on all hosts, such as user: anna@example.org",
         ),
         (
             MINIMAL.replace("~/Maildir", "/m/{user}/Maildir")
             + "ledger: /l/{user}/l\nexchange: {database: x, user: anna}\n",
-            "c.yaml:7: exchange: has a user, and on a mail host each user is called as there; leave that out",
+            "c.yaml:7: exchange: has a user, but on a mail host the users' own names are used; leave it out",
         ),
         (
             MINIMAL + "    patterns: {}\n",

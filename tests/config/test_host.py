@@ -81,9 +81,9 @@ def test_a_claim() -> None:
 def test_a_person_is_no_host() -> None:
     """Without fields in the path, neither `users` nor a ledger with fields means anything."""
     assert faults(PERSON + "users: {}\nledger: /l/{user}/l.sqlite\n") == [
-        "c.yaml:2: users: is for a mail host, and no path of `mailboxes` has fields; leave it out, or write a path such"
+        "c.yaml:2: users: is for a mail host, but no path of `mailboxes` has fields; leave it out, or write a path such"
         " as /var/vmail/{domain}/{local}/Maildir",
-        "c.yaml:3: ledger: has fields, and no path of `mailboxes` has any; write the path of one file",
+        "c.yaml:3: ledger: has fields, but no path of `mailboxes` has any; write the path of one file",
     ]
 
 
@@ -100,21 +100,21 @@ def test_one_mailbox(more: str) -> None:
         (
             "/m/{user}",
             "/l/one.sqlite",
-            "has not the fields of the mailbox's `path`; write one such as /var/lib/spamnb-host/{user}/",
+            "does not have the fields of the mailbox's `path`; write one such as /var/lib/spamnb-host/{user}/",
         ),
         (
             "/m/{domain}/{local}",
             "/l/{domain}/l.sqlite",
-            "names a domain and no user; write {local} in it too, or {user}",
+            "has a field for the domain but none for the user; add {local}, or {user}",
         ),
-        ("/m/{domain}/{local}", "/l/{local}/l.sqlite", "has not the fields"),
-        ("/m/{user}", "/l/{domain}/{local}/l.sqlite", "has not the fields"),
-        ("/m/{user}", "/l/{user}.sqlite", "has fields in the file's name alone, and each user needs a directory"),
-        ("/m/{domain}/{local}", "/l/{domain}/{local}.sqlite", "has fields in the file's name alone"),
-        ("/m/{user}", "/m/{user}/l.sqlite", "'/m' and '/m', where mail lies, are not apart"),
-        ("/m/mail/{user}", "/m/{user}/l.sqlite", "'/m' and '/m/mail', where mail lies, are not apart"),
-        ("/m/{user}/Maildir", "/m/l/{user}/l.sqlite", "'/m/l' and '/m', where mail lies, are not apart"),
-        ("/m/{user}", "/l/*/{user}/l.sqlite", "'*' may only stand in the `path` of a mailbox"),
+        ("/m/{domain}/{local}", "/l/{local}/l.sqlite", "does not have the fields"),
+        ("/m/{user}", "/l/{domain}/{local}/l.sqlite", "does not have the fields"),
+        ("/m/{user}", "/l/{user}.sqlite", "has fields only in the file's name, but each user needs a directory"),
+        ("/m/{domain}/{local}", "/l/{domain}/{local}.sqlite", "has fields only in the file's name"),
+        ("/m/{user}", "/m/{user}/l.sqlite", "'/m' is not apart from the mail in '/m'"),
+        ("/m/mail/{user}", "/m/{user}/l.sqlite", "'/m' is not apart from the mail in '/m/mail'"),
+        ("/m/{user}/Maildir", "/m/l/{user}/l.sqlite", "'/m/l' is not apart from the mail in '/m'"),
+        ("/m/{user}", "/l/*/{user}/l.sqlite", "'*' is only allowed in the `path` of a mailbox"),
         ("/m/{user}", "/l/%u/l.sqlite", "holds %u; write {user} for %u"),
     ],
 )
@@ -274,7 +274,7 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
         "ledger: /l\nservice: {copies: 1}\nspamd: {}\nusers: {}\nscorng: {}\n"
         "mailboxes:\n  - path: /m/bob\n    layout: fs\n    rolls: {}\n"
     )
-    of_all = "holds for all users and stands in the host's configuration alone; leave it out here"
+    of_all = "holds for all users, and belongs only in the host's configuration; leave it out here"
     found = own_faults(config, tmp_path, text)
     assert found[:4] == [
         f"{line}: {key}: {of_all}" for line, key in enumerate(("ledger", "service", "spamd", "users"), 1)
@@ -290,9 +290,9 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
 def test_what_comes_out_has_to_agree(config: Config, tmp_path: Path) -> None:
     """What must be true of several values is asked of one's own together with the template's."""
     assert own_faults(config, tmp_path, "scoring:\n  spam_cutoff: 0.15\n") == [
-        "2: scoring.ham_cutoff: ham_cutoff (0.2) has to be below spam_cutoff (0.15); lower it, or raise spam_cutoff"
+        "2: scoring.ham_cutoff: ham_cutoff (0.2) must be below spam_cutoff (0.15); lower it, or raise spam_cutoff"
     ]
-    assert "ham_cutoff (0.95) has to be below" in own_faults(config, tmp_path, "scoring: {ham_cutoff: 0.95}\n")[0]
+    assert "ham_cutoff (0.95) must be below" in own_faults(config, tmp_path, "scoring: {ham_cutoff: 0.95}\n")[0]
     assert own_faults(config, tmp_path, "senders: {block: [example.org]}\n")[0].startswith("1: senders.block: ")
     assert own_faults(config, tmp_path, "mailboxes:\n  - roles: {INBOX: inbox}\n")[0].startswith(
         "2: mailboxes[0].roles: no"

@@ -54,9 +54,9 @@ def test_what_a_pattern_names(pattern: str, sender: str, list_id: str, named: bo
     [
         ("{allow: ['@example.org']}", "senders.allow[0]: '@example.org' has nothing before '@'; write '*@example.org'"),
         ("{allow: [ann]}", "senders.allow[0]: 'ann' has neither '@' nor a dot; write an address (*@example.org)"),
-        ("{allow: ['*']}", "senders.allow[0]: '*' would be all mail; write an address"),
-        ("{block: ['*@*']}", "senders.block[0]: '*@*' would be all mail"),
-        ("{block: ['*@*.*']}", "senders.block[0]: '*@*.*' would be all mail"),
+        ("{allow: ['*']}", "senders.allow[0]: '*' matches all mail; write an address"),
+        ("{block: ['*@*']}", "senders.block[0]: '*@*' matches all mail"),
+        ("{block: ['*@*.*']}", "senders.block[0]: '*@*.*' matches all mail"),
         ("{allow: ['Ann <ann@example.org>']}", "senders.allow[0]: 'Ann <ann@example.org>' cannot be a sender; write"),
         ("{allow: ['a@b@c.example']}", "senders.allow[0]: 'a@b@c.example' cannot be a sender"),
         ("{allow: ['']}", "senders.allow[0]: '' cannot be a sender"),

@@ -85,7 +85,7 @@ def test_set_up(hosts: list[Host]) -> None:
     first, second = hosts
     said = first.block("first")
     assert "the log has its tables now, and is of version 1" in said
-    assert "told 50 lessons, took over 0 of other hosts" in said
+    assert "sent 50 lessons, took over 0 of other hosts" in said
     assert comparable(block(_DOCUMENT, "status").strip()) in comparable(said)
     assert "took over 50 of other hosts" in second.shell("spamnb exchange")
     ledgers = [Ledger(str(host.site.ledger)) for host in hosts]
@@ -155,7 +155,7 @@ def test_a_mailbox_moves(hosts: list[Host]) -> None:
     assert old.site.contents("Junk") == [spam]
     old.site.move(letter, "INBOX", "Junk")
     assert old.site.once() == 0
-    assert "told 1 lesson," in old.block("moves")
+    assert "sent 1 lesson," in old.block("moves")
     shutil.rmtree(new.site.root)
     shutil.copytree(old.site.root, new.site.root)
     assert "took over 51 of other hosts" in new.shell("spamnb exchange")
@@ -181,7 +181,7 @@ def test_a_database_that_is_put_back(hosts: list[Host]) -> None:
     second.shell(f"spamnb train --spam {' '.join(map(str, spam))} && spamnb exchange")
     first.shell("spamnb exchange && psql -q -d spamnb -f dump.sql >/dev/null; rm dump.sql")
     first.block("put-back")
-    assert "told 53 lessons" in first.shell("spamnb exchange")
+    assert "sent 53 lessons" in first.shell("spamnb exchange")
     assert "took over 0 of other hosts" in second.shell("spamnb exchange")
     for host in hosts:
         with Ledger(str(host.site.ledger)) as ledger:
@@ -211,7 +211,7 @@ def test_a_forgotten_user_leaves_no_word(hosts: list[Host], postgres: cluster.Cl
         assert not _found(host.site.directory, word)
         assert not list(host.site.directory.glob("ledger.sqlite"))
     assert word not in first.shell("pg_dump spamnb")
-    assert "told 0 lessons" in first.shell("spamnb exchange")
+    assert "sent 0 lessons" in first.shell("spamnb exchange")
 
 
 def _found(directory: Path, word: str) -> list[Path]:

@@ -391,7 +391,7 @@ def test_what_can_go_wrong(home_of_gmail: tuple[Home, Client]) -> None:
     assert "the command for the password failed (exited with status 7)" in done.stderr
     program(home, "mbsync", "echo isync 1.3.5")
     done = home.call(*init, home.address)
-    assert "this isync is 1.3, and 1.4 or later is needed" in done.stderr
+    assert "this isync is 1.3, but 1.4 or later is needed" in done.stderr
     assert files(home) == {".mbsync-password"}
 
 
@@ -448,5 +448,5 @@ def test_units(home_of_gmail: tuple[Home, Client], listens: bool) -> None:
         assert home.call("sh", "-c", found["passwordCmd"]).stdout == "secret\n"
     (units / "mbsync.timer").write_text("# mine\n")
     done = home.call("spamnb", "init", "--imap", home.address)
-    assert "mbsync.timer was there already and stays as it is" in done.stderr
+    assert "mbsync.timer existed already, and was not changed" in done.stderr
     assert (units / "mbsync.timer").read_text() == "# mine\n"

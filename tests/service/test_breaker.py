@@ -71,7 +71,7 @@ def test_what_was_withheld_is_moved_when_a_person_says_so(site: Site, capsys: py
     capsys.readouterr()
     assert site.spamnb("resume") == 0
     said = capsys.readouterr().out
-    assert "Spam is moved again." in said
+    assert "The filter moves spam again." in said
     assert "spamnb resume --move" in said
     assert site.contents("Junk") == [], "without --move nothing is moved"
     assert site.spamnb("resume", "--move") == 0

@@ -58,7 +58,7 @@ def test_hidden_values_are_empty() -> None:
 @pytest.mark.parametrize("text", ["namespace inbox {\n", "}\n", "a {\n}\n}\n", "a {\nb {\n}\n"])
 def test_blocks_that_do_not_fit_are_a_fault(text: str) -> None:
     """A text that was cut off is not taken for the whole."""
-    with pytest.raises(ConfigError, match="doveconf printed"):
+    with pytest.raises(ConfigError, match="output of doveconf"):
         parse(text)
 
 

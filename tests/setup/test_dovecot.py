@@ -66,7 +66,7 @@ def test_roles_come_from_special_uses(name: str, roles: dict[str, str]) -> None:
         ("2.4-sdbox", "sdbox.*spamc.*imapsieve"),
         ("2.4-imapc", "imapc.*spamc.*imapsieve"),
         ("2.3-system", "system users"),
-        ("2.3-sqlhome", "told by sql alone.*init --host '"),
+        ("2.3-sqlhome", "only sql knows the home.*init --host '"),
     ],
 )
 def test_what_cannot_be_done_names_another_way(name: str, said: str) -> None:
@@ -78,7 +78,7 @@ def test_what_cannot_be_done_names_another_way(name: str, said: str) -> None:
 def test_what_is_not_translated_is_named() -> None:
     """Shared namespaces, lists of keywords in another place and databases are said, for nobody would look there."""
     notes = "\n".join(_read("2.3-home").notes)
-    assert "keywords lie in /var/lib/dovecot/%d/%n" in notes
+    assert "keywords are in /var/lib/dovecot/%d/%n" in notes
     assert "namespace shared (shared)" in notes
     assert "userdb sql" in notes
     assert _read("2.3-static").notes == ()
@@ -87,10 +87,10 @@ def test_what_is_not_translated_is_named() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "not told in which format"),
+        ("", "names no format"),
         ("mail_location = /var/vmail/%u", "names no format"),
         ("mail_location = maildir:", "names no format"),
-        ("mail_driver = maildir", "looks for it itself"),
+        ("mail_driver = maildir", "Dovecot searches for it"),
         ("mail_location = maildir:/var/vmail/%u:LAYOUT=index", "layout index"),
         ("mail_location = maildir:/var/vmail/%u:DIRNAME=mBoX", "directory mBoX"),
         ("mail_location = maildir:vmail/%u", "not a full path"),
@@ -156,14 +156,14 @@ def test_variables_become_fields(written: str, path: str) -> None:
         ("/m/%{env:HOME}/%u", "has no field"),
         ("/m/%", "has no field"),
         ("/m/%{user", "has no field"),
-        ("/m*/%u", "which is a sign here"),
+        ("/m*/%u", "which is not supported"),
     ],
 )
 def test_what_has_no_field_is_named(written: str, said: str) -> None:
     """A path that fields cannot say is a fault with the variable, and with what to write instead."""
     with pytest.raises(ConfigError, match=said) as raised:
         translated(written)
-    assert "init --host '" in str(raised.value) or "sign" in said
+    assert "init --host '" in str(raised.value) or "supported" in said
 
 
 @given(st.text(st.sampled_from("%{}|udnhL1.:/ abc~@*"), max_size=30))

@@ -33,7 +33,7 @@ def with_ping(machine: Machine) -> None:
 def test_set_up(host: VirtualUsers) -> None:
     """Dovecot's configuration is found and proven, all users are learned from, and the service runs as their owner."""
     printed = host.printed
-    assert "Mail lies in /var/vmail/{domain}/{local}/Maildir (maildir++), and belongs to vmail." in printed
+    assert "The mail is in /var/vmail/{domain}/{local}/Maildir (maildir++), and belongs to vmail." in printed
     assert "Found 3 users." in printed
     assert f"learned {3 * LESSONS} messages as ham and {3 * LESSONS} as spam, of 3 users" in printed
     assert (host.show(SERVICE, "ActiveState"), host.show(SERVICE, "User")) == ("active", "vmail")

@@ -75,7 +75,7 @@ def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
     assert "spamnb train --again" in told
     command = block("docs/install.md", "train-again").split()
     said = kept.spamnb(home, *command[1:])
-    assert said.endswith("again; mail of which no file could be read keeps its former tokens\n")
+    assert said.endswith("again; mail without a readable file keeps its old tokens\n")
     told = kept.spamnb(home, "doctor")
     assert "which helps less" not in told
     assert "their files are gone; if a file comes back: spamnb train --again" in " ".join(told.split())

@@ -41,10 +41,10 @@ def test_not_spam(desk: WebDesk) -> None:
     assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], (HAM, False))
     desk.work()
     assert desk.where(OFFER) == ["INBOX"]
-    assert "It was corrected once" in desk.browser.get("/").words
+    assert "You corrected 1 verdict." in desk.browser.get("/").words
     undone = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(after), back="history"))
     assert (desk.where(OFFER), desk.label(OFFER)) == (["Junk"], (None, False))
-    assert "It was corrected" not in desk.browser.get("/").words
+    assert "You corrected" not in desk.browser.get("/").words
     again = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(undone), back="history"))
     assert "back" in again.words
     assert (desk.where(OFFER), desk.label(OFFER)) == (["INBOX"], (HAM, False))
@@ -85,7 +85,7 @@ def test_gone_and_learned(desk: WebDesk) -> None:
     desk.work()
     number = desk.number_of(LETTER)
     page = desk.browser.get(f"/m/{number}")
-    assert "Its file is gone: this is what it was learned with" in page.words
+    assert "Its file is gone: these are the words that the filter learned from it" in page.words
     assert desk.browser.post(f"/m/{number}/teach", label="spam").status == 303
     assert desk.label(LETTER) == (SPAM, False)
 
@@ -293,7 +293,7 @@ def test_nothing_to_take_back(desk: WebDesk) -> None:
 
 def test_pause_and_resume(desk: WebDesk) -> None:
     """Moving is stopped and started again; every page says that it is stopped, and what stayed can be moved."""
-    assert "Nothing is moved" not in desk.browser.get("/history").words
+    assert "Moving has stopped" not in desk.browser.get("/history").words
     desk.browser.post("/pause", span="1h")
     desk.deliver(OFFER)
     assert desk.where(OFFER) == ["INBOX"]
@@ -325,10 +325,10 @@ def test_the_breaker_is_open(desk: WebDesk) -> None:
     """Where the filter has stopped by itself, every page says so first, with what to do."""
     desk.ledger.state.stopped_at = desk.now()
     words = desk.browser.get("/").words
-    assert words.startswith("Nothing is moved since")
+    assert words.startswith("Moving has stopped (")
     assert "Move again" in words
     desk.browser.post("/resume")
-    assert "Nothing is moved since" not in desk.browser.get("/").words
+    assert "Moving has stopped" not in desk.browser.get("/").words
 
 
 def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
@@ -418,9 +418,9 @@ def test_an_answer_is_taken_back_and_given_again(desk: WebDesk) -> None:
     message = desk.ledger.messages.ensure(b"m", "a letter").id
     answer = desk.ledger.journal.settled(message, "a test", desk.now(), desk.ledger.journal.newest_id())
     desk.browser.post("/undo", id_=[str(answer)], back="history")
-    assert _told(desk, 2) == ["you: undo, to be asked about again", "you: not to be asked about again"]
+    assert _told(desk, 2) == ["you: undo, ask again", "you: do not ask again"]
     page = desk.browser.follow(desk.browser.post("/undo", id_=[str(answer + 1)], back="history"))
-    assert _told(desk, 1) == ["you: done again, not to be asked about again"]
+    assert _told(desk, 1) == ["you: done again, do not ask again"]
     assert "Do it again" not in page.words, "it is done again"
 
 
@@ -552,7 +552,7 @@ def test_the_order_of_a_message(desk: WebDesk) -> None:
     assert said.xpath(".//button[@data-say='ham']")
     order = list(page.iter())
     headings = page.xpath("//main//h2")
-    assert [heading.text for heading in headings] == ["Why", "What was done with it", "Where its words were learned"]
+    assert [heading.text for heading in headings] == ["Why", "Its history", "Where its words were learned"]
     places = [order.index(one) for one in (said, sent, text, *headings)]
     assert places == sorted(places)
     fold = headings[-1].getparent().getparent()

@@ -30,7 +30,7 @@ def test_daily() -> None:
     assert [sum(float(bar.get("height")) for bar in bars(chart, word)) for word in ("ham", "unsure", "spam")] == [
         pytest.approx(132 * part) for part in (0.6, 0.1, 0.8)
     ]
-    assert [mark.findtext("title") for mark in tree(chart.svg).xpath("//path")] == ["Mon: 1 decided otherwise"]
+    assert [mark.findtext("title") for mark in tree(chart.svg).xpath("//path")] == ["Mon: you corrected 1"]
     assert chart.rows[0] == ("Mon", "6", "1", "3", "1", "0")
     assert tree(chart.svg).get("role") == "img"
     assert tree(chart.svg).findtext("title") == "Judged"

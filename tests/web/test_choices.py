@@ -74,12 +74,12 @@ def test_by_the_form(desk: WebDesk) -> None:
     after = desk.browser.follow(desk.browser.post("/choose", kind="block", value=" *@Shop.example ", back="senders"))
     assert "Chosen: block *@shop.example" in after.words
     again = desk.browser.follow(desk.browser.post("/choose", kind="block", value="*@shop.example"))
-    assert "That is chosen already" in again.words
+    assert "You have chosen that already" in again.words
     last = desk.ledger.journal.newest_id()
     for value, status, said in (
-        ("*", 400, "would be all mail"),
+        ("*", 400, "matches all mail"),
         ("@shop.example", 400, "has nothing before '@'"),
-        ("", 400, "What is to be chosen was not said"),
+        ("", 400, "The form names no choice"),
         ("\x1b[2J.example", 400, "cannot be a sender"),
         ("a" * 400 + ".example", 400, "cannot be a sender"),
         *((text, 400, "cannot be a sender") for text in MARKUP if " " in text),
@@ -128,7 +128,7 @@ def test_the_configuration_stands_above(desk: WebDesk, monkeypatch: pytest.Monke
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get(f"/m/{desk.number_of(of_list(100))}")
     assert {value for _, value in offered(page)} == {"talk.lists.example"}
-    said = "senders.allow in the configuration has writer.example. That has priority over what you choose here"
+    said = "senders.allow in the configuration has writer.example. That has priority over your choices here"
     assert said in page.words
     assert "without effect: the configuration already decides" in desk.browser.get("/senders").words
     answer = desk.browser.post("/choose", kind="block", value="bob@writer.example")
@@ -145,14 +145,14 @@ def tune(desk: WebDesk) -> tuple[Browser, Answer]:
 def test_a_cutoff(desk: WebDesk) -> None:
     """The cutoff that is looked at on Tune is taken over by a button, is in force, and is taken back by another."""
     browser, page = tune(desk)
-    assert "In force is 0.95, the default" in page.words
+    assert "The cutoff in force is 0.95, the default" in page.words
     assert offered(page) == [("spam_cutoff", "0.99")]
     after = browser.follow(browser.post("/choose", kind="spam_cutoff", value="0.99", back="tune?cut=0.99"))
     assert "Chosen: spam_cutoff 0.99" in after.words
-    assert "In force is 0.99, chosen" in browser.get("/tune?cut=0.99").words
+    assert "The cutoff in force is 0.99, chosen" in browser.get("/tune?cut=0.99").words
     assert desk.ledger.choices.over(desk.config).scoring == Scoring(spam_cutoff=0.99)
     browser.follow(browser.post("/choose/forget", value="spam_cutoff", back="tune"))
-    assert "In force is 0.95, the default" in browser.get("/tune").words
+    assert "The cutoff in force is 0.95, the default" in browser.get("/tune").words
     for value, status in (("1.5", 400), ("x", 400), ("0.05", 409)):
         assert browser.post("/choose", kind="spam_cutoff", value=value).status == status
     assert in_force(desk.ledger) == []
@@ -164,7 +164,7 @@ def test_a_written_cutoff(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     browser, page = tune(desk)
     assert offered(page) == []
-    assert "says so, and has priority over what is chosen here" in page.words
+    assert "sets it, and has priority over your choices here" in page.words
     assert page.tree.xpath("string(//pre[@id='yaml'])").split() == ["scoring:", "spam_cutoff:", "0.99"]
     assert browser.post("/choose", kind="spam_cutoff", value="0.99").status == 409
 

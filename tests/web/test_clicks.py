@@ -102,7 +102,7 @@ def test_undo_an_hour(fresh: Chromium, clicks: Clicks) -> None:
     clicks.menu("History")
     clicks("link", "Undo …")
     assert "1 move" in clicks.page.locator("main").inner_text()
-    clicks("button", "Undo what is ticked")
+    clicks("button", "Undo the ticked acts")
     assert (fresh.desk.where(offer), clicks.number <= 3) == (["INBOX"], True)
 
 
@@ -111,7 +111,7 @@ def test_take_over_a_cutoff(fresh: Chromium, clicks: Clicks) -> None:
     clicks.menu("Tune")
     clicks("link", "0.99")
     clicks("button", "Use 0.99 from now on")
-    assert "In force is 0.99" in clicks.page.locator("main").inner_text()
+    assert "The cutoff in force is 0.99" in clicks.page.locator("main").inner_text()
     assert fresh.desk.ledger.choices.over(fresh.desk.config).scoring.spam_cutoff == 0.99
     assert clicks.number <= 3
 

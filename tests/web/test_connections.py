@@ -240,7 +240,7 @@ def test_too_long_a_form(running: Running) -> None:
     """A form that is longer than any is refused by its length alone, with a line that says what to do."""
     fields = ("Content-Type: multipart/form-data; boundary=x\r\n", "Content-Length: 100000000")
     status, answer = running.ask(HEAD.format(*fields).encode())
-    assert (status, answer.partition(b"\r\n\r\n")[2][:36]) == (413, b"spamnb: What you sent is too large f")
+    assert (status, answer.partition(b"\r\n\r\n")[2][:36]) == (413, b"spamnb: Your form is too large for t")
     assert b"spamnb explain FILE" in answer and b"max_body" not in answer
 
 

@@ -68,7 +68,7 @@ def test_a_line_for_each_user(desk: HostDesk) -> None:
     assert found[0][1:7] == ["broken", "0", "0", "0", "never", "209 KB"]
     assert re.fullmatch(r"no inbox \(since today \d\d:\d\d\)", found[0][7])
     assert found[2][7] == "the disk is full"
-    assert found[3][7].startswith("its mailbox is gone since")
+    assert found[3][7].startswith("its mailbox has been away since")
     assert found[4][1:5] == ["moving", "50", "12", "0"] and found[4][5].startswith("today")
 
 
@@ -77,7 +77,7 @@ def test_what_is_to_be_known_first(desk: HostDesk) -> None:
     host = desk.host
     directory = host.register.parent
     assert title(overview(host)) == "The service is not running"
-    assert "Nothing is known of any user yet" in overview(host).words
+    assert "No user is known yet" in overview(host).words
     put(host, ROW)
     with claimed(directory, Share(1, 2)):
         page = overview(host)

@@ -11,7 +11,7 @@ from spamnb.web.kept import After
 from spamnb.web.kept_values import KeptValues
 from tests.web.desk import Browser, WebDesk
 
-LOOKING = "it is being looked at"
+LOOKING = "the filter still checks"
 
 
 def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,7 +104,7 @@ def test_what_is_not_asked(desk: WebDesk, asked: list[bytes]) -> None:
     page = desk.browser.get("/review")
     assert page.tree.findtext(".//title") == "1 to review · spamnb"
     desk.ahead += 31 * DAY
-    assert "Nothing is unsure" in desk.browser.get("/review").words
+    assert "No message is unsure" in desk.browser.get("/review").words
 
 
 def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
@@ -144,7 +144,7 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
     assert "The filter still checks what it learned by itself" in first.words
     assert f"say.{desk.number_of(kept)}" not in first.text
     page = browser.get("/review")
-    assert "is being judged" not in page.words
+    assert "The filter is judging" not in page.words
     names = [one.get("name") for one in page.tree.xpath("//input[@type='radio' and @checked]")]
     at_the_prompt = [desk.ledger.messages.find(one.digest) for one in to_answer(desk.ledger, desk.config)]
     assert names == [f"say.{one.id}" for one in at_the_prompt if one is not None]
@@ -179,7 +179,7 @@ def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:
         content = asked[0].replace(b"Message-ID: <", b"Message-ID: <%d." % (number + 2))
         training.learn_message(desk.ledger, content, Label.HAM, "a test", desk.now(), how=How.HAND)
     page = desk.browser.follow(desk.browser.post("/review", **{one: "ham", other: "later"}))
-    assert "By your 1 answer the filter is now sure about 1 other message." in page.words
+    assert "After your 1 answer the filter is now sure about 1 other message." in page.words
     assert page.tree.xpath("//input[@name='back']/@value") == ["review"], "the page after the next act tells of that"
 
 

@@ -416,7 +416,7 @@ def test_a_fault_of_ours_tells_nothing(
     answer = desk.browser.get("/")
     assert answer.status == 500
     assert "secret" not in answer.text
-    found = re.search(r"as ([0-9a-f]{8})", answer.words)
+    found = re.search(r"at ([0-9a-f]{8})", answer.words)
     assert found and found[1] in caplog.text and "secret" in caplog.text
 
 

@@ -83,7 +83,7 @@ def test_a_second_one(desk: WebDesk) -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     way = f"spamnb --config {config} web --open --listen 127.0.0.1:{port}"
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == f"spamnb: spamnb serves its pages there already. To open them: {way}\n"
+    assert done.stderr == f"spamnb: spamnb already serves its pages there. To open them: {way}\n"
 
 
 def test_login_file(desk: WebDesk) -> None:

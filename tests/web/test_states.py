@@ -57,7 +57,7 @@ def test_locked(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
         other.execute("ROLLBACK")
     assert (answer.status, answer.headers["Retry-After"]) == (503, "2")
     assert "Another process is writing to the ledger" in answer.words
-    assert "tries again when it is loaded again" in answer.words
+    assert "Load this page again" in answer.words
     assert (desk.where(OFFER), desk.label(OFFER)) == (["Junk"], None)
     assert desk.browser.post(f"/m/{number}/teach", label="ham").status == 303
 
@@ -116,8 +116,8 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
         words = desk.browser.get(f"/m/{number}").words
         assert f"Its mailbox {root} cannot be reached now. Mount its disk" in words
         review = desk.browser.get("/review").words
-        assert "Nothing is unsure" not in review
-        assert f"The mailbox {root} cannot be reached now, so its mail is not asked about" in review
+        assert "No message is unsure" not in review
+        assert f"The mailbox {root} cannot be reached now, so this page leaves out its mail" in review
         answer = desk.browser.post(f"/m/{number}/teach", label="ham")
         assert (answer.status, "nothing was learned" in answer.words) == (409, True)
     finally:
@@ -130,7 +130,7 @@ def test_the_service_is_down(desk: WebDesk) -> None:
     begin(desk.ledger, desk.config.scoring, desk.config.learning)
     for page in ("/", "/history", "/tune"):
         words = desk.browser.get(page).words
-        assert words.startswith("The service is not running: nothing is judged now.")
+        assert words.startswith("The service is not running, so nothing is judged now.")
         assert "Start it: spamnb run" in words
     assert desk.browser.get("/").tree.findtext(".//title") == "The service is not running · spamnb"
     with only_service(desk.ledger.path):
@@ -142,7 +142,7 @@ def test_moving_is_stopped(desk: WebDesk) -> None:
     """Where the filter has stopped by itself the overview is called so, and leads to the mail, and to going on."""
     desk.ledger.state.stopped_at = desk.now()
     page = desk.browser.get("/")
-    assert page.tree.findtext(".//title") == "Nothing is moved · spamnb"
+    assert page.tree.findtext(".//title") == "Moving has stopped · spamnb"
     (banner,) = page.tree.xpath("//*[@role='alert']")
     assert [link.text for link in banner.xpath(".//a")] == ["Look"]
     assert next(button.text for button in banner.xpath(".//button")) == "Move again"
@@ -160,7 +160,7 @@ def test_nothing_learned_yet(tmp_path: Path) -> None:
     with Ledger(str(ledger)):
         pass
     words = browser.get("/").words
-    assert "It moves nothing yet" in words and "ham 0 of 20" in words and "spamnb init --learn" in words
+    assert "The filter moves nothing yet" in words and "ham 0 of 20" in words and "spamnb init --learn" in words
 
 
 def test_a_message_that_was_pruned(desk: WebDesk) -> None:
@@ -173,7 +173,7 @@ def test_a_message_that_was_pruned(desk: WebDesk) -> None:
     assert sum(desk.ledger.retention.forget(1e12, 1e12))
     answer = desk.browser.get(f"/m/{number}")
     assert answer.status == 404
-    assert "It was never seen, or is long gone and forgotten" in answer.words
+    assert "The filter never saw it, or has forgotten it" in answer.words
     assert desk.browser.get(f"/m/{number}.json").status == 404
 
 
@@ -227,12 +227,12 @@ def test_a_service_that_has_ended_since(desk: WebDesk, tmp_path: Path) -> None:
     browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
 
     def services(page: str) -> list[str]:
-        return re.findall("(?:service running|service not running|It is being checked)", page)
+        return re.findall("(?:service running|service not running|The filter checks)", page)
 
     with only_service(desk.ledger.path):
         browser.get("/health")
         assert services(browser.get("/health").words) == ["service running"]
-    assert services(browser.get("/health").words) == ["It is being checked"]
+    assert services(browser.get("/health").words) == ["The filter checks"]
     assert services(browser.get("/health").words) == ["service not running"]
 
 
@@ -249,7 +249,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkey
     after.pop()()
     browser = Browser(application)
     words = browser.get("/health").words
-    assert words.index("The check before") < words.index("long repaired") and "It is being checked" in words
+    assert words.index("The last check") < words.index("long repaired") and "The filter checks" in words
     page = browser.get("/")
     assert "long repaired" not in page.words
     assert page.tree.xpath("//*[@data-unfinished]/a/@href") == ["./"]
@@ -369,7 +369,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
 
 def test_a_first_day(desk: WebDesk) -> None:
     """On the first day what was judged is shown by its hours; from the second on by days."""
-    assert "Nothing was judged in these days." in desk.browser.get("/").words
+    assert "The filter judged no mail in these days." in desk.browser.get("/").words
     assert not desk.browser.get("/").tree.xpath("//figure")
     noon = 12 * 3600.0
     desk.ahead += 86_400 + noon - desk.now() % 86_400  # the next noon
@@ -386,7 +386,7 @@ def test_a_first_day(desk: WebDesk) -> None:
     assert second.findtext("figcaption") == "Messages judged, by day"
     assert " to " in second.xpath(".//tbody//th")[0].text_content()
     legend = second.xpath("string(.//p[@class='legend'])")
-    assert [word in legend for word in ("ham", "unsure", "spam", "you decided otherwise")] == [True] * 3 + [False]
+    assert [word in legend for word in ("ham", "unsure", "spam", "you corrected the verdict")] == [True] * 3 + [False]
     year = desk.browser.get("/?days=365").tree.xpath("//figure")[0].xpath(".//tbody//th")
     last = datetime.fromtimestamp(desk.now()).year - 1
     assert str(last) in year[0].text_content() and str(last) not in year[-1].text_content()

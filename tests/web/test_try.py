@@ -57,7 +57,7 @@ def test_what_is_chosen_holds(desk: WebDesk) -> None:
     desk.browser.post("/choose", kind="allow", value=sender)
     page = send(desk.browser, form(raw))
     assert f"You have allowed {sender}" in page.words
-    assert "if it had not been learned itself" in send(desk.browser, form(message("ham", 3))).words
+    assert "if the filter had not learned it" in send(desk.browser, form(message("ham", 3))).words
 
 
 def test_several_messages(desk: WebDesk) -> None:

@@ -33,7 +33,7 @@ def test_before_it_is_judged(desk: WebDesk) -> None:
     """The first visit begins the judging, and says that it is at work; the next shows what came of it."""
     browser = Browser(desk.application(at_once=True))
     first = browser.get("/tune")
-    assert "is being judged" in first.words
+    assert "The filter is judging your learned mail" in first.words
     assert first.tree.xpath("//*[@data-again]")
     assert "ham lost" in browser.get("/tune").words
     assert not browser.get("/tune").tree.xpath("//*[@data-again]")
@@ -94,7 +94,7 @@ def test_learning_again(desk: WebDesk, browser: Browser) -> None:
     """When something was learned since, the former figures are shown, and said to be that."""
     training.forget(desk.ledger, [read(WRONG).digest], "a test", desk.now(), how=How.HAND)
     page = browser.get("/tune")
-    assert "Something was learned since" in page.words
+    assert "There are new lessons" in page.words
     assert "of 31 ham lost" in page.words
     assert "of 30 ham lost" in browser.get("/tune").words
 
@@ -103,10 +103,10 @@ def test_audit_after_learning(desk: WebDesk) -> None:
     """When something was learned since, Audit does not say that nothing is misfiled: it looks again."""
     browser = Browser(desk.application(at_once=True))
     browser.get("/audit")
-    assert "Nothing is probably misfiled" in browser.get("/audit").words
+    assert "No message seems to be misfiled" in browser.get("/audit").words
     training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now(), how=How.HAND)
     page = browser.get("/audit")
-    assert "Nothing is probably misfiled" not in page.words
+    assert "message seems to be misfiled" not in page.words
     assert page.tree.xpath("//*[@data-again]")
     assert browser.get("/audit").tree.findtext(".//title") == "1 probably misfiled · spamnb"
 
@@ -120,7 +120,7 @@ def test_one_class_only(tmp_path: Path) -> None:
         browser = Browser(desk.application(at_once=True))
         browser.get("/tune")
         assert "has to learn both ham and spam first" in browser.get("/tune").words
-        assert "Nothing is probably misfiled" in browser.get("/audit").words
+        assert "No message seems to be misfiled" in browser.get("/audit").words
     finally:
         desk.stop()
         desk.ledger.close()

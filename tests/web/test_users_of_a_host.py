@@ -294,7 +294,7 @@ def test_a_user_without_a_ledger(fresh: HostDesk) -> None:
         for path in ("/", "/review", "/history", "/m/1"):
             answer = as_user(server, "nina@one.example").get(path)
             assert (answer.status, answer.tree.xpath("//main//code")) == (200, [])
-            assert "Move spam that is in your inbox" in answer.words
+            assert "move spam from your inbox to the spam folder" in answer.words
     assert not (fresh.directory / "state/one.example/nina").exists()
 
 
@@ -302,7 +302,7 @@ def test_whether_the_service_runs(fresh: HostDesk) -> None:
     """A user is told whether the service of the share runs, and whom to tell where it does not."""
     with pages_of_all(fresh) as server:
         browser = as_user(server, DORA)
-        assert "The service is not running: nothing is judged now. Tell who runs this" in browser.get("/history").words
+        assert "not running, so nothing is judged now. Tell the person who runs" in browser.get("/history").words
         with claimed(fresh.host.register.parent, Share()):
             assert "not running" not in browser.get("/history").words
 
@@ -330,7 +330,7 @@ def test_where_own_settings_are_changed(fresh: HostDesk) -> None:
     with pages_of_all(fresh) as server:
         for page in ("health", "senders", "tune"):
             shown = _whole(as_user(server, DORA), f"/{page}").words
-            assert f"Who runs this mail server can change that in {own}" in shown
+            assert f"The person who runs this mail server can change that in {own}" in shown
             assert str(fresh.config) not in shown.partition("Configuration")[2]
         assert f"own/{DORA}" not in _whole(as_user(server, LEO), "/tune").words
 
@@ -348,10 +348,10 @@ def test_choices_of_a_user(fresh: HostDesk) -> None:
         for kind, value in (("block", "all.example"), ("spam_cutoff", "0.9")):
             said = dora.post("/choose", kind=kind, value=value, back="senders")
             assert f"Chosen: {kind} {value}" in dora.follow(said).words
-        assert "In force is 0.9, chosen" in _whole(dora, "/tune").words
+        assert "The cutoff in force is 0.9, chosen" in _whole(dora, "/tune").words
         assert "Blocked: all.example" in dora.get("/senders").words
-        assert "Chosen beside it: 1 blocked, spam_cutoff 0.9." in _whole(dora, "/health").words
-        assert "In force is 0.95, the default" in _whole(leo, "/tune").words
+        assert "Your choices: 1 blocked, spam_cutoff 0.9." in _whole(dora, "/health").words
+        assert "The cutoff in force is 0.95, the default" in _whole(leo, "/tune").words
         assert "all.example" not in leo.get("/senders").words
         letter = b"From: a@all.example\nSubject: all the same\n\nto everybody\n"
         for name, folder in ((DORA, ["Junk"]), (LEO, ["INBOX"])):
@@ -380,7 +380,7 @@ def test_a_faulty_configuration_of_the_host(fresh: HostDesk, caplog: pytest.LogC
         for _ in range(2):
             answer = as_user(server, DORA).get("/health")
             assert answer.status == 200 and "high" not in answer.text
-        assert len([record for record in caplog.records if "from before counts" in record.getMessage()]) == 1
+        assert len([record for record in caplog.records if "the old configuration counts" in record.getMessage()]) == 1
         fresh.config.write_text(good.replace("minimum_messages: 1}", "minimum_messages: 7}"))
         assert "minimum_messages: 7" in as_user(server, DORA).get("/health").text
     fresh.config.write_text("scoring: {spam_cutoff: high}\n")

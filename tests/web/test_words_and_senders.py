@@ -37,8 +37,8 @@ def test_look_up(desk: WebDesk) -> None:
     taught = desk.browser.get("/" + load)
     assert "Lunch on" in taught.text
     assert "subject:lunch" in desk.browser.get("/words?q=subject:lun").words
-    assert "No learned message holds it" in desk.browser.get("/words?q=zebra").words
-    assert "none holds it" in desk.browser.get("/words/teachers?q=zebra").words
+    assert "No learned message has it" in desk.browser.get("/words?q=zebra").words
+    assert "learned messages has this word" in desk.browser.get("/words/teachers?q=zebra").words
 
 
 def test_a_token_that_ends_in_a_blank(desk: WebDesk) -> None:
@@ -69,7 +69,7 @@ def test_senders(desk: WebDesk) -> None:
     found = desk.browser.get("/senders?q=promo100@")
     (row,) = found.tree.xpath("//tbody/tr")
     assert [cell.text for cell in row.xpath("td")] == ["1", "0", "0", "1", "0", "0", "0"]
-    assert "Nobody of that name" in desk.browser.get("/senders?q=zebra").words
+    assert "The history has no mail of such a sender" in desk.browser.get("/senders?q=zebra").words
 
 
 def test_pages_of_senders(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,13 +100,13 @@ def test_teach_all(desk: WebDesk) -> None:
     assert {folder for content in contents for folder in desk.where(content)} == {"Junk"}
     sender = number_of(desk, "promo100@")
     page = desk.browser.get(f"/senders/{sender}")
-    assert "As ham: 2 would be learned, 2 moved." in page.words
-    assert "As spam: 2 would be learned, 0 moved." in page.words
+    assert "As ham: the filter would learn 2, and move 2." in page.words
+    assert "As spam: the filter would learn 2, and move 0." in page.words
     ids = page.tree.xpath("(//form[contains(@action, 'teach')])[1]/input[@name='id']/@value")
     after = desk.browser.follow(desk.browser.post(f"/senders/{sender}/teach", label="ham", id=ids))
     assert [desk.label(content) for content in contents] == [(Label.HAM, False)] * 2
     assert [desk.where(content) for content in contents] == [["INBOX"]] * 2
-    assert "As ham: 0 would be learned, 0 moved." in after.words
+    assert "As ham: the filter would learn 0, and move 0." in after.words
     undo = after.tree.xpath("//form[contains(@action, 'undo')]//input[@name='id']/@value")
     desk.browser.post("/undo", id=undo)
     assert [desk.label(content) for content in contents] == [(None, False)] * 2
@@ -154,7 +154,7 @@ def test_what_cannot_be_taught(desk: WebDesk) -> None:
     desk.paths(message("spam", 100), "Junk")[0].unlink()
     desk.work()
     page = desk.browser.get(f"/senders/{number_of(desk, 'promo100@')}")
-    assert "gone: it cannot be taught" in page.words
+    assert "gone: you cannot teach it" in page.words
     assert not page.tree.xpath("//form[contains(@action, 'teach')]")
 
 
@@ -163,20 +163,20 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     browser = Browser(pages_of(lambda: desk.config, lambda: NOON, config_path=str(file), at_once=True))
-    assert "It is being checked" in browser.get("/health").words
+    assert "The filter checks" in browser.get("/health").words
     page = browser.get("/health")
     assert not page.tree.xpath("//*[@data-again]")
     assert [one.text for one in page.tree.xpath("//li[contains(@class, 'finding')]//b")][-1]
     states = [one.get("class").split()[1] for one in page.tree.xpath("//li[contains(@class, 'finding')]")]
     assert states == sorted(states, key=["fault", "warning", "ok"].index)
     assert "not running: nothing is judged or learned now spamnb run" in page.words
-    assert "spam_cutoff: 0.95" in page.words and f"It is changed in {file}" in page.words
-    assert "Chosen beside it" not in page.words
+    assert "spam_cutoff: 0.95" in page.words and f"You can change that in {file}" in page.words
+    assert "Your choices" not in page.words
     desk.browser.post("/choose", kind="spam_cutoff", value="0.97")
     desk.browser.post("/choose", kind="block", value="*@shop.example")
     page = browser.get("/health")
     assert "spam_cutoff: 0.97" in page.words
-    assert "Chosen beside it: 1 blocked, spam_cutoff 0.97." in page.words
+    assert "Your choices: 1 blocked, spam_cutoff 0.97." in page.words
     assert browser.get("/health").tree.findtext(".//title") != "Being checked · spamnb"
     asked = browser.follow(browser.post("/health/check"))
     assert (asked.status, asked.tree.findtext(".//title")) == (200, "Being checked · spamnb")

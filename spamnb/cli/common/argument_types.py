@@ -1,4 +1,4 @@
-"""Argument types: whole numbers, lists of them, sizes, spans and times."""
+"""Types of arguments: whole numbers, lists of them, sizes, spans and times."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 def at_least(least: int) -> Callable[[str], int]:
-    """The type of a whole number that is not below `least`."""
+    """Return the type of a whole number of `least` or more."""
 
     def number(text: str) -> int:
         digits = text.removeprefix("-")
@@ -21,7 +21,7 @@ def at_least(least: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
         if digits == text and len(digits) > _MOST_DIGITS:
             raise argparse.ArgumentTypeError(f"{text!r} is too large")
-        value = int(text[:_MOST_DIGITS])  # the first digits of a longer negative number say enough
+        value = int(text[:_MOST_DIGITS])  # the first digits of a longer negative number are enough
         if value < least:
             raise argparse.ArgumentTypeError(f"{text!r} is too small: it must be {least} or more")
         return value
@@ -30,31 +30,31 @@ def at_least(least: int) -> Callable[[str], int]:
 
 
 def user_name(text: str) -> str:
-    """A user's name for the header of a request: printable ASCII without blanks."""
+    """Return a user's name as the header of a request can hold it: printable ASCII without blanks."""
     if not re.fullmatch(r"[!-~]{1,254}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} cannot name a user")
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be the name of a user")
     return text
 
 
 def executor(text: str) -> str:
-    """Where messages are read: `processes`, or `dask://HOST:PORT`."""
+    """Return who reads the messages: `processes`, or `dask://HOST:PORT`."""
     if text != "processes" and not re.fullmatch(r"dask://(?:[\w.-]{1,253}|\[[0-9a-fA-F:.]{2,45}\]):\d{1,5}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no executor: write processes, or dask://HOST:PORT")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an executor: write processes, or dask://HOST:PORT")
     return text
 
 
 def ledger_text(text: str) -> str:
-    """What was typed, with ? for bytes that are no text in this locale: nothing in the ledger holds such."""
+    """Return the typed text, with ? for each byte that this locale cannot decode. The ledger holds no such bytes."""
     return text.encode(errors="replace").decode()
 
 
 def several(text: str) -> list[int]:
-    """Whole numbers, divided by commas."""
+    """Return whole numbers from a list with commas."""
     return [at_least(0)(part.strip()) for part in text.split(",")]
 
 
 def size(text: str) -> int:
-    """Bytes; K, M and G are powers of a thousand."""
+    """Return a size in bytes; K, M and G are powers of a thousand."""
     unit = _BYTES.get(text[-1:].upper(), 1)
     digits = text[:-1] if unit > 1 else text
     if not digits.isascii() or not digits.isdigit() or len(digits) > 12 or not int(digits):
@@ -63,7 +63,7 @@ def size(text: str) -> int:
 
 
 def span(text: str) -> int | None:
-    """Seconds, or None where the text is not a span of time.
+    """Return seconds, or None if the text is not a span of time.
 
     >>> span("2h"), span("two hours")
     (7200, None)
@@ -73,7 +73,7 @@ def span(text: str) -> int | None:
 
 
 def moment(text: str, now: float | None = None) -> float:
-    """A time, or a span before now, in seconds since the epoch. Raises UsageError.
+    """Return a time, or a span before now, in seconds since the epoch. Raises UsageError.
 
     >>> moment("2h", 10_000.0)
     2800.0

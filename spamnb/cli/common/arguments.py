@@ -1,7 +1,7 @@
 """The grammar of the command line: the options of the program, and a parser for each command.
 
-A command's module is imported when the command is called: `spamnb --help` needs none of numpy, BeautifulSoup or SQLite.
-The module's docstring is the help of its command, and `add_arguments` declares its arguments, if it has any.
+The module of a command is imported when the command is called. So `spamnb --help` needs no numpy, BeautifulSoup or
+SQLite. The module's docstring is the help of its command. `add_arguments` declares its arguments, if it has any.
 """
 
 import argparse
@@ -22,15 +22,15 @@ ABOUT = "A naive Bayes spam filter for Maildir: it moves spam, and learns from w
 WHEN = "30m, 2h, 3d, today, yesterday, 2026-01-31"
 GROUPS = {
     "start": {
-        "demo": "show it at work on a throw-away Maildir",
+        "demo": "try the filter on a throw-away Maildir",
         "init": "find your Maildir and write the configuration",
         "run": "watch, judge, move and learn, until stopped",
         "web": "see in a browser what it did and why, and correct it",
     },
     "every day": {
         "status": "show what the filter knows, and whether it moves mail",
-        "history": "list what was judged, moved and learned, the newest first",
-        "explain": "show why a message is judged as it is",
+        "history": "list verdicts, moves and lessons, the newest first",
+        "explain": "show why a message gets its verdict",
         "undo": "take back moves and lessons",
         "pause": "move nothing for a while",
         "resume": "move mail again",
@@ -39,22 +39,22 @@ GROUPS = {
         "train": "learn messages as spam or as ham",
         "untrain": "forget messages that were learned",
         "review": "answer the questions that teach most",
-        "audit": "find learned mail that is filed wrongly",
+        "audit": "find learned mail that is in the wrong folder",
         "choose": "choose whose mail is ham or spam, and the cutoffs",
     },
     "in mail software": {
-        "score": "tell whether messages are spam",
-        "filter": "pass a message on with the verdict in its header",
+        "score": "show whether messages are spam",
+        "filter": "write the verdict into the header of a message",
     },
     "look after it": {
         "config": "show or check the configuration",
-        "doctor": "check whether everything is as it should be",
-        "verify": "prove that the counts are the sum of what was learned",
+        "doctor": "check whether everything works",
+        "verify": "check the counts against the learned messages",
         "backup": "copy the ledger to a file",
         "restore": "replace the ledger by a copy",
-        "export": "write what was learned as text",
-        "import": "add what another filter has learned",
-        "exchange": "share what is learned with other hosts, now",
+        "export": "write the learned counts as text",
+        "import": "add the learned counts of another filter",
+        "exchange": "share lessons with other hosts, now",
         "prune": "make the ledger smaller",
         "users": "list the users of a mail host, or forget some",
         "install-unit": "write the systemd units for this installation",
@@ -65,14 +65,14 @@ GROUPS = {
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()} | {
     "compare": "compare all event models by the protocol of Metsis et al. (2006)",  # for research: see `evaluate`
-    "help": "show all commands, or how one of them is used",
+    "help": "show all commands, or how to use one of them",
 }
-ALIASES = {"learn": "train", "forget": "untrain"}  # other filters have these names; there are no more
-_MODULES = {"import": "import_", "install-unit": "install_unit"}  # where they are not named as the command is
+ALIASES = {"learn": "train", "forget": "untrain"}  # the names in other filters; these are all
+_MODULES = {"import": "import_", "install-unit": "install_unit"}  # whose names differ from their command's
 _FIRST = ("init", "run", "web --open", "status", "help")
 _EPILOG = """\
 examples:
-  spamnb demo                              see all of it on a throw-away Maildir
+  spamnb demo                              try it on a throw-away Maildir
   spamnb init                              set up your own
   spamnb train --spam ~/Maildir/.Junk      teach it
   spamnb score message.eml                 ask it
@@ -97,13 +97,13 @@ class _Parser(argparse.ArgumentParser):
         self.exit(exit_codes.USAGE, f"spamnb: {escaped(message)}; help: {self.prog} --help\n")
 
     def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
-        # argparse raises an error of writing in some versions, and drops it in others
+        # some versions of argparse raise an error of writing, others drop it
         print(self.format_help(), end="", file=file)
-        print(end="", flush=True)  # a full disk shows only now
+        print(end="", flush=True)  # only this shows that a disk is full
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The options of a call, with `command`, its name, and `run`, its function. Exits where the call is wrong."""
+    """Return the options of a call, with its name as `command` and its function as `run`. Exit if the call is wrong."""
     options = program().parse_args(arguments)
     name, *rest = options.command or [""]
     if not name:
@@ -123,18 +123,18 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _first_commands() -> str:
-    """What a call without a command is answered with."""
+    """Return the answer to a call without a command: what to try first."""
     return "".join(f"  spamnb {words:<12}{COMMANDS[words.split()[0]]}\n" for words in _FIRST)
 
 
 def no_such(command: str) -> str:
-    """The message that there is no such command, and which one was meant."""
+    """Return the message about an unknown command, with the nearest command."""
     near = difflib.get_close_matches(command[:60], [*COMMANDS, *ALIASES], n=1)
     return f"there is no command {command!r}" + (f" (did you mean {near[0]}?)" if near else "")
 
 
 def program() -> argparse.ArgumentParser:
-    """The parser of what is typed before a command, with the command and its own arguments as `command`."""
+    """Return the parser of the options before a command; `command` has the command and its own arguments."""
     groups = [
         "\n".join([f"{heading}:", *(f"  {name:<14}{summary}" for name, summary in group.items())])
         for heading, group in GROUPS.items()
@@ -149,7 +149,7 @@ def program() -> argparse.ArgumentParser:
 
 
 def parser_of(command: str) -> argparse.ArgumentParser:
-    """The parser of a command's own arguments."""
+    """Return the parser of a command's own arguments."""
     module = importlib.import_module(f"spamnb.cli.{_MODULES.get(command, command)}")
     about, _, examples = (module.__doc__ or "").partition("example:\n")
     parser = _Parser(f"spamnb {command}", about.rstrip(), f"example:\n{examples}")
@@ -160,9 +160,9 @@ def parser_of(command: str) -> argparse.ArgumentParser:
 
 
 def add_shared(parser: argparse.ArgumentParser, *, is_shown: bool) -> None:
-    """The options of every command, which are taken before and after it; one that a command has itself is its own.
+    """Add the options that may be given before or after any command. A command's own option of that name goes first.
 
-    is_shown: whether the help names them; that of the program does, for all commands.
+    is_shown: whether the help names them. Only the help of the program does, for all commands.
     """
     group = parser.add_argument_group("before or after the command")
 
@@ -174,17 +174,17 @@ def add_shared(parser: argparse.ArgumentParser, *, is_shown: bool) -> None:
     add("-q", "--quiet", action="store_true", about="print only what is wrong")
     add("-v", "--verbose", action="store_true", about="print more")
     add("--config", metavar="FILE", about="the configuration (default: ~/.config/spamnb/config.yaml)")
-    user = "the user of a mail host whom the command is about"
+    user = "work on this user of a mail host"
     add("--user", dest="for_user", metavar="NAME", type=user_name, about=user)
 
 
 def add_json(parser: argparse._ActionsContainer, what: str = "as one JSON object") -> None:
-    """The option that many commands have."""
+    """Add the option --json."""
     parser.add_argument("--json", action="store_true", help=what)
 
 
 def add_executor(parser: argparse._ActionsContainer) -> None:
-    """The option of commands that read many messages."""
-    help_ = "who reads the messages: processes (default), or the workers of a scheduler, dask://HOST:PORT"
+    """Add the option --executor, for commands that read many messages."""
+    help_ = "who reads the messages: processes (default), or workers of a cluster: dask://HOST:PORT"
     group = parser.add_argument_group("on several machines")
     group.add_argument("--executor", metavar="WHERE", type=executor, default="processes", help=help_)

@@ -1,9 +1,9 @@
-"""Root's commands go on as the owner of the ledger: a file that root makes beside it would stop the service.
+"""A command of root goes on as the owner of the ledger, since a file of root beside the ledger would stop the service.
 
-Where the configuration, the ledger and all directories on the way belong to root and to one user, root goes on as that
-user; `owners` finds them. From then on there is no way back, and whatever a hostile owner has put there is met with
-that owner's own rights. Files that are named on the command line are opened afterwards; standard input and output are
-open already, and stay.
+If the configuration, the ledger and all directories above them belong to root and to one user, root goes on as that
+user; `owners` finds the user. This cannot be undone: whatever a hostile owner has put there, the program meets it with
+that owner's own rights. The program opens the files of the command line afterwards. Standard input and output stay
+open.
 """
 
 import argparse
@@ -24,16 +24,16 @@ from spamnb.base.wording import named
 from spamnb.cli.common.output import warn
 from spamnb.cli.common.owners import Reached, reach
 
-_NOBODY = 65534  # the group of who is in no list of users: that of a directory may have come from the one above
+_NOBODY = 65534  # the group of an unknown user: a directory may have inherited its group from the one above
 _OF_ROOT = ("TMPDIR", "MAIL", "MAILDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 _OF_LOGIN = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY", "SUDO_USER", "SUDO_UID", "SUDO_GID")
 _NAMES = ("paths", "path", "file", "corpus")  # of arguments that name files
-_WRITE = ("backup", "export")  # commands that write the file which is named
+_WRITE = ("backup", "export")  # commands that write the named file
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A user to go on as, with the groups of a login."""
+    """The user whom root becomes, with the groups of a login."""
 
     uid: int
     gid: int
@@ -43,7 +43,7 @@ class Owner:
 
     @classmethod
     def of(cls, uid: int) -> "Owner":
-        """The user of that number, who need not be in a list of users."""
+        """Return the user with that number, even if the system does not know the user."""
         try:
             entry = pwd.getpwuid(uid)
         except KeyError:
@@ -53,7 +53,7 @@ class Owner:
 
 
 def owner_of_ledger(config: Path, directory: Path, maildir: Path | None) -> Owner | None:
-    """The owner of a ledger's directory, or of the Maildir where there is none yet. Raises as `owner_of`."""
+    """Return the owner of the ledger's directory, or of the Maildir before the first ledger. Raises like `owner_of`."""
     there = reach(directory)
     given = [there] if there.is_whole or maildir is None else [there, reach(maildir)]
     owner = _owner([reach(config), *given])
@@ -61,15 +61,15 @@ def owner_of_ledger(config: Path, directory: Path, maildir: Path | None) -> Owne
     if owner is not None and there.is_whole:
         is_shared = mode & stat.S_IWOTH or (mode & stat.S_IWGRP and group not in owner.groups | {0})
         if is_shared:
-            step = f"correct that first: chmod go-w {shlex.quote(there.path)}"
-            raise SpamnbError(f"others than {owner.name} may write in {named(there.path)}: {step}")
+            step = f"take that right away first: chmod go-w {shlex.quote(there.path)}"
+            raise SpamnbError(f"users other than {owner.name} may write in {named(there.path)}: {step}")
     return owner
 
 
 def owner_of(path: Path) -> Owner | None:
-    """The one user beside root to whom belongs what a path leads through; None where all of it is root's.
+    """Return the one user beside root who owns a part of the path, or None if all of it belongs to root.
 
-    Raises SpamnbError where it belongs to several, or where everybody could change where it leads.
+    Raises SpamnbError if several users own parts of it, or if everybody could redirect it.
     """
     return _owner([reach(path)])
 
@@ -80,14 +80,14 @@ def _owner(found: Sequence[Reached]) -> Owner | None:
         whose = " and to ".join(Owner.of(uid).name for uid in uids)
         ways = ", ".join(named(one.path) for one in found)
         raise SpamnbError(
-            f"{ways}, with the directories and links on the way, belong to {whose}: root does not choose between them."
+            f"{ways}, with the directories and links above, belong to {whose}: root does not choose between them."
             " Correct the owners, or run the command as the right user"
         )
     return Owner.of(uids[0]) if uids else None
 
 
 def become(owner: Owner, options: argparse.Namespace) -> None:
-    """Go on as that user, for good. Raises SpamnbError where the system, or a file that is needed, forbids it."""
+    """Go on as that user, for good. Raises SpamnbError if the system or a needed file forbids it."""
     there = [path for path in _files(options) if os.path.lexists(path)]
     try:
         os.setgroups(sorted(owner.groups))
@@ -108,7 +108,7 @@ def become(owner: Owner, options: argparse.Namespace) -> None:
 
 
 def _files(options: argparse.Namespace) -> Iterator[str]:
-    """What is read, or the directory of what is written."""
+    """Yield the files that the command reads, or the directories of those that it writes."""
     for name in _NAMES:
         given = getattr(options, name, None) or []
         for path in [given] if isinstance(given, str) else given:
@@ -119,13 +119,13 @@ def _files(options: argparse.Namespace) -> Iterator[str]:
 
 
 def _check_program(owner: Owner) -> None:
-    """What is imported from now on is read by that user."""
+    """Raise SpamnbError unless that user, who imports modules from now on, may read them."""
     for module in (spamnb, yaml, os):
         directory = os.path.dirname(str(module.__file__))
         if not os.access(directory, os.R_OK | os.X_OK):
             raise SpamnbError(
                 f"spamnb goes on as {owner.name}, the owner of the ledger, who may not read the program in"
-                f" {named(directory)}: install it where all users may read it"
+                f" {named(directory)}: install it in a place that all users may read"
             )
 
 
@@ -135,7 +135,7 @@ def _check_file(path: str, owner: Owner, *, is_written: bool) -> None:
         return
     who = f"spamnb goes on as {owner.name}, the owner of the ledger, who may not"
     if is_written:
-        step = "name a file where that user may write, or - for standard output"
+        step = "name a file in a directory that this user may write in, or - for standard output"
         raise UsageError(f"{who} write in {named(path)}: {step}")
-    step = "copy it to where that user may read it, or pipe it in where the command takes - for standard input"
+    step = "copy it to a place that this user may read, or pipe it in if the command takes - for standard input"
     raise UsageError(f"{who} read {named(path)}: {step}")

@@ -1,4 +1,4 @@
-"""What most commands begin with: the configuration and the ledger."""
+"""The configuration and the ledger, which most commands need first."""
 
 import argparse
 import contextlib
@@ -13,44 +13,44 @@ from spamnb.cli.common.output import warn
 from spamnb.config import Config, default_config_path, default_ledger_path, load, load_any
 from spamnb.config.default_paths import SYSTEM_CONFIG
 
-if TYPE_CHECKING:  # a command that needs the configuration alone does not wait for numpy
+if TYPE_CHECKING:  # a command that needs only the configuration does not wait for numpy
     from spamnb.host.host import Host
     from spamnb.ledger.ledger import Ledger
 
-_AS_ROOT = {"run", "config", "help", "demo", "compare", "install-unit"}  # which leave a ledger alone, or serve it
+_AS_ROOT = {"run", "config", "help", "demo", "compare", "install-unit"}  # no ledger, or its service
 
 
 def config_path(options: argparse.Namespace) -> Path:
-    """The configuration that the options name, or the usual one; `init --host` is about that of the machine."""
+    """Return the path of the configuration that the options name, or the usual one. `init --host` uses the system's."""
     if options.config is not None:
         return Path(options.config)
     return SYSTEM_CONFIG if getattr(options, "host", False) else default_config_path(os.environ)
 
 
 def command(options: argparse.Namespace) -> str:
-    """How the next command begins: with the configuration and the user, if they were named."""
+    """Return the beginning of the next command to type, with the configuration and the user if they were named."""
     named = [("--config", options.config), ("--user", options.for_user)]
     return " ".join(["spamnb", *(f"{option} {escaped(shlex.quote(value))}" for option, value in named if value)])
 
 
 def configuration(options: argparse.Namespace, *, of_all: bool = False) -> Config:
-    """The configuration, of one person or of the user who was named. Without one, and unless one was named, the
-    defaults: training and scoring need no Maildir.
+    """Return the configuration of one person, or of the named user of a mail host. If no file exists and no file was
+    named, return the defaults: training and scoring need no Maildir.
 
-    of_all: that of a mail host will do too, for what holds of all its users. Raises UsageError where it is a host's and
-    nobody was named, or somebody was and there is no such user, or no host.
+    of_all: accept a mail host's configuration without a user, for the settings of all users. Raises UsageError if it
+    is a host's and nobody was named, if the user is unknown, or if a user was named and it is one person's.
     """
     path = config_path(options)
     if options.for_user:
         return _of_user(options)
-    with contextlib.suppress(OSError):  # where it may not be looked at: `load` tells why
+    with contextlib.suppress(OSError):  # if it cannot be looked at, `load` gives the reason
         if options.config is None and _size(path) is None:
             return Config(mailboxes=(), ledger=default_ledger_path(os.environ))
     return load_any(path, os.environ) if of_all else load(path, os.environ)
 
 
 def host_of(options: argparse.Namespace) -> "Host | None":
-    """The mail host whose configuration it is, where none of its users was named; None where it is one person's."""
+    """Return the mail host, if the configuration is a host's and no user was named; None if it is one person's."""
     if options.for_user or not configuration(options, of_all=True).is_template:
         return None
     from spamnb.host.host import load_host
@@ -59,7 +59,7 @@ def host_of(options: argparse.Namespace) -> "Host | None":
 
 
 def _of_user(options: argparse.Namespace) -> Config:
-    """The configuration of the user of a mail host; that the user's own file is faulty is said once."""
+    """Return the configuration of a mail host's user. Warn once if the user's own file is faulty."""
     if (known := getattr(options, "configured", None)) is None:
         from spamnb.host.host import load_user
 
@@ -67,15 +67,15 @@ def _of_user(options: argparse.Namespace) -> Config:
         for line in known.fault.splitlines():
             warn(line)
         if known.fault:
-            warn(f"until that is corrected, the settings of all users hold for {known.config.user}")
+            warn(f"until you correct that, {known.config.user} has the settings of all users")
     config: Config = known.config
     return config
 
 
 def go_on_as_owner(options: argparse.Namespace) -> None:
-    """As root, go on as the owner of the ledger that a command works with, if it is another's; before any thread.
+    """As root, go on as the owner of the command's ledger. Call this before any thread starts.
 
-    Raises SpamnbError where nobody can tell whose it is. A faulty configuration is left to the command.
+    Raises SpamnbError if the owner is not clear. A faulty configuration is left to the command.
     """
     if os.geteuid() or options.command in _AS_ROOT:
         return
@@ -83,7 +83,7 @@ def go_on_as_owner(options: argparse.Namespace) -> None:
 
     path = config_path(options).absolute()
     owner = owner_of(path)
-    if owner is None and (options.command != "init" or _reads_only(options)):  # it is root's, who trusts what it says
+    if owner is None and (options.command != "init" or _reads_only(options)):  # root owns it, and trusts it
         with contextlib.suppress(ConfigError):
             owner = owner_of_ledger(path, *_places(options))
     if owner is not None:
@@ -91,7 +91,7 @@ def go_on_as_owner(options: argparse.Namespace) -> None:
 
 
 def _places(options: argparse.Namespace) -> tuple[Path, Path | None]:
-    """The directory of the ledger, and the Maildir; of a host without a user, what all of them have in common."""
+    """Return the directory of the ledger, and the Maildir. For a host without a user: the directories above all."""
     if not options.for_user:
         config = configuration(options, of_all=True)
         if not config.is_template:
@@ -108,12 +108,12 @@ def _places(options: argparse.Namespace) -> tuple[Path, Path | None]:
 
 
 def _reads_only(options: argparse.Namespace) -> bool:
-    """Whether `init` is to learn by a configuration, and not to write one."""
+    """Return whether `init` learns by a configuration, and does not write one."""
     return (options.learn or options.fresh) and not (options.force or options.maildirs or options.host)
 
 
 def open_ledger(options: argparse.Namespace) -> tuple[Config, "Ledger"]:
-    """The configuration in force, with what was chosen beside it, and its ledger."""
+    """Return the configuration in force, with the person's choices, and its ledger."""
     from spamnb.ledger.ledger import Ledger
 
     config = configuration(options)
@@ -121,9 +121,9 @@ def open_ledger(options: argparse.Namespace) -> tuple[Config, "Ledger"]:
 
 
 def open_to_read(options: argparse.Namespace) -> tuple[Config, "Ledger | None"]:
-    """The same, and the ledger to read: neither made nor changed. None where there is no ledger yet.
+    """Return the same, but with a ledger that is only read, or None before the first one.
 
-    Raises LedgerError where there should be one: it cannot be looked at, or its copies are all that is left.
+    Raises LedgerError if the ledger cannot be looked at, or if only its copies are left.
     """
     from spamnb.ledger.ledger import Ledger
 
@@ -140,9 +140,9 @@ def _with_choices(config: Config, ledger: "Ledger") -> tuple[Config, "Ledger"]:
 
 
 def ledger_to_read(options: argparse.Namespace) -> tuple[Config, str | None]:
-    """The configuration, as its file has it, and the path of its ledger, None where there is none yet.
+    """Return the configuration as its file has it, and the path of its ledger, or None before the first one.
 
-    Raises what `open_to_read` does.
+    Raises like `open_to_read`.
     """
     from spamnb.ledger.file.parts import refuse_new
     from spamnb.ledger.file.replacement import present
@@ -160,7 +160,7 @@ def ledger_to_read(options: argparse.Namespace) -> tuple[Config, str | None]:
 
 
 def _size(path: str | Path) -> int | None:
-    """Bytes of a file, or None where there is none. Raises OSError where that cannot be told."""
+    """Return the bytes of a file, or None if it does not exist. Raises OSError if the system does not say."""
     try:
         return os.stat(path).st_size
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Dovecot is asked for its configuration."""
+"""Ask Dovecot for its configuration."""
 
 import subprocess
 
@@ -6,16 +6,16 @@ from spamnb.base.errors import ConfigError
 from spamnb.base.wording import escaped
 from spamnb.setup.dovecot_paths import BY_HAND
 
-_SECONDS = 60.0  # it asks no network; a disk that hangs is another thing
+_SECONDS = 60.0  # it needs no network, but a disk may hang
 
 
 def printed_by_dovecot() -> str:
-    """What `doveconf -n` prints. Raises ConfigError where there is no such program, or it fails."""
+    """Return the output of `doveconf -n`. Raises ConfigError if the program is missing or fails."""
     step = BY_HAND
     try:
         done = subprocess.run(["doveconf", "-n"], capture_output=True, timeout=_SECONDS, check=False)  # noqa: S607 - wherever it is installed
     except FileNotFoundError:
-        raise ConfigError(f"there is no doveconf, so Dovecot cannot be asked where mail lies: {step}") from None
+        raise ConfigError(f"doveconf is missing, so Dovecot cannot name the place of the mail: {step}") from None
     except (OSError, subprocess.TimeoutExpired) as fault:
         raise ConfigError(f"doveconf -n did not run ({escaped(str(fault))}): {step}") from fault
     if done.returncode:

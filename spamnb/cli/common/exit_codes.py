@@ -1,4 +1,4 @@
-"""Exit codes, which mail recipes and service managers test; those of errors are in `spamnb.base.errors`."""
+"""Exit codes, which mail recipes and service managers test. The codes of errors are in `spamnb.base.errors`."""
 
 from spamnb.base.errors import LedgerBusyError, SpamnbError, UsageError
 from spamnb.base.label import Verdict
@@ -6,7 +6,7 @@ from spamnb.base.label import Verdict
 STOPPED = 1  # status: the filter has stopped moving mail by itself
 NO_MAILBOX = 1  # status: a mailbox is not there
 FAULTS = 1  # doctor
-OF_VERDICT = {Verdict.SPAM: 0, Verdict.HAM: 1, Verdict.UNSURE: 2}  # score: of a single message, as bogofilter has it
+OF_VERDICT = {Verdict.SPAM: 0, Verdict.HAM: 1, Verdict.UNSURE: 2}  # score, for one message: bogofilter's codes
 ERROR = SpamnbError.exit_code
 USAGE = UsageError.exit_code
 TRY_AGAIN = LedgerBusyError.exit_code  # EX_TEMPFAIL: a mail server keeps the message

@@ -1,4 +1,4 @@
-"""`spamnb init --fresh`: an empty ledger in the place of the one that there is, which is kept."""
+"""`spamnb init --fresh`: put the old ledger aside, and begin an empty one."""
 
 import argparse
 import contextlib
@@ -21,7 +21,7 @@ from spamnb.ledger.ledger import Ledger
 
 
 def run(config_path: Path, options: argparse.Namespace) -> bool:
-    """Begin anew, if there is something to forget and the person agrees. Returns whether `init` is to go on."""
+    """Begin anew, if there is something to forget and the person agrees. Returns whether `init` goes on."""
     ledger = _ledger_of(config_path, options)
     if not (os.path.lexists(present(ledger)) or rolling(ledger)):
         return True
@@ -30,20 +30,20 @@ def run(config_path: Path, options: argparse.Namespace) -> bool:
             print("Nothing was changed.")
             return False
         former = begin_anew(ledger, time.time())
-        EndRecord(ledger, lock).begin()  # what the last service left, and what it ended over, was the former ledger
+        EndRecord(ledger, lock).begin()  # the record of the last end is about the old ledger
     inform(options, "The filter has forgotten everything.")
     if former is not None:
         kept = escaped(former)
-        inform(options, f"The ledger of before is kept as {kept}. To go back: spamnb restore {kept}\n")
+        inform(options, f"The old ledger is kept as {kept}. To go back: spamnb restore {kept}\n")
     return True
 
 
 def _ledger_of(config_path: Path, options: argparse.Namespace) -> str:
-    """The ledger that the configuration names; before there is one, that which `init` will name."""
+    """Return the ledger that the configuration names, or the one that `init` will name in a new configuration."""
     if os.path.lexists(config_path):
         config = configuration(options)
         if config.exchange.database is not None:
-            warn("the lessons that other hosts share come back from the database; what you have taught here does too")
+            warn("all shared lessons come back from the database: those of other hosts, and your own")
         return str(config.ledger)
     if options.config is not None:
         return str(config_path.absolute().with_name("ledger.sqlite"))
@@ -54,10 +54,10 @@ def _is_agreed(ledger: str, options: argparse.Namespace) -> bool:
     if options.yes:
         return True
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or options.quiet:
-        raise UsageError("init --fresh forgets what was learned and done: give --yes, since nobody can be asked here")
-    learned = "what it has learned"
+        raise UsageError("init --fresh forgets all lessons, and cannot ask here: give --yes to confirm")
+    learned = "its lessons"
     with contextlib.suppress(SpamnbError, OSError), Ledger(ledger, only_read=True) as opened:  # a damaged one too
         ham, spam = opened.lessons.totals()[:2].tolist()
-        learned = f"what it has learned from {ham} ham and {plural(spam, 'spam message')}"
-    print(f"The filter forgets {learned}, its history, and what you have chosen.")
-    return is_confirmed("Begin again from nothing?")
+        learned = f"its lessons from {ham} ham and {plural(spam, 'spam message')}"
+    print(f"The filter will forget {learned}, its history, and your choices.")
+    return is_confirmed("Start again from nothing?")

@@ -1,6 +1,6 @@
-"""`spamnb init --host`: the configuration of a mail host and its service's lines, proposed, proven and written.
+"""`spamnb init --host`: propose, check and write the configuration of a mail host, and the drop-ins of its service.
 
-Root writes the files of the machine, and learns as the owner of the mail.
+Root writes the system's files, and learns as the owner of the mail.
 """
 
 import argparse
@@ -31,11 +31,11 @@ from spamnb.setup.learn_folders import learn_users
 
 
 def run(options: argparse.Namespace) -> int:
-    """Set up a mail host, or learn from the mail of all its users by the configuration that is there."""
+    """Set up a mail host. If it has a configuration, learn from the mail of all users by that."""
     if len(options.maildirs) > 1:
-        raise UsageError("init --host takes one path, with fields for all users")
+        raise UsageError("init --host takes one path, with fields that stand for the user")
     if options.for_user:
-        raise UsageError("init --host is about all users: leave --user out, or --host")
+        raise UsageError("init --host sets up all users: leave --user out, or --host")
     path = config_path(options)
     if os.path.lexists(path) and not options.force:
         return _learn_by_configuration(path, options)
@@ -56,14 +56,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(options: argparse.Namespace) -> Place:
-    """Where mail lies, as it was typed, or as Dovecot says."""
+    """Return the place of the mail: the typed path, or the one that Dovecot gives."""
     if options.maildirs:
         return Place(template_of(options.maildirs[0]).text)
     return Place.of_dovecot(from_dovecot(doveconf.parse(printed_by_dovecot())))
 
 
 def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:
-    """Learn by a configuration that is there, which stays as it is: so a call that was interrupted goes on."""
+    """Learn by the present configuration, and do not change it. An interrupted call can go on this way."""
     shown = escaped(str(path))
     config = load_any(path, os.environ)
     if not config.is_template:
@@ -71,7 +71,7 @@ def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:
         raise ConfigError(f"{shown} is the configuration of one person: {step}")
     host = Host(config, path)
     if options.maildirs and template_of(options.maildirs[0]).components != host.mail.components:
-        raise ConfigError(f"{shown} has another path, {escaped(host.mail.text)}: edit it, or replace it with --force")
+        raise ConfigError(f"{shown} names {escaped(host.mail.text)} instead: edit it, or replace it with --force")
     if not options.learn:
         step = "edit it, learn by its roles with --learn, or replace it with --force"
         raise ConfigError(f"{shown} exists already: {step}")
@@ -84,19 +84,19 @@ def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:
 
 
 def _check_stopped(host: Host) -> None:
-    """Raise SpamnbError where a service works with those ledgers."""
+    """Raise SpamnbError if a service is working with those ledgers."""
     if shares := running(host.register.parent):
         units = " ".join(f"spamnb-host@{share}" for share in shares)
-        raise SpamnbError(f"{units} would not expect another configuration: stop that one first")
+        raise SpamnbError(f"{units} is running, and does not expect a changed configuration: stop it first")
 
 
 # --- what is shown ----------------------------------------------------------------------------------------------
 
 
 def _show(proposal: HostProposal, options: argparse.Namespace) -> None:
-    """Show who was found, and the role of each folder."""
+    """Show the number of users, and the role of each folder."""
     mailbox, number = proposal.mailbox, len(proposal.found.users)
-    inform(options, f"Mail lies in {escaped(str(mailbox.path))} ({mailbox.layout}), and belongs to {proposal.user}.")
+    inform(options, f"The mail is in {escaped(str(mailbox.path))} ({mailbox.layout}), and belongs to {proposal.user}.")
     inform(options, f"Found {plural(number, 'user')}.\n")
     rows: list[tuple[object, ...]] = [("folder", "role", "mailboxes")]
     rows += [(name, mailbox.role_of(name), proposal.there.get(name, 0)) for name in proposal.folders()]
@@ -110,7 +110,7 @@ def _show(proposal: HostProposal, options: argparse.Namespace) -> None:
 
 def _say_next(path: Path, host: Host, options: argparse.Namespace) -> None:
     if not options.learn:
-        inform(options, f"\nTo learn from the mail that is there: {command(options)} init --host --learn")
+        inform(options, f"\nTo learn from the mail in the folders: {command(options)} init --host --learn")
     here = installation(path, os.environ, host.template)
     inform(options, f"\nNext: {here.enable or here.install or here.start}")
 
@@ -119,10 +119,10 @@ def _say_next(path: Path, host: Host, options: argparse.Namespace) -> None:
 
 
 def _write(path: Path, text: str, proposal: HostProposal, options: argparse.Namespace) -> None:
-    """Write the configuration, and of that of the machine the service's drop-ins. Raises SpamnbError."""
+    """Write the configuration. If it is the system's own, write the service's drop-ins too. Raises SpamnbError."""
     if path == SYSTEM_CONFIG and os.geteuid():
         step = "run it as root, or name another file with --config FILE"
-        raise ConfigError(f"{escaped(str(path))} is written by root alone: {step}")
+        raise ConfigError(f"only root can write {escaped(str(path))}: {step}")
     _tell(path, write(path, text, for_all=not os.geteuid()), options)
     if path == SYSTEM_CONFIG:
         drop_ins = host_unit.drop_ins(proposal.user, proposal.group, [proposal.template.fixed])
@@ -132,19 +132,19 @@ def _write(path: Path, text: str, proposal: HostProposal, options: argparse.Name
 
 
 def _tell(path: Path, former: Path | None, options: argparse.Namespace) -> None:
-    kept = "" if former is None else f"; the former one is kept as {escaped(str(former))}"
+    kept = "" if former is None else f"; the old one is kept as {escaped(str(former))}"
     inform(options, f"Wrote {escaped(str(path))}{kept}.")
 
 
 def _make_directory(host: Host, uid: int) -> None:
-    """Make the directory of the ledgers for the service's user, where root alone decides what is above it."""
+    """Make the directory of the ledgers for the service's user, if only root can change the directories above it."""
     directory, owner = host.register.parent, Owner.of(uid)
     there = reach(directory)
     if there.is_whole and there.status.st_uid == uid:
         return
     if there.is_whole and (there.status.st_uid or os.listdir(directory)):
         shown, whose = escaped(str(directory)), Owner.of(there.status.st_uid).name
-        step = f"write another path as `ledger`, or correct that: chown -R {owner.name}: {shown}"
+        step = f"write another path as `ledger`, or change the owner: chown -R {owner.name}: {shown}"
         raise UnitError(f"{shown} belongs to {whose}, and the mail to {owner.name}: {step}")
     if there.uids == {0}:
         host_unit.make_directory(directory, uid, owner.gid)
@@ -154,14 +154,14 @@ def _make_directory(host: Host, uid: int) -> None:
 
 
 def _check_may_learn(uid: int) -> None:
-    """Raise MaildirError for who is neither the owner of the mail nor root."""
+    """Raise MaildirError unless root or the owner of the mail calls this."""
     if os.geteuid() not in (0, uid):
         owner, me = Owner.of(uid).name, Owner.of(os.geteuid()).name
         raise MaildirError(f"the mail belongs to {owner}, and you are {me}: run it as root, or as {owner}")
 
 
 def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
-    """Learn the folders of all users as they are, as the owner of the mail. Returns the exit code."""
+    """Learn the folders of all users, as the owner of the mail. Returns the exit code."""
     if options.is_program and not os.geteuid():
         become(Owner.of(uid), options)
     users = host.users(uid).users
@@ -181,22 +181,22 @@ def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
     inform(options, f"learned {what}, of {plural(len(users), 'user')}{already}")
     say_undecided(undecided, options)
     if failed:
-        warn(f"{plural(failed, 'user')} could not be learned from: the lines above say why")
+        warn(f"the mail of {plural(failed, 'user')} could not be learned: the lines above say why")
     return exit_codes.ERROR if failed or left_out else 0
 
 
 def say_undecided(number: int, options: argparse.Namespace) -> None:
-    """Say how many messages were not learned, since their folder is the filter's choice and no person's."""
+    """Print how many messages were left out, because the filter chose their folder and no person did."""
     if number:
         inform(options, f"left out {plural(number, 'message')} that the filter judges and nobody has decided on")
 
 
 def record(config: Config) -> None:
-    """Record the mail in mailboxes never seen before, unless a service runs: it does that itself."""
+    """Record the mail in new mailboxes. A running service does that itself."""
     if is_running(str(config.claim)):
         return
     try:
         record_existing(config)
     except SpamnbError:
-        if not is_running(str(config.claim)):  # one that began just now
+        if not is_running(str(config.claim)):  # otherwise a service has just started
             raise

@@ -1,7 +1,7 @@
-"""`spamnb init --imap USER@HOST`: an account at a provider, which mbsync keeps in step with a Maildir.
+"""`spamnb init --imap USER@HOST`: mbsync keeps an account at a provider in step with a Maildir.
 
-At most three questions: the password, whether a ~/.mbsyncrc of before may be replaced, and what `init` asks. An
-interrupted call is made again: the password, the configuration and the mail that is there are used as they are.
+It asks at most three questions: the password, whether it may replace an old ~/.mbsyncrc, and the question of `init`.
+After an interruption, the same call goes on: it uses the password, the configuration and the mail that it finds.
 """
 
 import argparse
@@ -27,28 +27,28 @@ from spamnb.setup.isync import Account, ServerFolders
 
 _RC, _PASSWORD, _MAIL = "~/.mbsyncrc", "~/.mbsync-password", "~/Mail"
 _NOTIFY = "imapnotify/spamnb.conf"  # below ~/.config
-_INSTALL = "install isync, whose program it is (Debian: apt install isync; Fedora: dnf install isync)"
+_INSTALL = "install isync, which has it (Debian: apt install isync; Fedora: dnf install isync)"
 _AGAIN = "then call the same command again"
 INTERRUPTED = "the mail that was fetched is kept; call the same command again to go on"
 
 
 def run(options: argparse.Namespace) -> bool:
-    """Fetch the mail of the account, and let a timer do it from now on. Returns whether `init` is to go on."""
+    """Fetch the mail of the account, and let a timer do it from now on. Returns whether `init` goes on."""
     account = isync.account(options.imap)
     _refuse_what_has_no_meaning(options)
     if os.path.lexists(config_path(options)) and not options.force:
-        configuration(options)  # a fault in it is told now, and not after an hour
+        configuration(options)  # so that a fault in it shows now, and not after an hour of fetching
     options.interrupted = INTERRUPTED
     program = shutil.which("mbsync")
     if program is None:
-        raise SpamnbError(f"there is no mbsync, which fetches the mail: {_INSTALL}, {_AGAIN}")
+        raise SpamnbError(f"mbsync, which fetches the mail, is not installed: {_INSTALL}, {_AGAIN}")
     version = isync.version_in(mbsync.run(program, ["--version"]).stdout)
     place = _place(options)
     pass_command, is_new = _pass_command(account, options)
     try:
         found = _server_folders(program, account, pass_command, place, version)
     except SpamnbError:
-        if is_new:  # it may be the wrong one: the next call asks again
+        if is_new:  # the password may be wrong: the next call asks again
             _home_file(_PASSWORD).unlink(missing_ok=True)
         raise
     rc, text = _home_file(_RC), isync.rc(account, pass_command, place, found.repeated, version)
@@ -64,20 +64,20 @@ def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
     if options.host or options.for_user:
         raise UsageError("init --imap is for one person: leave --host and --user out")
     if options.fresh:
-        raise UsageError("init --imap begins with an account, and --fresh with the ledger: give one after the other")
+        raise UsageError("init cannot do --imap and --fresh in one call: give one after the other")
     if len(options.maildirs) > 1:
         raise UsageError("init --imap takes one MAILDIR, the directory for the mail of the account")
 
 
 def _home_file(path: str) -> Path:
-    """A file in the home directory. Raises ConfigError where there is none."""
+    """Return a file in the home directory. Raises ConfigError without a home."""
     if not os.environ.get("HOME"):
-        raise ConfigError("HOME is not set, so there is no place for the files of the account: set it")
+        raise ConfigError("HOME is not set, so the files of the account have no place: set it")
     return Path(os.path.expanduser(path))
 
 
 def _place(options: argparse.Namespace) -> Path:
-    """The directory for the mail: new, or empty, or that of an earlier call. Raises SpamnbError."""
+    """Return the directory for the mail: new, empty, or from an earlier call. Raises SpamnbError."""
     place = absolute(options.maildirs[0]) if options.maildirs else _home_file(_MAIL)
     try:
         is_ours = not os.listdir(place) or (place / "INBOX" / ".mbsyncstate").exists() or _is_named_in_rc(place)
@@ -87,7 +87,7 @@ def _place(options: argparse.Namespace) -> Path:
         raise SpamnbError(f"{escaped(str(place))} cannot be used ({fault.strerror}): name another directory") from fault
     if not is_ours:
         step = f"name another directory for this account, such as spamnb init --imap USER@HOST {_MAIL}/hosted"
-        raise SpamnbError(f"there is something else in {escaped(str(place))}: {step}")
+        raise SpamnbError(f"{escaped(str(place))} already holds something else: {step}")
     return place
 
 
@@ -102,7 +102,7 @@ def _is_named_in_rc(place: Path) -> bool:
 
 
 def _pass_command(account: Account, options: argparse.Namespace) -> tuple[str, bool]:
-    """The command that prints the password, and whether a file with it was written just now."""
+    """Return the command that prints the password, and whether this call has written the file with it."""
     file = _home_file(_PASSWORD)
     if options.pass_command is not None:
         if not options.pass_command.strip() or not options.pass_command.isprintable():
@@ -125,7 +125,7 @@ def _write_password(file: Path, account: Account, options: argparse.Namespace) -
     if options.quiet or not is_terminal(sys.stdin):
         by_hand = f"(umask 077 && cat >{_PASSWORD})"
         raise UsageError(
-            f"there is no password, and nobody can be asked: type it into a file by {by_hand}, or give --pass-command"
+            f"there is no password, and nobody to ask: type it into a file by {by_hand}, or give --pass-command"
         )
     who = f"{escaped(account.user)} at {account.host}"
     password = asked_secretly(f"Password of {who}, or an app password if your provider wants one (not shown): ")
@@ -142,7 +142,7 @@ def _write_password(file: Path, account: Account, options: argparse.Namespace) -
 def _server_folders(
     program: str, account: Account, pass_command: str, place: Path, version: tuple[int, int]
 ) -> ServerFolders:
-    """Log in, and ask the server which folders there are. Nothing is fetched. Raises SpamnbError."""
+    """Log in, and ask the server for its folders. This fetches nothing. Raises SpamnbError."""
     with tempfile.TemporaryDirectory(prefix="spamnb-") as name:
         directory = Path(name)
         (directory / "near").mkdir()
@@ -156,7 +156,7 @@ def _server_folders(
 
 
 def _write_rc(rc: Path, text: str, options: argparse.Namespace) -> bool:
-    """Write mbsync's configuration; another one is replaced only if the person says so. Returns whether it is there."""
+    """Write mbsync's configuration. Replace a different one only if the person agrees. Returns whether it is there."""
     shown = escaped(str(rc))
     try:
         there = rc.read_text(encoding="utf-8", errors="replace") if os.path.lexists(rc) else None
@@ -165,8 +165,8 @@ def _write_rc(rc: Path, text: str, options: argparse.Namespace) -> bool:
         if there is not None and not options.force:
             if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or options.quiet:
                 step = "replace it with --force, which keeps it beside the new one, or move it away"
-                raise ConfigError(f"{shown} is there already, for something else: {step}")
-            if not is_confirmed(f"{shown} is there already, for something else. Replace it, and keep the old one?"):
+                raise ConfigError(f"{shown} exists already, for something else: {step}")
+            if not is_confirmed(f"{shown} exists already, for something else. Replace it, and keep the old one?"):
                 print(f"Nothing was changed. These lines would be in {shown}:\n\n{text}")
                 return False
         former = None if there is None else put_aside(Path(os.path.realpath(rc)))
@@ -182,13 +182,13 @@ def _write_rc(rc: Path, text: str, options: argparse.Namespace) -> bool:
 def _fetch(
     program: str, rc: Path, account: Account, pass_command: str, place: Path, options: argparse.Namespace
 ) -> None:
-    """Fetch all mail, or what is still to be fetched. Raises SpamnbError."""
+    """Fetch all mail that is not here yet. Raises SpamnbError."""
     try:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as fault:
         raise SpamnbError(f"cannot make {escaped(str(place))}: {fault.strerror}") from fault
     inform(
-        options, f"Fetching the mail of {escaped(account.user)} into {escaped(str(place))}; the first time takes long."
+        options, f"Fetching the mail of {escaped(account.user)} into {escaped(str(place))}. The first time takes long."
     )
     shown = is_terminal(sys.stdout) and not options.quiet
     quiet = [] if shown else ["--quiet"]
@@ -203,7 +203,7 @@ def _fetch(
 
 
 def _keep_in_step(program: str, rc: Path, account: Account, pass_command: str, options: argparse.Namespace) -> None:
-    """Let systemd call mbsync from now on; where it cannot, say what to do."""
+    """Let systemd call mbsync from now on. If systemd cannot, print what to type."""
     listener = shutil.which("goimapnotify")
     directory = units.place("user", os.environ).directory
     texts = sync_units.of_timer(program, rc, has_listener=listener is not None)
@@ -217,19 +217,19 @@ def _keep_in_step(program: str, rc: Path, account: Account, pass_command: str, o
         inform(options, f"Wrote {', '.join(written)} to {escaped(str(directory))}.")
     calls = [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", *enabled]]
     if all(map(_succeeds, calls)):
-        inform(options, "systemd fetches new mail from now on, and carries moves back to the provider.")
+        inform(options, "From now on systemd fetches new mail, and carries your moves back to the provider.")
     else:
         by_hand = " && ".join(map(shlex.join, calls))
-        inform(options, f"systemd could not be asked to fetch new mail. To let it: {by_hand}")
+        inform(options, f"systemd did not answer, so nothing fetches new mail yet. To change that: {by_hand}")
 
 
 def _write_own(path: Path, text: str, mode: int) -> bool:
-    """Write a file, unless there is another one, which stays. Returns whether it was written."""
+    """Write a file, unless it exists. Returns whether it was written."""
     shown = escaped(str(path))
     try:
         if os.path.lexists(path):
             if path.read_text(encoding="utf-8", errors="replace") != text:
-                warn(f"{shown} was there already and stays as it is")
+                warn(f"{shown} existed already, and was not changed")
             return False
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         with durable.draft(str(path)) as draft:

@@ -1,4 +1,4 @@
-"""What `evaluate` prints: the figures of a run, those of several orders, and which cutoff to take."""
+"""The output of `evaluate`: the figures of one run, the figures of several orders, and the advice on the cutoff."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NAMES = {
     "unsure": "unsure",
     "lam": "logistic mean of both",
     "one_minus_roca": "1 − area under the ROC curve",
-    "sm_at_hm": "spam not caught where 0.1 % of the ham is lost",
+    "sm_at_hm": "spam not caught at a cutoff that loses 0.1 % of the ham",
     "brier": "Brier score × 100",
     "calibration": "calibration error",
 }
@@ -29,38 +29,38 @@ _COUNTS = {
     "ham": "messages that are ham",
     "spam": "messages that are spam",
     "ham_lost": "ham taken for spam, messages",
-    "unscored": "judged before a message of each class was learned",
+    "unscored": "judged before it had learned both ham and spam",
     "contradicting": "judged the opposite of their label",
     "one_minus_roca_of_all": "the same with the unscored messages",
 }
 _OF_USER = {
-    "messages": "messages that came, after those learned first",
+    "messages": "messages that came, after the first lessons",
     "ham_lost": "ham moved to the spam folder",
     "hm": "the same in percent",
     "caught": "spam moved to the spam folder, in percent",
-    "caught_second_half": "the same, of the second half",
+    "caught_second_half": "the same, for the second half",
     "one_minus_roca": "1 − area under the ROC curve, in percent",
-    "one_minus_roca_second_half": "the same, of the second half",
-    "learned_ham": "ham that is learned at the end",
-    "learned_spam": "spam that is learned at the end",
-    "switched_on_at": "messages before any was moved",
+    "one_minus_roca_second_half": "the same, for the second half",
+    "learned_ham": "learned ham at the end",
+    "learned_spam": "learned spam at the end",
+    "switched_on_at": "messages before the first move",
     "breaker_tripped": "how often an abnormal share of spam stopped the moving",
 }
-_NAMED = 5  # messages at most, of those that contradict their label
+_NAMED = 5  # messages at most that contradict their label
 
 
 def rounded(figures: Mapping[str, Figure]) -> dict[str, object]:
-    """Figures as they are printed: six decimals do for any percentage."""
+    """Return the figures as printed: six decimals are enough for a percentage."""
     return {name: round(one, 6) if isinstance(one, float) else one for name, one in figures.items()}
 
 
 def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> str:
-    """The measures of one run, with their intervals."""
+    """Return the measures of one run, with their intervals."""
     counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham lost\n".format_map(figures)
     if figures["unscored"]:
         counts += (
-            "{unscored} of them, before a message of each class was learned, have no rank: with them one_minus_roca is"
-            " {one_minus_roca_of_all:.4f}\n"
+            "{unscored} of them came before the filter had learned both ham and spam, and have no rank: with them"
+            " one_minus_roca is {one_minus_roca_of_all:.4f}\n"
         ).format_map(figures)
     rows = [("measure", "percent", "95 % interval", "")]
     for name, meaning in _NAMES.items():
@@ -70,13 +70,13 @@ def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> s
 
 
 def one_user(figures: Mapping[str, Figure]) -> str:
-    """The figures of one run of a simulated user."""
+    """Return the figures of one run of a simulated user."""
     rows = [(name, _shown(figures[name]), meaning) for name, meaning in _OF_USER.items()]
     return table([("figure", "", ""), *rows])
 
 
 def several_runs(averaged: Average) -> str:
-    """The figures of several orders: the mean of each, the least and the greatest."""
+    """Return the figures of several orders: mean, least and greatest."""
     rows = [("figure", "mean", "least", "greatest", "")]
     meanings = _OF_USER if "habit" in averaged.mean else _COUNTS | _NAMES
     for name, meaning in meanings.items():
@@ -93,34 +93,34 @@ def _shown(figure: Figure) -> str:
 
 
 def opposites(outcomes: Sequence[Outcome], *, own: bool) -> str:
-    """How many messages are judged the opposite of their label, and the strongest; "" for none.
+    """Return how many messages are judged the opposite of their label, and the clearest of them; "" for none.
 
-    `own`: they are the user's own mail, of which `audit` tells more.
+    own: they are the user's own mail, so `audit` can show more.
     """
     if not outcomes:
         return ""
     are, their = ("is", "its") if len(outcomes) == 1 else ("are", "their")
-    hint = "`spamnb audit` shows what you have taught wrongly.\n\n" if own else ""
+    hint = "`spamnb audit` shows messages that you have taught wrongly.\n\n" if own else ""
     heading = f"{plural(len(outcomes), 'message')} {are} judged the opposite of {their} label:"
     return f"{heading}\n\n{_listed(outcomes)}\n\n{hint}"
 
 
 def advice(given: Advice, one_in: int, configured: float, n_ham: Figure, *, own: bool) -> str:
-    """Which cutoff to take, or why none is advised. own: of the user's own mail, for which it can be chosen."""
+    """Return the advised cutoff in words, or the reason against any advice. own: it is for the user's own mail."""
     if given.cutoff is None:
         return (
-            f"This mail contradicts itself, so there is no cutoff to advise: to lose at most one ham in {one_in} it"
-            f" would give up {given.given_up:.0f} % of the spam that is caught now. Look at these first: they are filed"
-            f" as ham and look like spam. Your own mail is checked by `spamnb audit`.\n\n{_listed(given.look_at)}"
+            f"This mail contradicts itself, so no cutoff is good: to lose at most one ham in {one_in}, the filter would"
+            f" give up {given.given_up:.0f} % of the spam that it catches now. Look at these first: they are filed as"
+            f" ham and look like spam. To check your own mail: spamnb audit\n\n{_listed(given.look_at)}"
         )
     doubt = "" if given.enough else f" {n_ham} ham are too few to be sure of that."
     if given.cutoff == configured:
-        return f"At the cutoff of {configured} at most one ham in {one_in} is lost here: keep it.{doubt}"
+        return f"The cutoff of {configured} loses at most one ham in {one_in} here: keep it.{doubt}"
     look_at = f"\n\nThese decide it. Are they ham?\n\n{_listed(given.look_at)}" if given.look_at else ""
     return (
         f"To lose at most one ham in {one_in}, {f'run `spamnb choose spam_cutoff {given.cutoff}`, or ' if own else ''}"
-        "write this into the configuration. On mail that it was not chosen on"
-        f" such a cutoff catches {given.caught:.1f} % of the spam and loses {given.ham_lost} of {n_ham} ham, where"
+        "write the lines below into the configuration. On other mail of yours"
+        f" such a cutoff catches {given.caught:.1f} % of the spam and loses {given.ham_lost} of {n_ham} ham;"
         f" {configured} catches {given.caught_now:.1f} % and loses {given.ham_lost_now}.{doubt}{look_at}"
         f"\n\nscoring:\n  spam_cutoff: {given.cutoff}"
     )
@@ -134,7 +134,7 @@ def _listed(outcomes: Sequence[Outcome]) -> str:
 
 
 def advice_as_object(given: Advice) -> dict[str, object]:
-    """The advice as part of a JSON object; `spam_cutoff` is null where the mail contradicts itself."""
+    """Return the advice as part of a JSON object; `spam_cutoff` is null if the mail contradicts itself."""
     return {
         "spam_cutoff": given.cutoff,
         "spam_caught": round(given.caught, 4),
@@ -146,7 +146,7 @@ def advice_as_object(given: Advice) -> dict[str, object]:
 
 
 def write_scores(path: str, outcomes: Iterable[Outcome]) -> None:
-    """Write a line for each message, in the form of the TREC spam track."""
+    """Write a line per message, in the format of the TREC spam track."""
     with output_files.opened(path) as file:
         for one in outcomes:
             line = f"{one.name} judge={one.label.word} class={one.verdict} score={one.score:.9g}\n"

@@ -1,4 +1,4 @@
-"""A message as a terminal shows it: from whom to whom, and what it says, a screen at a time."""
+"""A message for a terminal: its fields and its text, one screen at a time."""
 
 import os
 import textwrap
@@ -16,18 +16,18 @@ _TAB = 8
 
 
 def screens(raw: bytes, columns: int, rows: int) -> list[str]:
-    """A message's fields and its text in pieces of so many rows at most. Nothing in it can reach the terminal as it is.
+    """Return a message's fields and text in pieces of at most `rows` rows. All of it is escaped for the terminal.
 
-    Only the beginning of a long text is shown.
+    It leaves out the end of a long text.
     """
     lines = [part for line in _lines(excerpt(raw, _MOST)) for part in textwrap.wrap(line, columns) or [""]]
     return ["\n".join(lines[first : first + rows]) for first in range(0, len(lines), rows)]
 
 
 def file_of(path: str, digest: bytes) -> bytes | None:
-    """The message of that identity out of a file outside of the mailboxes; None where it is not there any more.
+    """Return the message with that digest from a file outside the mailboxes, or None if it is gone.
 
-    A message of an mbox is named by the mbox's path, a colon, and a number.
+    The path of a message in an mbox is the mbox's path, a colon, and a number.
     """
     try:
         found = find_sources([path if os.path.lexists(path) else path.rpartition(":")[0]])
@@ -47,4 +47,4 @@ def _lines(shown: Excerpt) -> Iterator[str]:
     for line in shown.text.splitlines() or ["It has no text."]:
         yield escaped(line.expandtabs(_TAB))
     if shown.is_cut:
-        yield "Only its beginning is shown."
+        yield "The text goes on; this is its beginning."

@@ -1,4 +1,4 @@
-"""The messages that are named on a command line."""
+"""The messages that a command line names."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -13,25 +13,25 @@ MESSAGES = "message files, directories of them, Maildir folders, mbox files, or 
 
 
 def standard_input() -> BinaryIO | None:
-    """The bytes of standard input; None where it was closed before the start."""
+    """Return standard input in bytes, or None if it was closed before the start."""
     return None if sys.stdin is None else sys.stdin.buffer
 
 
 def messages(paths: Sequence[str]) -> Iterator[Source]:
-    """The messages at these paths, as `find_sources` finds them."""
+    """Yield the messages at these paths, as `find_sources` finds them."""
     return find_sources(paths, standard_input())
 
 
 def or_standard_input(paths: Sequence[str], command: str) -> Sequence[str]:
-    """The paths, or where none was given standard input, unless that is a terminal: then a UsageError."""
+    """Return the paths; without any, standard input. Raises UsageError if that is a terminal."""
     if paths:
         return paths
     if sys.stdin is None or is_terminal(sys.stdin):
-        raise UsageError(f"{command} what? Give {KINDS}; or pipe a message into spamnb {command}")
+        raise UsageError(f"{command} needs a PATH: {KINDS}; or pipe a message into spamnb {command}")
     return [STANDARD_INPUT]
 
 
 def report_left_out(left_out: LeftOut) -> None:
-    """Name messages that cannot be read on standard error."""
+    """Print on standard error the names of messages that cannot be read."""
     for source, fault in left_out:
         warn(f"left out {source.where}: {fault}")

@@ -14,23 +14,23 @@ _WIDEST = 110  # columns of one cell
 
 
 def warn(text: str) -> None:
-    """A line on standard error."""
+    """Print a line on standard error."""
     print(f"spamnb: {escaped(text)}", file=sys.stderr)
 
 
 def inform(options: argparse.Namespace, text: str) -> None:
-    """A line on standard output, unless --quiet was given."""
+    """Print a line on standard output, unless --quiet was given."""
     if not options.quiet:
         print(text)
 
 
 def as_json(values: dict[str, object]) -> str:
-    """One object on one line; ASCII only, so that nothing from mail can reach a terminal as it is."""
+    """Return one object on one line. It is ASCII only, so that no raw text from mail reaches a terminal."""
     return json.dumps(values, ensure_ascii=True, sort_keys=False)
 
 
 def is_confirmed(question: str) -> bool:
-    """Whether the person at the terminal answers with yes; the end of input is a no."""
+    """Return whether the person at the terminal answers with yes. The end of input means no."""
     try:
         return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
     except EOFError:
@@ -39,7 +39,7 @@ def is_confirmed(question: str) -> bool:
 
 
 def asked_secretly(question: str) -> str:
-    """What the person at the terminal types, which is not shown; "" at the end of input."""
+    """Return what the person types, without showing it; "" at the end of input."""
     from getpass import getpass
 
     try:
@@ -49,7 +49,7 @@ def asked_secretly(question: str) -> str:
 
 
 def table(rows: Iterable[Iterable[object]]) -> str:
-    """Columns of text, aligned on a terminal also where characters are wide; numbers are aligned to the right.
+    """Return aligned columns of text, also with wide characters. Numbers are aligned to the right.
 
     >>> print(table([("token", "ham", "spam"), ("viagra", 0, 12), ("lunch", 7, 1)]))
     token   ham  spam
@@ -80,7 +80,7 @@ def _width(text: str) -> int:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a person looks at it; Python has None for a stream that was closed before its start."""
+    """Return whether a person looks at the stream. A stream that was closed before the start is None."""
     return stream is not None and stream.isatty()
 
 
@@ -91,9 +91,9 @@ def progress(
     total: int | Callable[[], int | None] | None = None,
     size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
-    """The items, with a progress bar on a terminal and nothing in a pipe; a `total` that takes time is called then.
+    """Yield the items, with a progress bar on a terminal and none in a pipe.
 
-    `size`: by how much an item moves the bar.
+    total: the number of steps, or a function that counts them, called only for a bar. size: the steps of one item.
     """
     if quiet or not is_terminal(sys.stderr):
         yield from items
@@ -102,7 +102,7 @@ def progress(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # redirect_stdout would send results to the terminal also where standard output is a file
+    # redirect_stdout would send results to the terminal even if standard output is a file
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(what, total=total() if callable(total) else total)
         for item in items:

@@ -1,4 +1,4 @@
-"""Files that a person names for results."""
+"""Files that a person names for the results of a command."""
 
 import contextlib
 import errno
@@ -18,7 +18,7 @@ _LEDGER_FILES = ("", *SQLITE_PARTS, SERVICE_LOCK, USE_LOCK)
 
 
 def output_file(typed: str) -> str:
-    """The argument type of such a file; `-` is standard output. Raises UsageError where that is closed."""
+    """Return the path that was typed; `-` is standard output. Raises UsageError if that is closed."""
     if typed == "-" and sys.stdout is None:
         raise UsageError("standard output is closed: name a file")
     return _STANDARD_OUTPUT if typed == "-" else typed
@@ -26,20 +26,20 @@ def output_file(typed: str) -> str:
 
 @contextlib.contextmanager
 def opened(path: str, *, replace: bool = True) -> Iterator[BinaryIO]:
-    """The file to write results to, as `durable.writing` has it. Raises as `check` does."""
+    """Open a file for results with `durable.writing`. Raises like `check`."""
     with plain_faults(path), durable.writing(path, replace=replace) as file:
         yield file
 
 
 def check(path: str, *, replace: bool = True) -> None:
-    """Raise SpamnbError where results cannot be written: better before long work than after it."""
+    """Raise SpamnbError if results cannot be written, so that a user learns it before the long work."""
     with plain_faults(path):
         durable.check(path, replace=replace)
 
 
 @contextlib.contextmanager
 def stream(path: str) -> Iterator[int | None]:
-    """The descriptor of what is open already, or of a pipe with a name; None for a file."""
+    """Yield the descriptor of an open stream or of a named pipe; None for a file."""
     descriptor = durable.open_already(path)
     if descriptor is None and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode):
         with open(path, "wb", buffering=0) as pipe:
@@ -49,14 +49,14 @@ def stream(path: str) -> Iterator[int | None]:
 
 
 def refuse_ledger(ledger: str, path: str) -> None:
-    """Raise UsageError where the file is the ledger, or one that is kept beside it, by whatever name."""
+    """Raise UsageError if the file is the ledger or a file that belongs to it, under any name."""
     if os.path.realpath(path) in {os.path.realpath(ledger + part) for part in _LEDGER_FILES}:
         raise UsageError(f"{named(path)} is the ledger's own: name another file")
 
 
 @contextlib.contextmanager
 def plain_faults(path: str) -> Iterator[None]:
-    """What goes wrong with a file for results, as UsageError or SpamnbError with what to do."""
+    """Turn a fault of a file for results into a UsageError or SpamnbError with the next step."""
     try:
         yield
     except BrokenPipeError:
@@ -66,5 +66,5 @@ def plain_faults(path: str) -> Iterator[None]:
     except OSError as fault:
         shown = "standard output" if path == _STANDARD_OUTPUT else named(path)
         is_full = fault.errno in {errno.ENOSPC, errno.EDQUOT}
-        step = "free some space" if is_full else "name a file in a directory of yours"
+        step = "free some space" if is_full else "name one of your directories"
         raise SpamnbError(f"cannot write {shown}: {fault.strerror}; {step}") from fault

@@ -1,9 +1,9 @@
-"""Whose a path is, with all that it leads through, on which others may have put links.
+"""The owners of a path: of each directory and link on the way, and of the file at its end.
 
-`stat` tells of the file at the end alone, and the next look-up of the same path may end elsewhere. Here each step is
-opened once, relative to the directory before it, and its owner is read from the open descriptor: of each directory, of
-each link that is followed, and of what lies at the end. Where all of these belong to root and to one other user, nobody
-else has chosen where the path ends.
+`stat` looks only at the file at the end, and the next look-up of the same path may end at another file. Here each step
+is opened once, relative to the directory before it, and its owner is read from the open descriptor. This holds for each
+directory, each followed link, and the end. If all of these belong to root and to one other user, nobody else has
+chosen the end of the path.
 """
 
 import os
@@ -16,16 +16,16 @@ from pathlib import Path, PurePosixPath
 from spamnb.base.errors import SpamnbError
 from spamnb.base.wording import named
 
-_MOST_LINKS = 40  # as Linux follows
+_MOST_LINKS = 40  # the limit of Linux
 _ENTRY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _ROOT = "/"
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far a path leads. uids: whose everything is that it leads through, and what it leads to.
+    """How far a path leads. uids: the owners of each directory and link on the way, and of the end.
 
-    path: what is there of it, without links. is_whole: that is all of it.
+    path: the part that exists, without links. is_whole: whether all of it exists.
     """
 
     path: str
@@ -35,7 +35,7 @@ class Reached:
 
 
 def reach(path: Path) -> Reached:
-    """Follow an absolute path as far as it is there. Raises SpamnbError where everybody could change where it leads."""
+    """Follow an absolute path as far as it exists. Raises SpamnbError if everybody could redirect it."""
     coming, uids, links = list(reversed(path.parts[1:])), set[int](), 0
     with ExitStack() as opened:
         here, last, status = _ROOT, *_opened(opened, _ROOT, None)
@@ -47,7 +47,7 @@ def reach(path: Path) -> Reached:
             shown = os.path.normpath(os.path.join(here, coming[-1]))
             try:
                 found, what = _opened(opened, coming[-1], last)
-            except (FileNotFoundError, NotADirectoryError, PermissionError):  # or root is nobody on another machine
+            except (FileNotFoundError, NotADirectoryError, PermissionError):  # on a network disk root may be nobody
                 return Reached(here, status, False, frozenset(uids))
             except OSError as fault:
                 raise SpamnbError(f"cannot look at {named(shown)}: {fault.strerror}; check the path") from fault
@@ -66,11 +66,11 @@ def reach(path: Path) -> Reached:
 
 
 def _check_shared(path: str, status: os.stat_result) -> None:
-    """Refuse a directory in which everybody may replace what others have there."""
+    """Refuse a directory in which everybody may replace other users' files."""
     is_shared = status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX
     if stat.S_ISDIR(status.st_mode) and is_shared:
         raise SpamnbError(
-            f"everybody may write in {named(path)}, so root does not go on there: chmod o-w {shlex.quote(path)}"
+            f"everybody may write in {named(path)}, so root does not use it: chmod o-w {shlex.quote(path)}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Messages that a person is to be asked about: shown as lines, as JSON, or asked at a terminal."""
+"""The questions of `audit` and `review`: as lines, as JSON, or as a dialogue at a terminal."""
 
 import argparse
 import shutil
@@ -18,26 +18,26 @@ from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.misfiled import Misfiled, count_clear
 
-JSON_HELP = "one JSON object a line: path, label, probability, weak, clues, message, digest"
+JSON_HELP = "one JSON object per line: path, label, probability, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
 _KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answer.NEVER}
 _QUESTION = "[r]ight, [m] it is {other}, [v]iew, [f]orget, [n]ever again, [s]top, [?], Enter: later? "
 _HELP = """\
-   r      right: it is {label}, by your decision
-   m      it is {other}: learned so, and moved to {goal}, if it lies in a watched folder
-   v      view the message; again: what follows
-   f      forget it: it teaches nothing, and stays where it is
+   r      right: you decide that it is {label}
+   m      it is {other}: the filter learns it, and moves it to {goal} if its folder is watched
+   v      view the message; type v again to see more
+   f      forget it: it teaches nothing, and is not moved
    n      never ask about it again, and change nothing
    s      stop asking
-   Enter  later: leave it as it is"""
-_OWN_ROWS = 6  # of a screen: the question, and what stands above it
-_LONGEST = 60  # characters of what a clue has met
+   Enter  later: leave it unchanged"""
+_OWN_ROWS = 6  # of a screen: the question, and the lines above it
+_LONGEST = 60  # characters of the text of a clue
 
 
 def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: int | None = None) -> int:
-    """Ask about what `find` finds at a terminal, again until nothing is left; elsewhere only show it.
+    """At a terminal, ask about the findings of `find` until none is left; elsewhere only show them.
 
-    at_once: how many are asked about before it finds again.
+    at_once: the number of questions before it calls `find` again.
     """
     is_asking = not options.json and not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
     config, ledger = open_ledger(options) if is_asking else open_to_read(options)
@@ -61,7 +61,7 @@ def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: 
 
 
 def where_to_look_first(options: argparse.Namespace) -> str:
-    """That mail that was learned looks as if it were filed wrongly, in words; "" where none does."""
+    """Return how many learned messages look as if they were filed wrongly, in words; "" for none."""
     config, ledger = open_to_read(options)
     if ledger is None:
         return ""
@@ -72,7 +72,7 @@ def where_to_look_first(options: argparse.Namespace) -> str:
 
 
 def as_object(one: Misfiled) -> dict[str, object]:
-    """A finding for JSON."""
+    """Return a finding for JSON."""
     return {
         "path": None if one.place is None else one.place.path,
         "label": one.label.word if one.is_learned else None,
@@ -88,7 +88,7 @@ def as_object(one: Misfiled) -> dict[str, object]:
 
 
 class _Dialogue:
-    """Asks about messages at the terminal. way_back: the command that takes an answer back, but for its number."""
+    """Asks about messages at the terminal. way_back: the command that undoes an answer, without its number."""
 
     def __init__(self, ledger: Ledger, config: Config, way_back: str) -> None:
         self._ledger = ledger
@@ -97,12 +97,12 @@ class _Dialogue:
         self._answers = Answers(ledger, config)
 
     def ask_all(self, found: Sequence[Misfiled], find: Find, at_once: int | None) -> None:
-        """Ask about all findings, and then about those that the answers have brought up, until a person stops."""
+        """Ask about all findings, then about new ones that follow from the answers, until the person stops."""
         asked: set[tuple[bytes, Label]] = set()
         try:
             while some := [one for one in found if (one.digest, one.label) not in asked][:at_once]:
                 if asked:
-                    print(f"\nWith what you have said, {plural(len(some), 'more message')} to look at:")
+                    print(f"\nYour answers bring up {plural(len(some), 'more message')}:")
                 asked.update((one.digest, one.label) for one in some)
                 if not self._ask(some):
                     return
@@ -112,7 +112,7 @@ class _Dialogue:
             self._answers.end()
 
     def _ask(self, found: Sequence[Misfiled]) -> bool:
-        """Ask about each; whether the person has not stopped."""
+        """Ask about each. Returns False if the person stops."""
         for number, one in enumerate(found, 1):
             print("\n".join(("", *_lines(one, f"{number} of {len(found)}:"))))
             typed = self._typed(one)
@@ -123,7 +123,7 @@ class _Dialogue:
         return True
 
     def _typed(self, one: Misfiled) -> str:
-        """The key of an answer, "" for later, or "s", also at the end of input."""
+        """Return the key of an answer, "" for later, or "s" to stop, also at the end of input."""
         other, goal = ("spam", "the spam folder") if one.label is Label.HAM else ("ham", "the inbox")
         waiting: list[str] = []  # screens of the message that are not shown yet
         while True:
@@ -137,12 +137,12 @@ class _Dialogue:
             if typed == "v":
                 waiting = waiting or self._screens(one)
                 print(f"\n{waiting.pop(0)}\n")
-                print("[v] shows what follows. " if waiting else "", end="")
+                print("[v] shows more. " if waiting else "", end="")
             else:
                 print(_HELP.format(label=one.label.word, other=other, goal=goal))
 
     def _screens(self, one: Misfiled) -> list[str]:
-        """The message that is asked about, in pieces for the terminal."""
+        """Return the message of the question, in pieces for the terminal."""
         from spamnb.cli.common.message_text import file_of, screens
 
         place, raw = one.place, None
@@ -152,7 +152,7 @@ class _Dialogue:
         elif place is not None:
             raw = file_of(place.path, one.digest)
         if raw is None:
-            return ["Its file is gone, or cannot be read: only the words and marks that it was learned with are kept."]
+            return ["Its file is gone, or cannot be read. Only the words that the filter learned from it are kept."]
         columns, rows = shutil.get_terminal_size()
         return screens(raw, max(columns, 20), max(rows - _OWN_ROWS, 10))
 
@@ -163,7 +163,7 @@ class _Dialogue:
             warn(f"that was not done: {fault}")
             return
         stays = f"Learned; the file stays: {escaped(done.stays)}. " if done.stays else ""
-        print(f"{stays}To take that back: {self._way_back} {done.answer}")
+        print(f"{stays}To undo: {self._way_back} {done.answer}")
 
 
 def _lines(one: Misfiled, number: str) -> Iterable[str]:
@@ -171,7 +171,7 @@ def _lines(one: Misfiled, number: str) -> Iterable[str]:
     called = f"called {one.label.word}{weakly}; without it," if one.is_learned else "not learned;"
     yield f"{number} {escaped(one.summary)}"
     yield f"   {called} the probability of spam is {one.judgement.probability:.4f}"
-    yield f"   {'where it lies is not known' if one.place is None else escaped(one.place.path)}"
+    yield f"   {'its folder is not known' if one.place is None else escaped(one.place.path)}"
     if one.clues:
         yield f"   {'; '.join(map(_clue, one.clues))}"
 

@@ -1,4 +1,4 @@
-"""Made-up messages for the demonstration: letters between friends, and spam."""
+"""Made-up messages for the demo: letters between friends, and spam."""
 
 import functools
 import random
@@ -31,9 +31,9 @@ _SPAM = {
 }
 
 
-@functools.cache  # half a millisecond each, and whoever teaches a ledger asks for the same ones
+@functools.cache  # half a millisecond each, and many tests ask for the same ones
 def message(kind: str, number: int) -> bytes:
-    """The `number`th made-up message of a kind, "ham" or "spam"; always the same for the same number."""
+    """Return the `number`th made-up message of a kind, "ham" or "spam"; always the same one for the same number."""
     choose = random.Random(f"{kind}{number}")  # noqa: S311 - a made-up letter is no secret
     subject, body = choose.choice(list((_HAM if kind == "ham" else _SPAM).items()))
     words = {

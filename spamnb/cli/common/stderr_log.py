@@ -1,4 +1,4 @@
-"""The log of the command line: standard error, one line a record."""
+"""The log of the command line: standard error, one line per record."""
 
 import io
 import logging
@@ -11,7 +11,7 @@ _PRIORITIES = ((logging.ERROR, "<3>"), (logging.WARNING, "<4>"), (logging.INFO, 
 
 
 def set_up(level: int, *, service: bool) -> None:
-    """Log to standard error: to the journal with priorities, and for a service elsewhere with the time."""
+    """Log to standard error: in the journal with priorities, elsewhere for a service with the time."""
     journal = is_journal(sys.stderr, os.environ)
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter(timed=service and not journal, priorities=journal))
@@ -24,9 +24,9 @@ def set_up(level: int, *, service: bool) -> None:
 
 
 def is_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
-    """Whether what is written to a stream goes to the journal, which adds the time: `$JOURNAL_STREAM`, systemd.exec(5).
+    """Return whether a stream goes to the journal, which adds the time: `$JOURNAL_STREAM`, systemd.exec(5).
 
-    The variable does not suffice: a program that a service starts may have its output elsewhere.
+    The variable alone is not enough: a program that a service starts may write to another file.
     """
     try:
         status = os.fstat(stream.fileno())
@@ -36,21 +36,21 @@ def is_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
 
 
 class _Formatter(logging.Formatter):
-    """One line a record, with its mailbox, and a priority prefix (sd-daemon(3)) where journald reads it."""
+    """Format a record as one line, with its mailbox, and with a priority prefix (sd-daemon(3)) for journald."""
 
     def __init__(self, *, timed: bool, priorities: bool) -> None:
         super().__init__("%(asctime)s %(message)s" if timed else "%(message)s", "%Y-%m-%d %H:%M:%S")
         self._priorities = priorities
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name for it
-        """The line, without a traceback."""
+        """Return the line, without a traceback."""
         mailbox = getattr(record, "mailbox", "")
         if mailbox and mailbox not in record.message:
             record.message = f"{mailbox}: {record.message}"
         return super().formatMessage(record)
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record in one line that can go to a terminal."""
+        """Return the record in one line that is safe for a terminal."""
         text = super().format(record).replace("\n", " | ")
         text = "".join(c if c.isprintable() else "?" for c in text)
         priority = next(mark for level, mark in _PRIORITIES if record.levelno >= level)

@@ -1,24 +1,24 @@
-"""The pages: a module for each, with its routes. Most are imported when they are first asked for, not at the start."""
+"""The pages: a module for each, with its routes. Most are imported at the first request for them, not at the start."""
 
 from spamnb.web.pages import login, overview, static
 from spamnb.web.routes import Route
 
 
 def routes_of_a_host() -> list[Route]:
-    """The routes of the one page for an administrator."""
-    from spamnb.web.pages import mailboxes_of_a_host  # noqa: PLC0415 - for the others it is not needed
+    """Return the routes of the administrator's one page."""
+    from spamnb.web.pages import mailboxes_of_a_host  # noqa: PLC0415 - other servers do not need it
 
     return [route for module in (static, login, mailboxes_of_a_host) for route in module.ROUTES]
 
 
 def first_routes() -> list[Route]:
-    """The routes of the first page, and of what comes before it."""
+    """Return the routes of the first page, the login and the static files."""
     return [route for module in (static, login, overview) for route in module.ROUTES]
 
 
 def other_routes() -> list[Route]:
-    """The routes of all other pages."""
-    from spamnb.web.pages import (  # noqa: PLC0415 - a tenth of the time in which the server starts
+    """Return the routes of all other pages."""
+    from spamnb.web.pages import (  # noqa: PLC0415 - they take a tenth of the server's start
         audit,
         choices,
         health,

@@ -1,4 +1,4 @@
-"""Learned mail that may be filed wrongly, and what a person answers about it."""
+"""Learned mail that may be in the wrong folder, and the person's answers about it."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _ON_A_PAGE = 20
-_MANY = 3  # findings of one sender, from which on it is said how many there are
+_MANY = 3  # findings of one sender: from this number on, the page says how many there are
 _OTHERS = {"forget": Answer.FORGET, "never": Answer.NEVER}  # beside what the message is
 
 
 @dataclass(frozen=True, slots=True)
 class AskedFinding:
-    """A finding as it is asked about: the message's number, the clues in words, and how many of its sender there are.
+    """A finding as a question: the message's number, the clues in words, and the findings of the same sender.
 
-    filed: the name of its folder, or "".
+    alike: their number, or 0 if they are few. filed: the name of its folder, or "".
     """
 
     number: int
@@ -35,7 +35,7 @@ class AskedFinding:
 
 
 def audit(visit: Visit) -> Response:
-    """A page of the findings, the clearest first."""
+    """Return a page of the findings, the clearest first."""
     looked = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
     findings = [] if looked.value is None else still_asked(visit.ledger, looked.value.findings)
     clear = [finding for finding in findings if finding.is_clear]
@@ -69,7 +69,7 @@ def _questions(visit: Visit, findings: list[Misfiled], shown: list[Misfiled]) ->
 
 
 def answer(visit: Visit) -> Response:
-    """Do what a person has answered; what was left for later stays as it is."""
+    """Carry out the person's answers. Messages left for later do not change."""
     form = visit.request.form
     answered = [
         (number, *_read(value, form.label(f"was.{number}"))) for number, value in said_in(form) if value != "later"
@@ -87,7 +87,7 @@ def answer(visit: Visit) -> Response:
 
 
 def _read(value: str, label: Label | None) -> tuple[Label, Answer]:
-    """What the message was called, and the answer. Raises HttpError."""
+    """Return the message's old label, and the answer. Raises HttpError."""
     said = label_of(value)
     if label is None or (said is None and value not in _OTHERS):
         raise HttpError(400, "The answer cannot be read.", "Go back, and answer with the buttons.")
@@ -99,7 +99,7 @@ def _read(value: str, label: Label | None) -> tuple[Label, Answer]:
 def _question(visit: Visit, number: int, label: Label) -> Question:
     message = visit.ledger.messages.lookup(number)
     if message is None or visit.ledger.lessons.find(message.digest) is None:
-        raise MaildirError("the message is not learned any more")
+        raise MaildirError("the message is no longer learned")
     return Misfiled(message.digest, message.summary, label, False, UNTAUGHT).question
 
 

@@ -1,4 +1,4 @@
-"""What a person chooses beside the configuration: to allow or block a sender, a cutoff; and to take that back."""
+"""A person's choices beside the configuration: allow or block a sender, set a cutoff, and take that back."""
 
 from typing import get_args
 
@@ -12,18 +12,18 @@ _LONGEST = 300  # characters; no pattern has more
 
 
 def choose(visit: Visit) -> Response:
-    """Choose what the form says; refused where it would have no effect, with the reason."""
+    """Make the choice of the form. A choice without effect is refused, with the reason."""
     form = visit.request.form
     kind: ChoiceKind | None = next((kind for kind in get_args(ChoiceKind) if kind == form.text("kind")), None)
     value = form.text("value", _LONGEST)
     if kind is None or not value:
-        raise HttpError(400, "What is to be chosen was not said.", "Go back, and use the buttons.")
+        raise HttpError(400, "The form names no choice.", "Go back, and use the buttons.")
     actions = choices.choose(visit.ledger, visit.site.config(), kind, [value], "page", visit.now)
     return visit.done(actions, back="senders", already=int(not actions))
 
 
 def forget(visit: Visit) -> Response:
-    """Take back all that was chosen of a pattern or a cutoff."""
+    """Take back all choices about a pattern or a cutoff."""
     actions = choices.forget(
         visit.ledger, visit.site.config(), visit.request.form.text("value", _LONGEST), visit.site.now
     )

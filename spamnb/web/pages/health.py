@@ -1,4 +1,4 @@
-"""Whether all is well, what to do where it is not, and the configuration."""
+"""The check-up with its next steps, and the configuration."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -16,14 +16,14 @@ from spamnb.web.visit import Visit
 
 
 def health(visit: Visit) -> Response:
-    """What was found in this minute; else what was found before that, as such, until it was looked again."""
+    """Return the findings of this minute; until they are there, the last findings, with their time."""
     kept = visit.site.kept
     looked = kept.checkup(visit.site.now, visit.after)
     checked = looked.value
     findings = () if checked is None else checked.findings
     is_over = _is_over(visit)
     if looked.is_current and any(map(is_over, findings)):
-        kept.check_again()  # what else was found may have changed with it
+        kept.check_again()  # the other findings may have changed too
         looked = kept.checkup(visit.site.now, visit.after)
     findings = tuple(finding for finding in findings if not is_over(finding))
     return visit.page(
@@ -39,7 +39,7 @@ def health(visit: Visit) -> Response:
 
 
 def _is_over(visit: Visit) -> Callable[[Finding], bool]:
-    """Whether a finding says of the service what is not so now: the banner says how it is."""
+    """Return a test whether a finding about the service is out of date: the banner shows its present state."""
     try:
         is_down = bool(visit.config.mailboxes) and not is_running(str(visit.config.claim))
     except ConfigError:
@@ -48,14 +48,14 @@ def _is_over(visit: Visit) -> Callable[[Finding], bool]:
 
 
 def _title(findings: Sequence[Finding]) -> str:
-    """How many faults and warnings there are."""
+    """Return the numbers of faults and warnings, in words."""
     numbers = Counter(finding.state for finding in findings)
     counted = [plural(numbers[state], state) for state in (FAULT, WARNING) if numbers[state]]
     return ", ".join(counted) or "All is well"
 
 
 def _config(visit: Visit) -> str:
-    """The configuration in force, as text; "" where it cannot be read, which is a finding."""
+    """Return the configuration in force, as text; "" if it cannot be read, which is a finding."""
     try:
         return render_all(visit.config)
     except ConfigError:
@@ -63,7 +63,7 @@ def _config(visit: Visit) -> str:
 
 
 def _chosen(visit: Visit) -> str:
-    """What is chosen beside the configuration, in short."""
+    """Return the person's choices, in short."""
     if visit.opened is None:
         return ""
     try:
@@ -73,7 +73,7 @@ def _chosen(visit: Visit) -> str:
 
 
 def check(visit: Visit) -> Response:
-    """Look again, which the page begins."""
+    """Expire the findings; the page then starts a new check."""
     visit.site.kept.check_again()
     return visit.redirect("health")
 

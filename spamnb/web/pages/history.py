@@ -1,4 +1,4 @@
-"""Everything that was judged, moved and learned, the newest first."""
+"""All verdicts, moves and lessons, the newest first."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _ON_A_PAGE = 50
-# Actions looked through at once for what is asked. A million take a second; 150,000 some 100 ms (benchmarks/web.py).
+# Actions that one search looks through. A million take a second; 150,000 some 100 ms (benchmarks/web.py).
 _WINDOW = 150_000
 SHOWN: Mapping[str, tuple[str, Wanted]] = {
     "": ("All", Wanted()),
@@ -28,7 +28,7 @@ SHOWN: Mapping[str, tuple[str, Wanted]] = {
 
 
 def history(visit: Visit) -> Response:
-    """A page of the history, of what is asked for."""
+    """Return a page of the history, or of a search in it."""
     asked, names = visit.request.query, Names(visit.config)
     show, text, mailbox = asked.one_of("show", SHOWN), asked.text("q", 100), asked.text("mailbox")
     wanted = replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox))
@@ -51,7 +51,7 @@ def history(visit: Visit) -> Response:
 
 
 def history_as_json(visit: Visit) -> Response:
-    """A page of actions as `spamnb history --json` prints them."""
+    """Return a page of actions in the form of `spamnb history --json`."""
     asked = visit.request.query
     wanted = replace(SHOWN[asked.one_of("show", SHOWN)][1], text=asked.text("q", 100))
     lines, rest = _page(visit, wanted)
@@ -59,7 +59,7 @@ def history_as_json(visit: Visit) -> Response:
 
 
 def _page(visit: Visit, wanted: Wanted) -> tuple[list[Line], int | None]:
-    """The newest actions that are wanted, and the id before which the next page begins, None at the end."""
+    """Return the newest wanted actions, and the id before which the next page begins, or None at the end."""
     journal = visit.ledger.journal
     before = visit.request.query.number("before") or journal.newest_id() + 1
     after = max(0, before - _WINDOW) if wanted != Wanted() else 0

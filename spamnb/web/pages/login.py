@@ -1,4 +1,4 @@
-"""Logging in by a code, and out; and the page for somebody who has not."""
+"""Log in by a code, log out, and the page for a browser that is not logged in."""
 
 from dataclasses import replace
 
@@ -9,10 +9,10 @@ from spamnb.web.visit import Visit
 
 
 def please_log_in(visit: Visit) -> Response:
-    """The page for a request without a cookie.
+    """Return the page for a request without a cookie.
 
-    A link in webmail leads here too: the browser keeps the cookie back for other sites, and sends it when the person
-    follows a link of this page.
+    A link in webmail leads here too: the browser does not send the cookie from other sites, but sends it when the
+    person follows a link on this page.
     """
     is_link = visit.request.is_reading and is_from_elsewhere(visit.request.headers)
     here = visit.request.path.removeprefix("/") if is_link else ""
@@ -23,10 +23,10 @@ def _log_in(visit: Visit) -> Response:
     access = visit.site.access
     if not access.door.has_login:
         return visit.redirect("")
-    is_looked_at = visit.request.method == "HEAD"  # by a program that checks links: the code is for the person
+    is_looked_at = visit.request.method == "HEAD"  # a program that checks links must not use up the person's code
     code = "" if is_looked_at else visit.request.query.text("code")
     if code and access.codes.take(code):
-        if is_from_elsewhere(visit.request.headers):  # a redirect would be another site's too, without the new cookie
+        if is_from_elsewhere(visit.request.headers):  # the browser would follow a redirect without the new cookie
             response = visit.page("login.html", title="You are logged in", state="done", here="")
         else:
             response = visit.redirect("")

@@ -1,4 +1,4 @@
-"""For the administrator of a mail host: its users in a table. Sums alone, of the register: no ledger is opened."""
+"""The administrator's page: a table of a mail host's users. It shows sums from the register, and opens no ledger."""
 
 from spamnb.base.wording import plural
 from spamnb.checkup.installation import installation
@@ -9,11 +9,11 @@ from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_MOST = 200  # users, unless all are asked for: of 5,000 in 20 ms, where all take 300
+_MOST = 200  # users, unless the request asks for all: 200 of 5,000 take 20 ms, and all 300 ms
 
 
 def table(visit: Visit) -> Response:
-    """A line for each user, or for those whose filters are to be looked at first."""
+    """Return a line for each user, or for those whose filters need a look first."""
     host = visit.host
     found = host_status(host)
     missing = [*map(str, not_running(found.running))]
@@ -31,7 +31,7 @@ def table(visit: Visit) -> Response:
 
 
 def _title(found: HostStatus) -> str:
-    """What is to be known first."""
+    """Return the most urgent fact."""
     if not found.running:
         return "The service is not running"
     if missing := not_running(found.running):

@@ -1,4 +1,4 @@
-"""One message: what it is, where it is, why, what became of it; and what a person says of it."""
+"""One message: its verdict and the reasons, its place, its history; and the person's answer about it."""
 
 import os
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _LATEST = 4e9  # seconds since the epoch, the year 2096
 
 
 def message(visit: Visit) -> Response:
-    """A message by its number in the ledger."""
+    """Return the page of a message, by its number in the ledger."""
     ledger, known = visit.ledger, _known(visit)
     current, raw, reading = _read(visit, known)
     names = Names(visit.config)
@@ -64,12 +64,12 @@ def message(visit: Visit) -> Response:
 
 
 def _is_open_move(act: Act) -> bool:
-    """Whether a move of the filter stands, and could be undone."""
+    """Return whether an act is a move that is in effect and could be undone."""
     return act.action.kind == "moved" and act.action.takes_back is None and not act.hindrance
 
 
 def _subject_and_sender(summary: str) -> tuple[str, str]:
-    """The two parts of a summary; the sender is "" where the summary was cut before it.
+    """Return the two parts of a summary; the sender is "" if the summary was cut before it.
 
     >>> _subject_and_sender("Notes (again) (anna@friends.example)"), _subject_and_sender("Notes")
     (('Notes (again)', 'anna@friends.example'), ('Notes', ''))
@@ -79,17 +79,17 @@ def _subject_and_sender(summary: str) -> tuple[str, str]:
 
 
 def _written_at(head: Excerpt | None) -> float | None:
-    """When the message says that it was written, in seconds since the epoch; None where that cannot be read."""
+    """Return the date in the message's header, in seconds since the epoch; None if it cannot be read."""
     written = "" if head is None else dict(head.fields).get("date", "")
     try:
         at = parsedate_to_datetime(written).timestamp()
-    except (ArithmeticError, OSError, TypeError, ValueError):  # whatever a stranger has written there
+    except (ArithmeticError, OSError, TypeError, ValueError):  # a stranger may write anything there
         return None
     return at if 0 <= at < _LATEST else None
 
 
 def _away(visit: Visit, files: list[Location]) -> list[str]:
-    """The mailboxes that cannot be reached now, and in which a file of the message was, by their paths."""
+    """Return the paths of mailboxes that held a file of the message, but cannot be reached now."""
     roots = {visit.ledger.locations.where(file.folder)[0] for file in files if file.gone_at is None}
     return sorted(root for root in roots if not os.path.isdir(root))
 
@@ -97,12 +97,12 @@ def _away(visit: Visit, files: list[Location]) -> list[str]:
 def _known(visit: Visit) -> KnownMessage:
     known = visit.ledger.messages.lookup(visit.number("id"))
     if known is None:
-        raise HttpError(404, "This message is not in the history.", "It was never seen, or is long gone and forgotten.")
+        raise HttpError(404, "This message is not in the history.", "The filter never saw it, or has forgotten it.")
     return known
 
 
 def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes | None, Reading | None]:
-    """The files of a message, the bytes of the first that can be read, and what they say, or what is kept of that."""
+    """Return a message's files, the bytes of the first readable one, and its reading, or the reading that is kept."""
     places = CurrentFiles(visit.ledger, visit.config, [known.digest])
     files = places.of(known.digest)
     for file in files:
@@ -114,7 +114,7 @@ def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes |
 
 @dataclass(frozen=True, slots=True)
 class Lies:
-    """Where a file of the message is now. flags: the Maildir's letters."""
+    """The place of a file of the message. flags: the letters of Maildir."""
 
     folder: str
     mailbox: str
@@ -132,20 +132,20 @@ def _lies(place: CurrentFile, names: Names) -> Lies:
 
 
 def _opposite(known: KnownMessage) -> list[Label]:
-    """What a person might say that it is, ham first: not what they have said already."""
+    """Return the labels that a person may give, ham first, without the one that they have given."""
     return [Label(1 - known.label)] if known.label is not None and not known.weak else list(Label)
 
 
 @dataclass(frozen=True, slots=True)
 class Taught:
-    """A clue with the messages that taught it, each with its number in the history (None: not in it)."""
+    """A clue with the messages that taught it, each with its number in the history, or None."""
 
     named: Named
     teachers: list[tuple[Teacher, int | None]]
 
 
 def teachers(visit: Visit) -> Response:
-    """The messages that taught the strongest clues; apart, since all newest lessons are looked through for them."""
+    """Return the messages that taught the strongest clues. A separate request, since it looks through many lessons."""
     known = _known(visit)
     _, _, reading = _read(visit, known)
     taught = [] if reading is None else list(_taught(visit, reading, known))
@@ -165,7 +165,7 @@ def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[Tau
 
 
 def message_as_json(visit: Visit) -> Response:
-    """What is known of a message, and its actions as `spamnb history --json` has them."""
+    """Return the facts about a message, and its actions in the form of `spamnb history --json`."""
     known, journal = _known(visit), visit.ledger.journal
     label = None if known.label is None else known.label.word
     values: dict[str, object] = {"message": known.summary, "digest": known.digest.hex(), "verdict": known.verdict}
@@ -175,11 +175,11 @@ def message_as_json(visit: Visit) -> Response:
 
 
 def say(visit: Visit) -> Response:
-    """A person says what a message is: it is learned so, and moved where it belongs."""
+    """Take the person's answer: learn the message, and move it to the right folder."""
     known = _known(visit)
     label = visit.request.form.label("label")
     if label is None:
-        raise HttpError(400, "What the message is was not said.", "Go back, and choose ham or spam.")
+        raise HttpError(400, "The form has no answer.", "Go back, and choose ham or spam.")
     try:
         done = visit.answers().call(known.digest, label, ON_A_PAGE)
     except MaildirError as fault:
@@ -188,9 +188,9 @@ def say(visit: Visit) -> Response:
 
 
 def forget(visit: Visit) -> Response:
-    """A message teaches nothing any more."""
+    """Forget the message's lesson."""
     known, journal = _known(visit), visit.ledger.journal
-    with visit.ledger.transaction():  # in which nobody else acts on the message
+    with visit.ledger.transaction():  # so that nobody else acts on the message
         visit.ledger.record_lessons()
         last = journal.newest_id()
         if not training.forget(visit.ledger, [known.digest], ON_A_PAGE, visit.now, how=How.HAND):

@@ -1,4 +1,4 @@
-"""Moving stopped for a while, and started again."""
+"""Stop moving for a while, and start it again."""
 
 import math
 
@@ -11,13 +11,13 @@ _SPANS = {"1h": 3600.0, "1d": 86_400.0, "": math.inf}
 
 
 def pause(visit: Visit) -> Response:
-    """Move nothing for an hour, a day, or until told otherwise."""
+    """Move nothing for an hour, for a day, or until a person resumes."""
     withheld.pause(visit.ledger, visit.now + _SPANS[visit.request.form.one_of("span", _SPANS)])
     return visit.done([])
 
 
 def resume(visit: Visit) -> Response:
-    """Move mail again; with `move` also what has stayed meanwhile, if it still is spam and nobody has read it."""
+    """Move mail again; with `move` also withheld messages that are still spam and unread."""
     withheld.resume(visit.ledger, visit.now)
     if not visit.request.form.text("move"):
         return visit.done([])

@@ -1,4 +1,4 @@
-"""The first page: whether all is well, how much was judged and how surely, and what was done lately."""
+"""The first page: whether all is well, how much mail was judged and how surely, and the last acts."""
 
 import contextlib
 import dataclasses
@@ -29,14 +29,14 @@ from spamnb.web.visit import Visit
 
 _LATELY = 10
 _IN_THE_BANNER = ("service", "moving")
-_MOST_CORRECTED = 100  # on a day: that there were more is not counted
+_MOST_CORRECTED = 100  # per day; more are not counted
 _BINS = 20
 _DAY = 86_400.0
-_SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, days a bar
+_SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, per bar
 
 
 def overview(visit: Visit) -> Response:
-    """The state of the filter, its figures, and the newest actions."""
+    """Return the state of the filter, its figures, and the newest acts."""
     ledger, config, kept = visit.ledger, visit.config, visit.site.kept
     looked = kept.glance(visit.site.now, visit.after)
     troubles = _troubles(looked)
@@ -73,16 +73,16 @@ def overview(visit: Visit) -> Response:
 
 
 def _troubles(looked: Looked[Checked]) -> list[Finding] | None:
-    """Faults and warnings, but for those that the banner tells of; None where they are not known of now."""
+    """Return faults and warnings without those that the banner shows; None if they are not known yet."""
     if looked.value is None or not looked.is_current:
         return None
     return [finding for finding in looked.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER]
 
 
 class Heading(NamedTuple):
-    """In a few words what a person has to know first, and so what the window is called; and what to do about it.
+    """The most urgent fact in a few words, which is also the window's title, and the next step.
 
-    page, label: a link; resumes: a button that starts moving again.
+    page, label: a link to it. resumes: show a button that starts moving again.
     """
 
     words: str
@@ -92,7 +92,7 @@ class Heading(NamedTuple):
 
 
 def _asked(misfiled: int, waiting: int) -> list[Heading]:
-    """What a person is asked: first what is probably misfiled, then what is to review."""
+    """Return the questions that wait for the person: first misfiled mail, then mail to review."""
     asked = (
         ("audit", "Audit", misfiled, f"{misfiled:,} probably misfiled"),
         ("review", "Review", waiting, f"{waiting:,} to review"),
@@ -107,13 +107,13 @@ def _asked(misfiled: int, waiting: int) -> list[Heading]:
 def _heading(
     known: Status, has_mailbox: bool, asked: Sequence[Heading], troubles: Sequence[Finding] | None
 ) -> Heading | None:
-    """The heading; None where nothing is to be said yet. troubles: what is wrong now; None where that is not known.
+    """Return the heading, or None before the check. troubles: faults and warnings, or None if they are not known yet.
 
-    asked: what a person is asked, the first thing first.
+    asked: the questions that wait, the first one first.
     """
     faults = sum(finding.state == FAULT for finding in troubles or ())
     if known.stop is not None:
-        return Heading("Nothing is moved" if known.stop.tripped_at is not None else "Moving is paused", resumes=True)
+        return Heading("Moving has stopped" if known.stop.tripped_at is not None else "Moving is paused", resumes=True)
     if has_mailbox and not known.is_running:
         return Heading("The service is not running", "health", "What to do")
     if faults:
@@ -129,9 +129,9 @@ def _heading(
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """What was judged since midnight, how many decisions against a verdict were made since, and what was judged last.
+    """The mail that was judged since midnight, and the number of corrections since then.
 
-    judged_at: seconds since the epoch, or None.
+    judged_at: the last verdict, in seconds since the epoch, or None.
     """
 
     judged: Judged
@@ -146,14 +146,14 @@ def _today(ledger: Ledger, now: float) -> Today:
 
 
 def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:
-    """What was judged on the last days, so many days in each span, up to the end of today; days are local."""
+    """Return the judged mail of the last days up to the end of today, in spans of `step` days. Days are local."""
     midnight = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
     bounds = [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
     return ledger.figures.judged(bounds)
 
 
 def _sum(spans: list[Judged]) -> Judged:
-    """All spans as one."""
+    """Return the sum of all spans."""
     names = [field.name for field in dataclasses.fields(Judged) if field.name not in ("since", "until")]
     sums = {name: sum(getattr(span, name) for span in spans) for name in names}
     return Judged(spans[0].since, spans[-1].until, **sums)
@@ -165,7 +165,7 @@ def _by_day(spans: list[Judged]) -> Chart:
 
 
 def _by_hour(ledger: Ledger, now: float) -> Chart:
-    """What was judged in the hours of today until now."""
+    """Draw the judged mail of today's hours until now."""
     midnight = _midnight(now)
     bounds = [midnight + 3600.0 * hour for hour in range(int((now - midnight) // 3600) + 2)]
     spans = ledger.figures.judged(bounds)
@@ -173,7 +173,7 @@ def _by_hour(ledger: Ledger, now: float) -> Chart:
 
 
 def _days(span: Judged, year: int) -> str:
-    """The day of a span, or its first and last day; with the year of a day that is not in this year."""
+    """Return the day of a span, or its first and last day. A day of another year has its year."""
     days = (datetime.fromtimestamp(at) for at in (span.since, span.until - 3600.0))
     first, last = (day.strftime("%-d %b" if day.year == year else "%-d %b %Y") for day in days)
     return first if first == last else f"{first} to {last}"
@@ -184,16 +184,16 @@ def _midnight(now: float) -> float:
 
 
 def _copied_at(path: str) -> float | None:
-    """When the ledger was last copied by the service, or None."""
+    """Return the time of the service's last copy of the ledger, or None."""
     times = []
     for copy in rolling(path):
-        with contextlib.suppress(OSError):  # it is being replaced
+        with contextlib.suppress(OSError):  # a copy may just be replaced
             times.append(os.stat(copy).st_mtime)
     return max(times, default=None)
 
 
 def overview_as_json(visit: Visit) -> Response:
-    """The figures of the page, for a program."""
+    """Return the figures of the page, for a program."""
     ledger = visit.ledger
     figures = _sum(_judged(ledger, visit.now, 30, 1))
     known = status(visit.config, ledger, visit.now, visit.missing)

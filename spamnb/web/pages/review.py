@@ -1,4 +1,4 @@
-"""What to answer first: the mail whose label would teach the filter most, in one form."""
+"""The questions that teach the filter most, in one form."""
 
 from collections.abc import Iterator, Set
 
@@ -14,11 +14,11 @@ from spamnb.web.parts.answered import said_in
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_NEWEST = "new"  # the other order: as the mail came, the newest first
+_NEWEST = "new"  # the other order: the newest mail first
 
 
 def review(visit: Visit) -> Response:
-    """The queue."""
+    """Return the page with the queue."""
     weak = _weak_lessons(visit)
     queue = _queue(visit, weak)
     visit.site.kept.counted("review", visit.ledger, len(queue.asked))
@@ -49,12 +49,12 @@ def _weak_lessons(visit: Visit) -> Looked[list[Misfiled]]:
 
 
 def _queue(visit: Visit, weak: Looked[list[Misfiled]]) -> Queue:
-    """What waits; of what was learned weakly that which is known to be in doubt."""
+    """Return the waiting messages, with the weak lessons that are known to be in doubt."""
     return waiting(visit.ledger, visit.config, visit.now - LASTING, weak.value or ())
 
 
 def answer(visit: Visit) -> Response:
-    """Learn what was answered, and move each message where it belongs; what was left for later stays as it is."""
+    """Learn the answered messages, and move each to the right folder. Messages left for later do not change."""
     answered = dict(_answered(visit.request.form))
     order = visit.request.form.one_of("order", (_NEWEST,))
     if not answered:
@@ -66,7 +66,7 @@ def answer(visit: Visit) -> Response:
         message = visit.ledger.messages.lookup(number)
         try:
             if message is None:
-                raise MaildirError("the message is not in the history any more")
+                raise MaildirError("the message is no longer in the history")
             actions += answers.call(message.digest, label, ON_A_PAGE).actions
         except MaildirError:
             failed += 1
@@ -76,7 +76,7 @@ def answer(visit: Visit) -> Response:
 
 
 def _moved(visit: Visit, answered: Set[int]) -> int:
-    """How many of the messages on the page that were not answered are not to be asked about any more."""
+    """Return how many unanswered messages of the page have left the queue through the answers."""
     shown = {number for number, _ in said_in(visit.request.form)}
     messages = map(visit.ledger.messages.lookup, shown - answered)
     others = {message.digest for message in messages if message is not None}
@@ -85,12 +85,12 @@ def _moved(visit: Visit, answered: Set[int]) -> int:
 
 
 def _answered(form: Values) -> Iterator[tuple[int, Label]]:
-    """The messages, by their numbers, with the label that each was given. Raises HttpError."""
+    """Yield the number of each answered message, and its label. Raises HttpError."""
     for number, value in said_in(form):
         if value != "later":
             label = label_of(value)
             if label is None:
-                raise HttpError(400, "Nothing was chosen for a message.", "Go back, and choose ham or spam.")
+                raise HttpError(400, "A message has no answer.", "Go back, and choose ham or spam.")
             yield number, label
 
 

@@ -1,4 +1,4 @@
-"""Mail by where it came from, and teaching what all of one sender's mail is."""
+"""Mail by sender, and lessons from all mail of one sender."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -19,8 +19,8 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _ON_A_PAGE = 50
-_AT_ONCE = 50  # messages that are taught at once, and shown before
-_MANY = 20  # messages of a sender from which on it is asked before they are taught
+_AT_ONCE = 50  # messages that the page shows, and teaches in one go
+_MANY = 20  # messages: from this number on, the page asks before it teaches them
 _CHOSEN = 100  # choices shown
 _COLUMNS = {
     "messages": "messages",
@@ -34,7 +34,7 @@ _COLUMNS = {
 
 
 class Then(NamedTuple):
-    """What teaching a message a label would do. learns: it is not learned so yet. moves: it is in another place."""
+    """The effect of a label. learns: the message is not learned with it yet. moves: it is in the wrong folder."""
 
     learns: bool
     moves: bool
@@ -42,7 +42,7 @@ class Then(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A message of a sender, where a file of it lies ("" for nowhere), and what would follow from a label."""
+    """A message of a sender, the folder of one of its files, or "", and the effect of each label."""
 
     known: KnownMessage
     folder: str
@@ -50,12 +50,12 @@ class Foreseen:
 
     @property
     def is_possible(self) -> bool:
-        """Whether it can be taught at all: its tokens are kept, or its file is there."""
+        """Whether it can be taught: its tokens are kept, or its file exists."""
         return bool(self.then)
 
 
 def senders(visit: Visit) -> Response:
-    """A page of the senders, those with the most mail first; and what is said of some, whatever the filter thinks."""
+    """Return a page of senders, those with the most mail first, and the choices about some of them."""
     query, config = visit.request.query, visit.config
     text, messages, last = query.text("q", 100), query.number("messages"), query.number("last")
     after = None if messages is None or last is None else (messages, last)
@@ -79,12 +79,12 @@ def senders(visit: Visit) -> Response:
 
 
 def _said(visit: Visit, sender: Sender) -> Said | None:
-    """What is said of the mail of a sender, whatever the filter thinks."""
+    """Return the fixed label of a sender's mail, or None."""
     return said_of(visit.config, *(("", sender.name) if sender.is_list else (sender.name, "")))
 
 
 def sender(visit: Visit) -> Response:
-    """One sender's newest messages, and what would follow from teaching all of them."""
+    """Return one sender's newest messages, and the effect of teaching all of them."""
     asked = _sender(visit)
     messages = _messages(visit, visit.ledger.senders.messages(asked.id, _AT_ONCE))
     foreseen = list(_foresee(visit, messages))
@@ -106,7 +106,7 @@ def sender(visit: Visit) -> Response:
 def _sender(visit: Visit) -> Sender:
     known = visit.ledger.senders.get(visit.number("sender"))
     if known is None:
-        raise HttpError(404, "No mail of this sender is in the history.", "It is long gone and forgotten.")
+        raise HttpError(404, "The history has no mail of this sender.", "The filter has forgotten it.")
     return known
 
 
@@ -134,22 +134,22 @@ def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> T
 
 
 def _sum_of(foreseen: Sequence[Foreseen], word: str) -> tuple[int, int]:
-    """How many messages would be learned as that, and how many would be moved."""
+    """Return how many messages would be learned with this label, and how many would be moved."""
     effects = [message.then[word] for message in foreseen if message.is_possible]
     return sum(then.learns for then in effects), sum(then.moves for then in effects)
 
 
 def _folders(foreseen: Sequence[Foreseen]) -> list[tuple[str, int]]:
-    """In which folders the messages lie that can be taught, and how many in each; those with the most first."""
+    """Return the folders of the messages that can be taught, each with their number, the largest first."""
     return Counter(message.folder for message in foreseen if message.is_possible and message.folder).most_common()
 
 
 def teach(visit: Visit) -> Response:
-    """Teach the messages that the page has shown, and no others; many of them only when that is said once more."""
+    """Teach exactly the messages that the page has shown. If they are many, ask once more first."""
     asked, form = _sender(visit), visit.request.form
     label, numbers = form.label("label"), [whole_number(text) for text in form.all("id")]
     if label is None or not numbers:
-        raise HttpError(400, "Nothing was chosen for the messages.", "Go back, and use the buttons.")
+        raise HttpError(400, "The form has no answer.", "Go back, and use the buttons.")
     theirs = set(visit.ledger.senders.messages(asked.id, asked.messages))
     if len(numbers) > _AT_ONCE or not theirs.issuperset(numbers):
         raise HttpError(400, "These are not messages of this sender.", "Go back, and load the page again.")

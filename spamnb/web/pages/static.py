@@ -1,4 +1,4 @@
-"""The style, the script, and the picture of the window: the same for everybody, so they need no login."""
+"""The style sheet, the script and the icon. They are the same for everybody, so they need no login."""
 
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
@@ -9,7 +9,7 @@ _YEAR = 365 * 86_400
 
 def _static(visit: Visit) -> Response:
     file = visit.site.pages.static[visit.request.path.rpartition("/")[2]]
-    is_marked = visit.request.query.text("v") == file.mark  # else it may be another version's
+    is_marked = visit.request.query.text("v") == file.mark  # otherwise it may come from another version
     kept = f"public, max-age={_YEAR}, immutable" if is_marked else "no-cache"
     return Response(file.content, content_type=file.content_type, headers=(("Cache-Control", kept),))
 

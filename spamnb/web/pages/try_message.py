@@ -1,4 +1,4 @@
-"""A message that is pasted or uploaded: its verdict, and why. Nothing of it is recorded."""
+"""The verdict on a pasted or uploaded message, with the reasons. Nothing about it is recorded."""
 
 import itertools
 from io import BytesIO
@@ -15,13 +15,13 @@ from spamnb.web.visit import Visit
 
 
 def form(visit: Visit) -> Response:
-    """The form; if nothing is learned yet, what to do first."""
+    """Return the form, or the first steps if nothing is learned yet."""
     visit.ledger  # noqa: B018 - raises if there is none
     return visit.page("try.html", title="Try a message", head=None, why=None, most_bytes=MOST_BYTES)
 
 
 def judge(visit: Visit) -> Response:
-    """The verdict on what the form holds, as if it were not learned itself; of several messages on the first."""
+    """Return the verdict on the first message of the form, as if it were not learned itself."""
     parts = visit.request.parts
     sent = parts.get("file") or parts.get("text", b"").strip()
     messages = list(itertools.islice(split(BytesIO(sent)), 2))

@@ -1,4 +1,4 @@
-"""What other cutoffs would do to one's own mail, how true the probabilities are, and what learning has brought."""
+"""The effect of other cutoffs on a person's own mail, how true the probabilities are, and the effect of learning."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
 _SHOWN = 20  # ham that a cutoff would lose
-_BINS = 1000  # of the probabilities: no cutoff that is offered lies within one
-_WINDOW, _POINTS = 200, 40  # messages of a point of the learning curve at least, and about how many points at most
+_BINS = 1000  # of the probabilities: each offered cutoff is the border of a bin
+_WINDOW, _POINTS = 200, 40  # of the learning curve: at least 200 messages per point, and about 40 points at most
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A cutoff with what it does, as a row of the table; bar: of the spam caught."""
+    """A cutoff with its effect, as a row of the table. bar: the share of caught spam."""
 
     at: AtCutoff
     sentence: str
@@ -37,7 +37,7 @@ class Row:
 
 
 def tune(visit: Visit) -> Response:
-    """The cutoffs."""
+    """Return the page with the cutoffs."""
     ledger, scoring = visit.ledger, visit.config.scoring
     looked = visit.site.kept.own_mail(ledger, scoring, visit.after)
     mail = looked.value
@@ -77,7 +77,7 @@ def _rows(mail: OwnMail, cutoffs: Iterable[float]) -> list[Row]:
 
 
 def _sentence(effect: AtCutoff) -> str:
-    """What a cutoff does, in a sentence.
+    """Return the effect of a cutoff, in a sentence.
 
     >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))
     'At 0.95: 0 of 1,011 ham lost, 0.0 per 1,000 (at most 4, with 95 % certainty); 450 of 467 spam caught, 96.4 %.'
@@ -91,7 +91,7 @@ def _sentence(effect: AtCutoff) -> str:
 
 
 def _asked(visit: Visit, in_force: float) -> float:
-    """The cutoff that is asked for, with the six digits that are shown, or the one in force."""
+    """Return the cutoff of the request, with the six digits that the page shows, or the one in force."""
     text = visit.request.query.text("cut") or f"{in_force:g}"
     try:
         asked = float(f"{cutoff_of('spam_cutoff', text):g}")
@@ -101,7 +101,7 @@ def _asked(visit: Visit, in_force: float) -> float:
 
 
 def _lost(ledger: Ledger, mail: OwnMail, cutoff: float) -> list[tuple[int, str, float]]:
-    """The ham that a cutoff loses: number in the history, summary, and probability; not what was called spam since."""
+    """Return the ham that a cutoff loses: number in the history, summary, and probability. Skip corrected messages."""
     rows = []
     for place in lost_at(mail.is_spam, mail.probability, cutoff):
         message = ledger.messages.find(mail.digests[place])
@@ -113,7 +113,7 @@ def _lost(ledger: Ledger, mail: OwnMail, cutoff: float) -> list[tuple[int, str, 
 
 
 def _as_judged(bins: Sequence[Bin], cutoffs: Sequence[float]) -> list[tuple[float, int, int, int]]:
-    """For each cutoff the messages that were judged above it: those that a person has called ham, spam, or neither."""
+    """Return for each cutoff the messages judged above it: how many a person called ham, spam, or neither."""
     rows = []
     for cutoff in cutoffs:
         above = [part for part in bins if round(part.low, 3) >= cutoff]
@@ -131,7 +131,7 @@ def _reliability(mail: OwnMail) -> Chart:
 
 
 def _curve(ledger: Ledger, mail: OwnMail) -> Chart | None:
-    """How much of what was judged was corrected, as more was learned; None before enough was judged."""
+    """Draw the share of corrected verdicts as the filter learned more; None before there are enough verdicts."""
     total = sum(ledger.messages.numbers().values())
     spans = ledger.figures.corrections(max(_WINDOW, total // _POINTS))
     if len(spans) < 2:

@@ -1,4 +1,4 @@
-"""Undo: certain actions, or those of the last hour, of today or since a line, after their numbers are shown."""
+"""Undo some actions, or all of the last hour, of today, or since a line. The page shows their numbers first."""
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ _NOUNS: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What can be ticked. says: how many of what, such as "3 lessons"; stays: how many cannot be undone, and why."""
+    """A box to tick. says: the numbers, such as "3 lessons". stays: how many cannot be undone. why: a reason."""
 
     name: str
     says: str
@@ -48,7 +48,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """From when on all is undone, in seconds since the epoch; and the field of the form that says so."""
+    """The moment since which all is undone, in seconds since the epoch, and the field of the form that names it."""
 
     at: float
     field: str
@@ -56,7 +56,7 @@ class Since:
 
 
 def _since(ledger: Ledger, asked: Values) -> Since | None:
-    """A time in whole seconds, or the time of an action; None if neither is there."""
+    """Return the moment that a form names: a time in whole seconds, or the time of an action; None without either."""
     at, number = asked.number("at"), asked.number("since")
     if at is not None and at < _LATEST:
         return Since(float(at), "at", at)
@@ -65,21 +65,21 @@ def _since(ledger: Ledger, asked: Values) -> Since | None:
 
 
 def _span(span: str, now: float) -> Since:
-    """When a span began that ends now; days are local."""
+    """Return the beginning of a span that ends now. Days are local."""
     midnight = datetime.fromtimestamp(now).replace(hour=0, minute=0, second=0, microsecond=0)
     at = int(now) - 3600 if span == "hour" else int(midnight.timestamp())
     return Since(float(at), "at", at)
 
 
 def preview(visit: Visit) -> Response:
-    """What would be undone, from a time or an action on until now; if none is named, since an hour ago."""
+    """Return what an undo would do, from a time or an action until now. Without either, it begins an hour ago."""
     ledger, asked = visit.ledger, visit.request.query
     span = asked.one_of("span", SPANS)
     if not any(asked.text(name) for name in ("span", "at", "since")):
         span = "hour"
     since = _span(span, visit.now) if span else _since(ledger, asked)
     if since is None:
-        raise HttpError(404, "This is not in the history.", "To undo, choose a line of it as it is now.")
+        raise HttpError(404, "This is not in the history.", "To undo, choose a line of the present history.")
     actions = _all_since(ledger, since, BOXES)
     outcomes = list(taking_back.foresee(ledger, layouts_of(visit.config), actions))
     faults = {outcome.action.id: str(outcome.fault) for outcome in outcomes if outcome.fault is not None}
@@ -99,7 +99,7 @@ def preview(visit: Visit) -> Response:
 
 
 def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
-    """The boxes with their numbers: always those of moves and lessons, and that of choices if there are some."""
+    """Return the boxes with their numbers: always moves and lessons, and choices if there are any."""
     learned = {outcome.action.message for outcome in outcomes if outcome.action.kind == "learned"}
     boxes = []
     for name, kinds in BOXES.items():
@@ -113,7 +113,7 @@ def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
 
 
 def _is_told(action: Action, learned: Container[int]) -> bool:
-    """Whether it only says that nobody asks again about a message that was learned."""
+    """Return whether an action only records that the filter does not ask again about a learned message."""
     return action.kind == "settled" and action.message in learned
 
 
@@ -122,7 +122,7 @@ def _all_since(ledger: Ledger, since: Since, boxes: Iterable[str]) -> list[Actio
 
 
 def undo(visit: Visit) -> Response:
-    """Undo the actions that the form names, or all since a moment; nothing newer than the form has shown."""
+    """Undo the actions that the form names, or all since a moment, but nothing newer than the form has shown."""
     actions = _chosen(visit)
     ledger = visit.ledger
     before = ledger.journal.newest_id()
@@ -142,15 +142,15 @@ def _chosen(visit: Visit) -> Sequence[Action]:
     if since is not None and upto is not None:
         ticked = [box for box in BOXES if form.text(box)]
         if not ticked:
-            raise HttpError(400, "Nothing is ticked.", "Go back, and tick what is to be undone: moves, or lessons.")
+            raise HttpError(400, "Nothing is ticked.", "Go back, and tick what you want to undo: moves, or lessons.")
         actions = [action for action in _all_since(ledger, since, ticked) if action.id <= upto]
     else:
         try:
             actions = taking_back.of_ids(ledger, [number for text in form.all("id") for number in runs.read(text)])
         except taking_back.NoSuchActionError as fault:
-            raise HttpError(404, str(fault), "Look at the history as it is now.") from fault
+            raise HttpError(404, str(fault), "Look at the present history.") from fault
     if not actions:
-        raise HttpError(409, "There is nothing to undo.", "It may have been undone meanwhile.")
+        raise HttpError(409, "There is nothing to undo.", "It may have been undone already.")
     return actions
 
 

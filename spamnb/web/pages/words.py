@@ -1,4 +1,4 @@
-"""The words and marks that the filter goes by: those that tell most, and one that is looked up."""
+"""The words and marks by which the filter decides: the strongest ones, and a word that a person looks up."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from spamnb.web.parts.charts import small_bar
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_SIDE = 40  # words a side
+_SIDE = 40  # words per side
 _SUGGESTED = 20
 _TEACHERS = 5
 _LONGEST = 100  # characters of a token
@@ -24,7 +24,7 @@ _KINDS = {"": "All", "text": "Words", "subject": "Subject", "sender": "Sender", 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A token in words, with its figures. bar: how clearly it speaks for spam or ham: its log-odds."""
+    """A token in words, with its figures. bar: its log-odds, which show how strongly it points to spam or ham."""
 
     word: Word
     named: Named
@@ -32,7 +32,7 @@ class Shown:
 
 
 def words(visit: Visit) -> Response:
-    """The telling words, and what is known of the word that is asked for."""
+    """Return the telling words, or the facts about the word of the request."""
     kind = visit.request.query.one_of("kind", _KINDS)
     asked = _asked(visit)
     telling = TellingWords(visit.ledger, visit.config.scoring)
@@ -51,7 +51,7 @@ def words(visit: Visit) -> Response:
 
 
 def _asked(visit: Visit) -> str:
-    """The token that is asked for: with the blanks at its ends where it is a token so, which a link has, or without."""
+    """Return the token of the request. It keeps the blanks at its ends only if there is a token with them."""
     typed = visit.request.query.text("q", _LONGEST).lower()
     exact = "".join(visit.request.query.all("q")[:1])[:_LONGEST].lower()
     return exact if exact != typed and visit.ledger.lessons.evidence([exact]).counts else typed
@@ -63,7 +63,7 @@ def _shown(word: Word) -> Shown:
 
 
 def teachers(visit: Visit) -> Response:
-    """The messages that taught a word; apart, since all newest lessons are looked through for them."""
+    """Return the messages that taught a word. A separate request, since it looks through many lessons."""
     token = _asked(visit)
     taught = visit.ledger.lessons.teachers([token], _TEACHERS)[token] if token else []
     values: dict[str, Any] = {"token": token, "taught": [(lesson, visit.number_of(lesson.digest)) for lesson in taught]}

@@ -1,1 +1,1 @@
-"""Parts of several pages: lines of the history, badges, the banner, names of mailboxes, charts."""
+"""Parts that several pages share: lines of the history, the banner, names of mailboxes, charts."""

@@ -1,7 +1,7 @@
-"""Charts as inline SVG, each with the same figures as a table: pure functions, values in, markup out.
+"""Charts as inline SVG, each with its figures as a table. The functions are pure: values in, markup out.
 
-Colours and line styles are classes of the style sheet: the Content-Security-Policy forbids `style=`. The drawing is
-narrow, so that its text is as large on a phone as on a desk.
+Colours and line styles are classes of the style sheet, since the Content-Security-Policy forbids `style=`. The drawing
+is narrow, so that its text is as large on a phone as on a desk.
 """
 
 import math
@@ -17,14 +17,14 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 6, 16, 22
 _PLOT_WIDTH, _PLOT_HEIGHT = WIDTH - _LEFT - _RIGHT, HEIGHT - _TOP - _BOTTOM
 _BASE = HEIGHT - _BOTTOM
 _VERDICTS = ("ham", "unsure", "spam")
-_FEW = 5  # messages in a bin, below which its share says little
+_FEW = 5  # messages: the share of a bin with fewer says little
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A drawing, what it shows in a sentence, and its figures as a table.
+    """A drawing with its title, and its figures as a table.
 
-    legend: the verdicts whose colours it has. mark: another sign in it, and what the sign means.
+    legend: the verdicts whose colours it has. mark: a further sign in the drawing, and its meaning.
     """
 
     title: str
@@ -37,7 +37,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A share of some messages, from 0 to 1, with its 95 % interval. at: where it stands, in [0, 1]. label: what of."""
+    """A share of some messages, from 0 to 1, with its 95 % interval. at: its place on the axis, in [0, 1]."""
 
     at: float
     share: float
@@ -53,9 +53,9 @@ class Point:
 
 
 def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "day") -> Chart:
-    """Bars of verdicts on each span of time, one above the other, with a mark where a person has decided otherwise.
+    """Draw a bar for each span of time, with the verdicts above each other and a mark if a person has corrected one.
 
-    of: what a span is, for the head of the table.
+    of: the name of a span, for the head of the table.
     """
     most = max((span.messages for span in spans), default=0)
     step = _PLOT_WIDTH / max(1, len(spans))
@@ -69,21 +69,21 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
             if number:
                 parts.append(_rect(x, top, width, height, word, f"{name}: {number} {word}"))
         if span.corrected:
-            parts.append(_mark(x + width / 2, top - 3, f"{name}: {span.corrected} decided otherwise"))
+            parts.append(_mark(x + width / 2, top - 3, f"{name}: you corrected {span.corrected}"))
     parts += _ends(names)
     rows = tuple(
         (name, str(span.ham), str(span.unsure), str(span.spam), str(span.lost), str(span.missed))
         for span, name in zip(spans, names, strict=True)
     )
     columns = (of, "ham", "unsure", "spam", "ham called spam", "spam called ham")
-    mark = ("▼", "you decided otherwise") if any(span.corrected for span in spans) else None
+    mark = ("▼", "you corrected the verdict") if any(span.corrected for span in spans) else None
     return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, mark)
 
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
-    """How many messages have which probability, on a logarithmic scale: else only the two outer bins would be seen.
+    """Draw the number of messages per probability, on a logarithmic scale: otherwise only the two outer bins show.
 
-    The parts of a bar are as long, one to another, as the numbers of their verdicts, which may be of other cutoffs.
+    Within a bar, each verdict has a length in proportion to its number. The verdicts may come from older cutoffs.
     """
     most = max((part.messages for part in bins), default=0)
     tallest = math.log1p(max(1, most))
@@ -110,14 +110,14 @@ def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title:
 
 
 def diagonal(points: Sequence[Point], title: str) -> Chart:
-    """How much of the mail of each probability is spam: on the diagonal, the probability is what it says."""
+    """Draw the share of spam for each probability: a point on the diagonal means that the probability is right."""
     parts = [_line(_LEFT, _BASE, _LEFT + _PLOT_WIDTH, _TOP, "diagonal")]
     parts += [_text(_LEFT + _PLOT_WIDTH * at, HEIGHT - 6, words, anchor) for at, anchor, words in _SCALE]
     return _dots(points, title, parts, ("probability", "spam"))
 
 
 def curve(points: Sequence[Point], title: str, highest: float) -> Chart:
-    """Shares one after another, with their intervals, on a scale from 0 to `highest`."""
+    """Draw a row of shares with their intervals, on a scale from 0 to `highest`."""
     line = " ".join(f"{_x(point.at):.1f},{_y(min(1.0, point.share / highest)):.1f}" for point in points)
     parts = [Markup('<polyline class="curve" points="{}"/>').format(line), *_ends([point.label for point in points])]
     return _dots(points, title, parts, ("messages learned", "share"), highest)
@@ -126,7 +126,7 @@ def curve(points: Sequence[Point], title: str, highest: float) -> Chart:
 def _dots(
     points: Sequence[Point], title: str, parts: list[Markup], columns: tuple[str, str], highest: float = 1.0
 ) -> Chart:
-    """Shares with their intervals, on a scale up to `highest`. Dots are hollow where they are of few messages."""
+    """Draw shares with their intervals, on a scale up to `highest`. The dot of few messages is hollow."""
     grid = _grid([(part, _percent(part * highest)) for part in (0.0, 0.5, 1.0)])
     drawing = _drawing(title, [grid, *parts, *(_dot(point, highest) for point in points)])
     rows = tuple((point.label, _percent(point.share), point.interval, f"{point.messages:,}") for point in points)
@@ -134,7 +134,7 @@ def _dots(
 
 
 def small_bar(share: float, word: str) -> Markup:
-    """A bar in a line of a table, as long as a share; the number itself stands beside it, so it has no text."""
+    """Draw a bar in a line of a table, as long as a share. The number is beside it, so the bar has no text."""
     length = 100 * min(1.0, max(0.0, share))
     return Markup(
         '<svg class="clue" aria-hidden="true" viewBox="0 0 100 8" preserveAspectRatio="none">'
@@ -174,12 +174,12 @@ def _text(x: float, y: float, words: str, anchor: str = "start") -> Markup:
 
 
 def _mark(x: float, y: float, title: str) -> Markup:
-    """A triangle that points down."""
+    """Draw a triangle that points down."""
     return Markup('<path class="mark" d="M{:.1f} {:.1f}l-4 -7h8z"><title>{}</title></path>').format(x, y, title)
 
 
 def _dot(point: Point, highest: float) -> Markup:
-    """A share as a dot, with its interval as a line."""
+    """Draw a share as a dot, with its interval as a line."""
     x, (y, low, high) = _x(point.at), (_y(min(1.0, of / highest)) for of in (point.share, point.low, point.high))
     kind = "dot few" if point.messages < _FEW else "dot"
     words = f"{point.label}: {_percent(point.share)} of {point.messages:,}"
@@ -188,7 +188,7 @@ def _dot(point: Point, highest: float) -> Markup:
 
 
 def _grid(ticks: Sequence[tuple[float, str]]) -> Markup:
-    """Horizontal lines at heights from 0 to 1, each with its label."""
+    """Draw horizontal lines at heights from 0 to 1, each with its label."""
     return Markup("").join(
         _line(_LEFT, _y(at), WIDTH - _RIGHT, _y(at), "grid") + _text(_LEFT - 4, _y(at) + 4, label, "end")
         for at, label in ticks
@@ -196,13 +196,13 @@ def _grid(ticks: Sequence[tuple[float, str]]) -> Markup:
 
 
 def _linear_ticks(most: int) -> list[tuple[float, str]]:
-    """None, and the most; the middle too, where it is a whole number worth a line."""
+    """Return the ticks for zero and the highest number, and for the middle if that is a whole number."""
     middle = [(0.5, f"{most // 2:,}")] if most >= 4 and most % 2 == 0 else []
     return [(0.0, "0"), *middle, *([(1.0, f"{most:,}")] if most else [])]
 
 
 def _powers(most: int) -> list[int]:
-    """0, 1, 10, 100 and so on, not above the most.
+    """Return 0, 1, 10, 100 and so on, up to `most`.
 
     >>> _powers(250)
     [0, 1, 10, 100]
@@ -211,7 +211,7 @@ def _powers(most: int) -> list[int]:
 
 
 def _ends(names: Sequence[str]) -> list[Markup]:
-    """The first and the last name under the axis."""
+    """Draw the first and the last name under the axis."""
     if not names:
         return []
     last = [_text(WIDTH - _RIGHT, HEIGHT - 6, names[-1], "end")] if len(names) > 1 else []

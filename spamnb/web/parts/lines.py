@@ -1,7 +1,7 @@
-"""Acts of the history as a page shows them: each in one line of words, with what can be done about it.
+"""Acts of the history for a page: each is one line of words, with the buttons for it.
 
-An act is one thing that a person or the filter did. A person's answer about a message is an act of several actions:
-what was learned, that nobody asks again, and the moves. So is the undo of an answer.
+An act is one thing that a person or the filter did. A person's answer about a message is one act of several actions:
+the lesson, the note not to ask again, and the moves. The undo of an answer is one act too.
 """
 
 import itertools
@@ -19,9 +19,9 @@ from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import day
 
 MOST_IDS: Final = 60
-"""How far apart the ids of the actions of one act are at most, as far as pages of the history look."""
+"""The largest distance between the ids of one act's actions that pages of the history look for."""
 _FILED = 2.0  # seconds between a lesson from a training folder and the move out of that folder
-_MAIN = ("learned", "settled", "chosen", "imported", "moved", "judged")  # what an act is told by, the first that it has
+_MAIN = ("learned", "settled", "chosen", "imported", "moved", "judged")  # the first of these that it has names an act
 _LEARNED_BY_ITSELF = {
     How.KEPT: "because you kept it",
     How.SILENCE: "because you left it there",
@@ -31,10 +31,10 @@ _LEARNED_BY_ITSELF = {
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One act. line: of the action that it is told by. parts: all its actions, the oldest first.
+    """One act. line: the line of its main action. parts: the lines of all its actions, the oldest first.
 
-    hindrance: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: when it was undone, or
-    None.
+    hindrance: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: the time of its undo,
+    or None.
     """
 
     line: Line
@@ -45,17 +45,17 @@ class Act:
 
     @property
     def action(self) -> Action:
-        """The action that it is told by."""
+        """The main action, which names the act."""
         return self.line.action
 
     @property
     def ids(self) -> list[int]:
-        """All its actions, by their ids."""
+        """The ids of all its actions."""
         return [part.action.id for part in self.parts]
 
     @property
     def verdict(self) -> str:
-        """What the message was called: the verdict, or the label it was learned as; "" for neither."""
+        """The verdict on the message, or else the label of its lesson, or ""."""
         action = self.action
         if action.verdict is not None:
             return action.verdict
@@ -63,7 +63,7 @@ class Act:
 
     @property
     def opposite(self) -> tuple[Label, ...]:
-        """The labels that a person may give instead; none if nothing was judged, or a person has decided already."""
+        """The labels that a person may give instead. None without a verdict, or after a person's decision."""
         action, label = self.action, self.line.label
         if action.verdict is None or action.takes_back is not None or action.state not in ("done", "withheld"):
             return ()
@@ -89,7 +89,7 @@ class Act:
 
     @property
     def later(self) -> str:
-        """What became of it."""
+        """What happened to the message later, in words."""
         line = self.line
         if self.action.state == "undone":
             return "" if line.undone_by is not None else "undone"
@@ -102,7 +102,7 @@ class Act:
 
 
 def _words(part: Line, main: Line) -> str:
-    """What one action of an act did; "" if the act says it already."""
+    """Return what one action of an act did, in words; "" if another part of the act says it."""
     action, is_undo = part.action, part.is_contrary
     if action.kind == "moved":
         goal = f" to {part.destination}" if part.destination else ""
@@ -117,7 +117,7 @@ def _words(part: Line, main: Line) -> str:
     if action.kind == "settled":
         if main.action.kind == "learned":
             return ""
-        return "to be asked about again" if is_undo else "not to be asked about again"
+        return "ask again" if is_undo else "do not ask again"
     stays = f"stays in {part.source}"
     return f"moving is stopped, {stays}" if action.state == "withheld" else stays
 
@@ -133,9 +133,9 @@ def _lesson(action: Action, *, is_undo: bool) -> str:
 
 
 def acts(ledger: Ledger, lines: Sequence[Line], names: Names | None = None, shown: Iterable[Line] = ()) -> list[Act]:
-    """The acts of these lines, each in the place of its first line.
+    """Return the acts of these lines, each in the place of its first line.
 
-    shown: lines of acts that are not wanted, as another page has them. names: of the mailboxes, to tell them apart.
+    shown: lines whose acts are left out, since another page has them. names: the mailboxes' names, to tell them apart.
     """
     groups: dict[object, list[Line]] = {}
     for part in ledger.journal.parts(lines):
@@ -155,12 +155,12 @@ def acts(ledger: Ledger, lines: Sequence[Line], names: Names | None = None, show
 
 
 def _key(line: Line) -> object:
-    """What the lines of one act have in common."""
+    """Return a key that all lines of one act share."""
     return line.action.id if line.answer is None else (line.answer, line.undos)
 
 
 def _filed(lines: Sequence[Line]) -> dict[int, object]:
-    """The moves out of a training folder, by their ids, each with the key of the lesson that it follows."""
+    """Return the ids of moves out of a training folder, each with the key of the lesson before it."""
     lessons = {line.action.message: line.action for line in lines if line.action.kind == "learned" and _is_alone(line)}
 
     def lesson_of(line: Line) -> Action | None:
@@ -173,7 +173,7 @@ def _filed(lines: Sequence[Line]) -> dict[int, object]:
 
 
 def _is_alone(line: Line) -> bool:
-    """Whether it is neither a part of an answer nor an undo."""
+    """Return whether a line is neither a part of an answer nor an undo."""
     return line.answer is None and not line.undos
 
 
@@ -199,7 +199,7 @@ class Hour(NamedTuple):
 
 
 def by_day(shown: Sequence[Act], now: float) -> Iterator[tuple[str, list[Hour]]]:
-    """Acts in their order, those of each day together, with the day in words, and in it those of each hour."""
+    """Yield each day in words, with the acts of each of its hours, in the given order."""
     for _, group in itertools.groupby(shown, key=lambda act: datetime.fromtimestamp(act.action.at).date()):
         of_day = list(group)
         hours = [Hour(since, list(of_hour)) for since, of_hour in itertools.groupby(of_day, key=_hour)]
@@ -207,13 +207,13 @@ def by_day(shown: Sequence[Act], now: float) -> Iterator[tuple[str, list[Hour]]]
 
 
 def _hour(act: Act) -> int:
-    """When the hour of an act began, by the local clock."""
+    """Return the beginning of an act's hour, by the local clock."""
     return int(datetime.fromtimestamp(act.action.at).replace(minute=0, second=0, microsecond=0).timestamp())
 
 
 @dataclass(frozen=True, slots=True)
 class Flash:
-    """What was just done, for the page that follows it. actions: those that are undone by its button."""
+    """The last act in a sentence, for the page after it. actions: the ids that its button undoes."""
 
     text: str
     summary: str
@@ -222,7 +222,7 @@ class Flash:
 
 
 def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
-    """What these actions did, in a sentence; None if none of them is known (any more)."""
+    """Return a sentence about what these actions did; None if the history has none of them."""
     known = ledger.journal.those(ids)
     lines = ledger.journal.lines([known[number] for number in sorted(known)])
     if not lines:
@@ -240,7 +240,7 @@ def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
 
 
 def _in_a_sentence(line: Line) -> str:
-    """What an action did, without who."""
+    """Return what an action did, without the actor."""
     action, back = line.action, " back" if line.action.takes_back is not None else ""
     if action.kind == "learned" and action.after is not None:
         return f"learned{back} as {action.after.word}{', by itself' if action.after_weak else ''}"

@@ -1,4 +1,4 @@
-"""Several mailboxes of one person on one page: short names that tell them apart."""
+"""Short names that tell one person's mailboxes apart on a page."""
 
 import functools
 from pathlib import Path
@@ -9,7 +9,7 @@ from spamnb.ledger.ledger import Ledger
 
 
 class Names:
-    """The names of the configured mailboxes, by their paths; for one request."""
+    """The names of the configured mailboxes by their paths, for one request."""
 
     def __init__(self, config: Config) -> None:
         self.by_path = short_names([mailbox.path for mailbox in config.mailboxes])
@@ -17,11 +17,11 @@ class Names:
 
     @property
     def are_several(self) -> bool:
-        """Whether there is something to tell apart."""
+        """Whether there are several mailboxes."""
         return len(self.by_path) > 1
 
     def of_action(self, ledger: Ledger, action: Action) -> str:
-        """The name of the mailbox in which something was done; "" where it is the only one, or not known."""
+        """Return the name of an action's mailbox; "" if there is only one mailbox, or it is not known."""
         if not self.are_several:
             return ""
         folder = action.source if action.source is not None else action.destination
@@ -31,12 +31,12 @@ class Names:
         return "" if folder is None else self.by_path.get(self._mailbox_of(ledger, folder), "")
 
     def path_of(self, name: str) -> str | None:
-        """The path of the mailbox of that name."""
+        """Return the path of the mailbox with that name, or None."""
         return next((path for path, short in self.by_path.items() if short == name), None)
 
 
 def short_names(paths: list[Path]) -> dict[str, str]:
-    """For each path as few of its last parts as tell it from the others.
+    """Return for each path the fewest last parts that tell it from the others.
 
     >>> list(short_names([Path("/home/anna/Maildir"), Path("/home/anna/work"), Path("/home/ben/Maildir")]).values())
     ['anna/Maildir', 'work', 'ben/Maildir']

@@ -1,4 +1,4 @@
-"""What can be chosen of a sender: that its mail is ham, or spam; and what is said of it already."""
+"""The choices that a page offers about a sender (its mail is ham, or spam), and the present choice."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,11 +8,11 @@ from spamnb.config import Config
 from spamnb.config.named_senders import KEYS, sender_pattern
 from spamnb.ledger.history.senders import MOST_NAME, Sender
 
-_WILD = frozenset("*?")  # a stranger's address may hold them: as a pattern it would name others too
+_WILD = frozenset("*?")  # a stranger's address may hold them; as a pattern it would match other senders too
 
 
 class Said(NamedTuple):
-    """What is said of the mail of a sender, whatever the filter thinks. is_chosen: not by the configuration."""
+    """The fixed label of a sender's mail, whatever the filter thinks. is_chosen: by a choice, not the configuration."""
 
     label: Label
     pattern: str
@@ -20,12 +20,12 @@ class Said(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key of `senders` in the configuration that says such a thing."""
+        """The key of `senders` in the configuration for this label."""
         return KEYS[self.label]
 
 
 class Offer(NamedTuple):
-    """What can be chosen of a pattern, and what is said of its mail now (None: nothing). kind: what the pattern is."""
+    """A pattern to choose about, and its present label, or None. kind: an address, a list or a domain."""
 
     pattern: str
     kind: str
@@ -33,13 +33,13 @@ class Offer(NamedTuple):
 
 
 def said_of(config: Config, address: str, list_id: str) -> Said | None:
-    """What is said of mail of an address and a list, each of which may be "". config: with the choices."""
+    """Return the fixed label of mail from an address and a list; each may be "". config: with the choices."""
     named = config.senders.named(address, list_id)
     return None if named is None else Said(*named, config.senders.is_chosen(named[1]))
 
 
 def offers(config: Config, senders: Iterable[Sender]) -> list[Offer]:
-    """What can be chosen of the address and the list of a message; nothing of what cannot be named exactly."""
+    """Return the choices about a message's address, domain and list, for each that a pattern can name exactly."""
     found: dict[str, Offer] = {}
     for sender in senders:
         domain = "" if sender.is_list else sender.name.rpartition("@")[2]
@@ -51,7 +51,7 @@ def offers(config: Config, senders: Iterable[Sender]) -> list[Offer]:
 
 
 def _names_exactly(pattern: str) -> bool:
-    """Whether a name is a pattern that names it and no other: not one that the ledger has cut, nor with a star."""
+    """Return whether a name, as a pattern, matches only itself: the ledger has not cut it, and it has no wildcard."""
     if len(pattern) >= MOST_NAME or not _WILD.isdisjoint(pattern):
         return False
     try:

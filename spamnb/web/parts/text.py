@@ -1,4 +1,4 @@
-"""The text of a message on a page: its first lines at once and the rest by a click, with the words that decided."""
+"""The text of a message on a page: the first lines at once, the rest after a click. Deciding words are marked."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
@@ -9,14 +9,14 @@ from spamnb.filter.marks import Piece, marked
 from spamnb.mail.excerpt import Excerpt
 
 MOST: Final = 10_000  # characters of a text
-_AT_ONCE, _BACK = 400, 40  # characters; and how far back a space is looked for, to cut no word
+_AT_ONCE, _BACK = 400, 40  # characters; and how far back it looks for a space, so that it cuts no word
 _LINE_END = lazy_pattern(r"[\n\r\x0b\x0c\x85\u2028\u2029]")
 
 Row = list[Piece]
 
 
 class Text(NamedTuple):
-    """The rows of a text, each in pieces: those shown at once, and the rest. has_marks: whether a word is marked."""
+    """The rows of a text in pieces: the first ones, shown at once, and the rest. has_marks: a word is marked."""
 
     first: list[Row]
     rest: list[Row]
@@ -25,14 +25,14 @@ class Text(NamedTuple):
 
 
 def text_of(head: Excerpt, explanation: Explanation | None) -> Text:
-    """The text of a message. explanation: why it is judged as it is, or None."""
+    """Return the text of a message. explanation: of its verdict, or None."""
     pieces = [Piece(head.text)] if explanation is None else marked(head.text, explanation)
     first, rest = _cut(pieces, _end_of_first(head.text))
     return Text(_rows(first), _rows(rest), head.is_cut, any(piece.side is not None for piece in pieces))
 
 
 def _end_of_first(text: str) -> int:
-    """Behind what is shown at once."""
+    """Return the place at which the first part of a text ends."""
     if len(text) <= _AT_ONCE:
         return len(text)
     return (
@@ -41,7 +41,7 @@ def _end_of_first(text: str) -> int:
 
 
 def _cut(pieces: Iterable[Piece], at: int) -> tuple[list[Piece], list[Piece]]:
-    """The pieces of the first characters, and those behind them; a word that decided is not cut."""
+    """Return the pieces before a place and those after it. It does not cut a marked word."""
     first: list[Piece] = []
     rest: list[Piece] = []
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Why a message is judged as it is today, for a page."""
+"""The reasons for today's verdict on a message, for a page."""
 
 from dataclasses import dataclass
 
@@ -9,15 +9,15 @@ from spamnb.mail.reading import Reading
 from spamnb.web.parts.offers import Said, said_of
 from spamnb.web.visit import Visit
 
-CLUES = 10  # a side
+CLUES = 10  # per side
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """A judgement with its reasons. is_itself_left_out: the message is learned, and judged as if it were not.
+    """A judgement with its reasons. is_itself_left_out: the message is learned, but judged as if it were not.
 
-    sides: all clues, the strongest first; first: those that are shown first. said: what the person has said of its
-    sender or list, where that makes the verdict.
+    sides: all clues, the strongest first. first: the clues to show first. said: the fixed label of its sender or list,
+    if that makes the verdict.
     """
 
     explanation: Explanation
@@ -30,18 +30,18 @@ class Why:
 
     @property
     def first_of(self) -> int:
-        """How many of each side are shown first."""
+        """The number of clues of each side to show first."""
         return CLUES
 
 
 def judge_of(visit: Visit) -> Filter:
-    """What judges a message now."""
+    """Return the filter that judges a message now."""
     config = visit.config
     return Filter(visit.ledger.lessons, config.scoring, config.senders)
 
 
 def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:
-    """Judge a message, and say why it is judged so."""
+    """Judge a message, and return the judgement with its reasons."""
     judge, relations = judge_of(visit), reading.relations
     explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
     said = said_of(visit.config, relations.sender, relations.list_id)

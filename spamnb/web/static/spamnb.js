@@ -1,4 +1,4 @@
-// All works without this: it adds keys, loads what takes longer, and shows what is new.
+// Pages work without this: it adds keys, loads slow parts, and refreshes live ones.
 const one = (selector) => document.querySelector(selector);
 const all = (selector) => [...document.querySelectorAll(selector)];
 const rows = () => all("[data-row]").filter((row) => row.offsetParent);
@@ -10,7 +10,7 @@ const move = (step) => {
   const some = rows();
   some[Math.min(Math.max(some.indexOf(row()) + step, 0), some.length - 1)]?.focus();
 };
-// Tab leads to one row: the first, or that of last.
+// Tab leads to one row: the first, or the last used.
 const rove = (to) => rows().forEach((each) => (each.tabIndex = each === to ? 0 : -1));
 rove(rows()[0]);
 document.addEventListener("focusin", () => row() && rove(row()));
@@ -63,7 +63,7 @@ all("[data-load]").forEach((place) => {
   else load();
 });
 
-// Live parts, first the heading, say what is so now.
+// Live parts, the heading first, show the present.
 const live = all("[data-live]");
 let due = one("[data-unfinished]") ? 0 : 30000;
 const refresh = async () => {
@@ -101,7 +101,7 @@ file?.addEventListener("change", () => {
 const slider = one("input[data-cutoffs]");
 const field = one("#cut");
 const told = slider && JSON.parse(one("#cutoffs").textContent);
-// What a cutoff does that is not in the table is told by the page that follows.
+// For a cutoff that is not in the table, the next page has the sentence.
 const show = () => {
   const cut = +field.value;
   if (!field.value || !field.checkValidity()) return;
