@@ -381,7 +381,7 @@ def test_what_can_go_wrong(home_of_gmail: tuple[Home, Client]) -> None:
         (home.address, "the certificate of localhost is not trusted", {"SSL_CERT_FILE": "/dev/null"}),
         (home.address.replace("localhost", "127.0.0.1"), "the certificate of 127.0.0.1 is not trusted", {}),
         ("you", "does not name a user and a host", {}),
-        (home.address, "there is no mbsync", {"PATH": str(home.directory / "bin")}),
+        (home.address, "mbsync, which fetches the mail, is not installed", {"PATH": str(home.directory / "bin")}),
     ):
         done = home.call(sys.executable, "-m", *init, address, **environ)
         assert says in done.stderr, (address, done)
@@ -431,7 +431,7 @@ def test_units(home_of_gmail: tuple[Home, Client], listens: bool) -> None:
         program(home, "goimapnotify", "exit 1")
     done = home.call("spamnb", "init", "--imap", home.address)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "systemd fetches new mail from now on" in done.stdout
+    assert "From now on systemd fetches new mail" in done.stdout
     enabled = "mbsync.timer imapnotify.service" if listens else "mbsync.timer"
     calls = (home.directory / "calls").read_text()
     assert calls == f"--user daemon-reload\n--user enable --now {enabled}\n"
