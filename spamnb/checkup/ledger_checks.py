@@ -141,8 +141,8 @@ def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
     at, was_kept = ledger.state.restored_at, bool(ledger.state.former_kept)
     if at is None or time.time() - at >= _RECENT or (was_kept and not _former_files(path)):
         return
-    means = f"a copy was restored on {clock(at)}: everything learned after the copy was made is missing"
-    ends = "; this warning ends when you remove the former ledger, or" if was_kept else "; this warning ends"
+    means = f"a copy was restored on {clock(at)}: it lacks newer lessons (none, if you have moved to a new machine)"
+    ends = "; this warning ends when you remove the old ledger, or" if was_kept else "; this warning ends"
     step = f"correct what is judged wrongly by moving it{ends} {days(_RECENT)} after the restore"
     yield warning("ledger", means, step)
 

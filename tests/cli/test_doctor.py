@@ -340,7 +340,7 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
         patch.setattr(of_ledger, "_RECENT", 0.0)
         assert not said(run, "warning", "was restored")
         assert said(run, "ok", "when nothing is missing, remove: ")
-    assert "this warning ends when you remove the former ledger, or 7 days after the restore" in run("doctor").out
+    assert "this warning ends when you remove the old ledger, or 7 days after the restore" in run("doctor").out
     for former in ledger_file(well).parent.glob("*.replaced-*"):
         former.unlink()
     assert not said(run, "warning", "was restored")
