@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from spamnb.base import wording
 from spamnb.web import runs
@@ -101,7 +101,7 @@ def _environment() -> Environment:
         finalize=_final,
     )
     made.globals["plural"] = wording.plural
-    for function in (printable, percent, clock, shortly, iso, day, wording.megabytes, wording.size_of):
+    for function in (printable, with_code, percent, clock, shortly, iso, day, wording.megabytes, wording.size_of):
         made.filters[function.__name__] = function
     made.filters["runs"] = lambda ids: runs.written(ids, MAX_BODY // 2)[0]
     return made
@@ -133,6 +133,16 @@ def printable(text: str, most: int = _LONGEST) -> str:
     """Return text from mail for one line of a page: cut, and with escapes for unprintable characters."""
     shown = wording.escaped(text[: most + 1])
     return shown if len(text) <= most else f"{shown[:most]}…"
+
+
+def with_code(text: str) -> Markup:
+    """Return one of our sentences for a page, with its code between backticks as code.
+
+    >>> with_code("write `kept: <no>`")
+    Markup('write <code>kept: &lt;no&gt;</code>')
+    """
+    parts = escape(text).split("`")
+    return Markup("").join(Markup("<code>{}</code>").format(part) if at % 2 else part for at, part in enumerate(parts))
 
 
 def percent(probability: float) -> str:

@@ -122,7 +122,7 @@ def test_the_worst_messages(tmp_path: Path) -> None:
     """The page of each of the worst messages is shown, and has no elements but those of any other."""
     desk = WebDesk(tmp_path)
     try:
-        worst = [make() for make, _ in MESSAGES.values()]
+        worst = [raw for make, _ in MESSAGES.values() if (raw := make()).strip(b"\0\t\r\n ")]  # a blank one waits
         for raw in worst:
             deliver(desk.folder("INBOX"), raw, next(desk.bases))
         desk.work()
