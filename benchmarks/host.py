@@ -62,26 +62,26 @@ _CALL = re.compile(r"\b(fsync|fdatasync|pwrite64)\(.*= (\d+)$", re.MULTILINE)
 _AFTER = 60.0  # seconds that the last message may take
 _COSTLY = ("text-and-sheet", "noise-in-html", "text-and-links", "returns")  # 0.15 s each: `tests/mail/hostile.py`
 
-# What a host has to keep: with up to 1,000 users, and with more.
+# The limits: with up to 1,000 users, and with more.
 _MOST: dict[str, tuple[float, float]] = {
     "start to watching, CPU s": (1.0, 1.5),
     "asleep, MB": (55.0, 75.0),
     "memory at work, MB": (200.0, 220.0),
     "idle, % of a core": (1.0, 1.0),
     "restart after kill -9, CPU s": (2.0, 2.0),
-    "cold: CPU ms a message": (13.0, 13.0),
+    "cold: CPU ms per message": (13.0, 13.0),
     "cold, 50/s: p50, ms": (20.0, 20.0),
     "cold, 50/s: p99, ms": (120.0, 120.0),
-    "cold: fsyncs a message": (8.0, 8.0),
-    "cold: KB written a message": (250.0, 250.0),
-    "hot: CPU ms a message": (7.0, 7.0),
+    "cold: fsyncs per message": (8.0, 8.0),
+    "cold: KB written per message": (250.0, 250.0),
+    "hot: CPU ms per message": (7.0, 7.0),
     "hot, 50/s: p50, ms": (20.0, 20.0),
     "hot, 50/s: p99, ms": (120.0, 120.0),
     "beside a storm: p99, ms": (300.0, 300.0),
     "beside costly messages: p99, ms": (300.0, 300.0),
     "beside recording: p99, ms": (150.0, 150.0),
-    "first recording, CPU ms a user": (20.0, 20.0),
-    "daily look, CPU ms a user": (120.0, 120.0),
+    "first recording, CPU ms per user": (20.0, 20.0),
+    "daily look, CPU ms per user": (120.0, 120.0),
     "two shards, 200/s: p99, ms": (200.0, 200.0),
 }
 _LEAST = {"all cold, as many as can be, messages/s": 90.0}
@@ -267,7 +267,7 @@ def start(host: Host) -> Figures:
         time.sleep(660.0)  # two sweeps over all stamps, and some daily looks
         yield "idle, % of a core", 100 * (service.cpu() - before) / (time.perf_counter() - began)
     with closing(host.register()) as register:
-        yield "looked after meanwhile", sum((row.looked_after_at or 0.0) > at for row in register.all())
+        yield "looked after in that time", sum((row.looked_after_at or 0.0) > at for row in register.all())
 
 
 def restart(host: Host) -> Figures:
@@ -333,7 +333,7 @@ def storm(host: Host) -> Figures:
 
 
 def costly(host: Host) -> Figures:
-    """One user gets five messages a second that are costly to read; others get twenty a second beside."""
+    """Give one user five costly messages per second, and others twenty messages per second at the same time."""
     with host.service() as service:
         service.until_quiet()
         worst = itertools.cycle([MESSAGES[name][0]() for name in _COSTLY])
@@ -509,7 +509,7 @@ def main() -> None:
 
 
 def _row(what: str, value: object, users: int) -> dict[str, object]:
-    """A figure, with what a host has to keep, and whether it is kept, where that is laid down."""
+    """Return a row: a figure, its limit, and whether the figure keeps it; None for both without a limit."""
     most, least = _MOST.get(what), _LEAST.get(what)
     if not isinstance(value, float) or (most is None and least is None):
         return {"what": what, "value": value, "must": None, "kept": None}

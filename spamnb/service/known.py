@@ -6,6 +6,7 @@ from spamnb.config import Config
 from spamnb.host.register import AccountRow
 from spamnb.ledger.history.tallies import Place
 from spamnb.service.account import Account
+from spamnb.service.tenants import Sharing
 
 
 @dataclass(slots=True)
@@ -16,7 +17,7 @@ class Known:
     when everything in them had been seen; None if unknown. slept: a stamp that does not count yet, and when it was
     taken; asked: the question to the watcher that makes it count. looked: the stamp for which a comparison was last
     requested. counted: the metrics of this service include the user's history up to here; None before the account was
-    awake.
+    awake. sharing: the user for the exchange of lessons, which asks every few seconds; None before it has asked.
     """
 
     account: Account
@@ -28,4 +29,5 @@ class Known:
     looked: int | None = None
     counted: Place | None = None
     own_fault: str = ""
+    sharing: Sharing | None = None
     config: Config | None = None

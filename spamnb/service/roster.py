@@ -308,7 +308,12 @@ class Roster(Tenants[Host]):
 
     def sharing(self) -> Sequence[Sharing]:
         """All users of the share."""
-        return [Sharing(name, str(self._host.ledger_of(name)), name) for name in [*self._known]]
+        return [self._sharing(known) for known in [*self._known.values()]]
+
+    def _sharing(self, known: Known) -> Sharing:
+        name = known.account.name
+        known.sharing = known.sharing or Sharing(name, str(self._host.ledger_of(name)), name)
+        return known.sharing
 
     def forget(self, user: Sharing) -> None:
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""

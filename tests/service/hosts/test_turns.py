@@ -193,36 +193,11 @@ def test_others_have_turns_within_long_work(desk: Desk, caplog: pytest.LogCaptur
     assert sorted(desk.contents("new@one.example")) == sorted(old)
 
 
-def test_others_have_turns_while_a_long_message_is_read(desk: Desk) -> None:
-    """Mail of others is judged while a message of 40 MB is read, which is judged after that."""
-    draft = desk.root(ONE) / "tmp" / "long"
-    draft.write_bytes(message("spam", 8000))
-    os.truncate(draft, 40 << 20)
-    mail: dict[str, bytes] = {}
-    statuses: list[str] = []
+def seen_while(desk: Desk, doing: str) -> list[str]:
+    """Deliver mail to others when long work for ONE says for the first time that it does this.
 
-    def alive(status: str) -> None:
-        if status.startswith("reading a long message"):
-            statuses.append(status)
-            if not mail:
-                mail.update(desk.deliver_to_all(desk.names[1:4]))
-                for hint in desk.heard():
-                    desk.watcher.tell(hint)
-            elif desk.are_moved(mail):
-                seen.append(status)
-            desk.ahead += 0.1
-
-    seen: list[str] = []
-    desk.alive = alive
-    draft.rename(desk.root(ONE) / "new" / "long")
-    desk.until(lambda: desk.account(ONE).is_awake and not desk.unknown(ONE), "the long message to be judged")
-    assert desk.are_moved(mail)
-    assert seen, "while the long message was read"
-    assert (desk.root(ONE) / ".Junk" / "new" / "long").exists()
-
-
-def looked_on(desk: Desk, doing: str) -> list[str]:
-    """What ONE's comparison says that it is doing, once the mail is moved that comes to others when it says that."""
+    Returns a list, which grows by each later time that it says so when that mail is moved.
+    """
     mail: dict[str, bytes] = {}
     seen: list[str] = []
 
@@ -238,6 +213,24 @@ def looked_on(desk: Desk, doing: str) -> list[str]:
             desk.ahead += 0.1
 
     desk.alive = alive
+    return seen
+
+
+def test_others_have_turns_while_a_long_message_is_read(desk: Desk) -> None:
+    """Mail of others is judged while a message of 40 MB is read, which is judged after that."""
+    draft = desk.root(ONE) / "tmp" / "long"
+    draft.write_bytes(message("spam", 8000))
+    os.truncate(draft, 40 << 20)
+    seen = seen_while(desk, "reading a long message")
+    draft.rename(desk.root(ONE) / "new" / "long")
+    desk.until(lambda: desk.account(ONE).is_awake and not desk.unknown(ONE), "the long message to be judged")
+    assert seen, "while the long message was read"
+    assert (desk.root(ONE) / ".Junk" / "new" / "long").exists()
+
+
+def looked_on(desk: Desk, doing: str) -> list[str]:
+    """Compare the folders of ONE. Returns what `seen_while` does."""
+    seen = seen_while(desk, doing)
     desk.accounts.compare(desk.account(ONE))
     desk.rest()
     return seen
