@@ -7,10 +7,11 @@ service is its own process. A pipe reads from its log when a message is judged a
 start: until the service watches; processor time including imports. asleep: memory when no user has had mail. idle:
 processor time without mail, in percent of a core. cold: each message is for a user who is asleep; hot: for one of 32
 who are awake; written, fsyncs: for a cold message. offered: more mail than the service can judge. storm: one user gets
-a burst, others a little mail at the same time. costly: one user gets the messages that take longest to read, others a
-little mail at the same time. first: users with six messages each are seen for the first time. recording: two users
-with thousands are seen for the first time, four ledgers are broken, others get a little mail at the same time. daily:
-the daily look. restart: after kill -9, with nothing new. shards: two services, twice as much mail.
+a burst, others a little mail at the same time. renames: a program changes flags of one user without a pause, others
+get a little mail at the same time. costly: one user gets the messages that take longest to read, others a little mail
+at the same time. first: users with six messages each are seen for the first time. recording: two users with thousands
+are seen for the first time, four ledgers are broken, others get a little mail at the same time. daily: the daily look.
+restart: after kill -9, with nothing new. shards: two services, twice as much mail.
 
 If fsync takes milliseconds, it decides how long mail waits. So its median is printed; a directory on tmpfs has none.
 "must" is the limit for a host of 1,000 or 5,000 users. The exit status is 1 if a figure is above its limit. All rows
@@ -78,6 +79,7 @@ _MOST: dict[str, tuple[float, float]] = {
     "hot, 50/s: p50, ms": (20.0, 20.0),
     "hot, 50/s: p99, ms": (120.0, 120.0),
     "beside a storm: p99, ms": (300.0, 300.0),
+    "beside renames: p99, ms": (300.0, 300.0),
     "beside costly messages: p99, ms": (300.0, 300.0),
     "beside recording: p99, ms": (150.0, 150.0),
     "first recording, CPU ms per user": (20.0, 20.0),
@@ -94,6 +96,16 @@ mailboxes:
 ledger: {directory}/lib/{{domain}}/{{local}}/ledger.sqlite
 service: {{copies: 2}}
 breaker: false
+"""
+
+_RENAMES = """
+import os, sys
+os.chdir(sys.argv[1])
+while True:
+    for number in range(1000):
+        os.rename(f"{number}.known:2,S", f"{number}.known:2,FS")
+    for number in range(1000):
+        os.rename(f"{number}.known:2,FS", f"{number}.known:2,S")
 """
 
 
@@ -332,6 +344,24 @@ def storm(host: Host) -> Figures:
         yield from _times("beside a storm", service, sent)
 
 
+def renames(host: Host) -> Figures:
+    """Change flags of one user's messages as fast as possible, and give others twenty messages per second."""
+    cur = Path(Folder("INBOX", str(host.root(0))).subdir("cur"))
+    for number in range(1000):
+        (cur / f"{number}.known:2,S").write_bytes(next(host.mail))
+    with host.service() as service:
+        service.until_quiet()
+        before, began = service.cpu(), time.perf_counter()
+        with subprocess.Popen([sys.executable, "-c", _RENAMES, str(cur)]) as program:
+            try:
+                sent = _paced(host, itertools.cycle(range(1, host.users)), 300, 20.0)
+                service.until_placed(300)
+            finally:
+                program.terminate()
+        yield "renames: CPU, % of a core", 100 * (service.cpu() - before) / (time.perf_counter() - began)
+        yield from _times("beside renames", service, sent)
+
+
 def costly(host: Host) -> Figures:
     """Give one user five costly messages per second, and others twenty messages per second at the same time."""
     with host.service() as service:
@@ -410,7 +440,8 @@ def shards(host: Host) -> Figures:
 
 
 ROWS: dict[str, Callable[[Host], Figures]] = {
-    row.__name__: row for row in (start, restart, cold, hot, offered, storm, costly, first, daily, shards, recording)
+    row.__name__: row
+    for row in (start, restart, cold, hot, offered, storm, renames, costly, first, daily, shards, recording)
 }
 
 

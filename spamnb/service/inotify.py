@@ -1,10 +1,13 @@
 """inotify(7) through the C library: one instance, and a test whether a file system reports changes at all."""
 
+import array
 import contextlib
 import ctypes
+import fcntl
 import os
 import select
 import struct
+import termios
 from collections.abc import Iterator
 
 from spamnb.base.errors import SpamnbError
@@ -16,7 +19,6 @@ UNMOUNT, Q_OVERFLOW, IGNORED, ISDIR = 0x2000, 0x4000, 0x8000, 0x4000_0000  # the
 ONLYDIR, DONT_FOLLOW = 0x0100_0000, 0x0200_0000
 
 _HEAD = struct.Struct("iIII")  # struct inotify_event: watch descriptor, mask, cookie, length of the name
-_CHUNK = 64 << 10  # bytes; an event with a name takes about 60
 _PROBE_SECONDS = 2.0
 _PROBE_MASK = CREATE
 
@@ -43,11 +45,10 @@ class Inotify:
         _LIBRARY.inotify_rm_watch(self.descriptor, watch)
 
     def read(self) -> Iterator[tuple[int, int, bytes]]:
-        """Return the waiting events without waiting: watch descriptor, mask, and the entry's name or b""."""
-        try:
-            data = os.read(self.descriptor, _CHUNK)
-        except BlockingIOError:
-            return
+        """Return all events that wait in the kernel: watch descriptor, mask, and the entry's name or b""."""
+        size = array.array("i", [0])
+        fcntl.ioctl(self.descriptor, termios.FIONREAD, size)
+        data = os.read(self.descriptor, size[0]) if size[0] else b""
         place = 0
         while place < len(data):
             watch, mask, _, length = _HEAD.unpack_from(data, place)

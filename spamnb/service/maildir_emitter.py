@@ -3,12 +3,20 @@
 watchdog's own emitter takes an instance and a thread per tree, and watches everything in it. The kernel then reports
 events that nobody needs: each file that any program, also this one, opens, writes or closes. Here the caller names the
 directories to watch and what each one means, and the kernel reports nothing else.
+
+A program may rename files all the time, 100,000 per second. If each event became an object that is handed from thread
+to thread, these threads would take the interpreter from all other work, and memory would grow without a limit. So the
+thread rests after it has worked, while the kernel collects events. If one directory then has very many, most of them
+become one event, after which the folders are compared.
 """
 
 import contextlib
 import os
 import select
 import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from watchdog.events import DirModifiedEvent, FileCreatedEvent, FileSystemEvent
@@ -20,10 +28,14 @@ from spamnb.service import inotify
 from spamnb.service.inotify import Inotify
 
 _APPEARED = inotify.CREATE | inotify.MOVED_TO
+_IN_DIRECTORY = _APPEARED | inotify.DELETE | inotify.MOVED_FROM
 _ENDED = inotify.DELETE_SELF | inotify.MOVE_SELF
 _OF_MESSAGES = _APPEARED | inotify.ONLYDIR
-_OF_FOLDERS = _APPEARED | inotify.DELETE | inotify.MOVED_FROM | _ENDED | inotify.ONLYDIR
+_OF_FOLDERS = _IN_DIRECTORY | _ENDED | inotify.ONLYDIR
 _KEYWORDS = os.fsencode(KEYWORDS_FILE)
+_MOST_EVENTS = 100  # in one directory that are read together and queued one by one
+_REST = 4.0  # times as long as the thread has just worked; watchdog's other thread works as long as this one
+_LONGEST_REST = 0.02  # seconds; the kernel's queue has room for 16,384 events
 
 
 class MessageCreatedEvent(FileCreatedEvent):
@@ -71,6 +83,8 @@ class MaildirEmitter(EventEmitter):
         self._poll = select.poll()
         self._poll.register(self._inotify.descriptor, select.POLLIN)
         self._poll.register(self._call, select.POLLIN)
+        self._rest = select.poll()
+        self._rest.register(self._call, select.POLLIN)
         self._asked = self._answered = 0
         self._watched: dict[int, _Watched] = {}
         self._lock = threading.Lock()  # an event may be read before `add` has recorded its meaning
@@ -121,21 +135,33 @@ class MaildirEmitter(EventEmitter):
     def queue_events(self, timeout: float) -> None:
         """Wait for the kernel as long as it takes, and queue its reports. Called in the emitter's thread."""
         self._poll.poll()
+        began = time.thread_time()
         with contextlib.suppress(BlockingIOError):
             os.eventfd_read(self._call)  # before the number: a later question wakes us again
-        asked, is_all = self._asked, True  # before reading: earlier events are in the kernel's queue by now
-        for watch, mask, name in self._inotify.read():
-            is_all = False
-            with self._lock:
-                event = self._meaning(watch, mask, name)
-            if event is not None:
+        asked = self._asked  # before reading: earlier events are in the kernel's queue by now
+        events = [*self._inotify.read()]
+        with self._lock:
+            for event in self._meanings(events):
                 self.queue_event(event)
         if asked > self._answered:
-            if is_all:
-                self._answered = asked
-                self.queue_event(AllToldEvent(str(asked)))
-            else:
-                os.eventfd_write(self._call, 1)
+            self._answered = asked
+            self.queue_event(AllToldEvent(str(asked)))
+        self._rest.poll(1000 * min(_LONGEST_REST, _REST * (time.thread_time() - began)))
+
+    def _meanings(self, events: Iterable[tuple[int, int, bytes]]) -> Iterator[FileSystemEvent]:
+        """Return what has happened, without what does not matter. A directory with very many events has changed."""
+        numbers = Counter[int]()
+        for watch, mask, name in events:
+            if mask & _IN_DIRECTORY:
+                numbers[watch] += 1
+                if numbers[watch] > _MOST_EVENTS:
+                    continue
+            event = self._meaning(watch, mask, name)
+            if event is not None:
+                yield event
+        for watch, number in numbers.items():
+            if number > _MOST_EVENTS and (watched := self._watched.get(watch)) is not None:
+                yield DirModifiedEvent(watched.root)
 
     def _meaning(self, watch: int, mask: int, name: bytes) -> FileSystemEvent | None:
         """Return what has happened, or None if it does not matter."""

@@ -4,6 +4,8 @@ import fcntl
 import logging
 import os
 import shutil
+import subprocess
+import sys
 import termios
 import threading
 from collections.abc import Callable, Iterator
@@ -370,7 +372,7 @@ def test_the_queue_overflows(watching: Watcher, root: str) -> None:
     new = Path(root, "new", "1.a"), Path(root, "new", "2.b")
     assert watching._emitter is not None
     with watching._emitter._lock:  # the thread that reads is held
-        for number in range(limit + inotify._CHUNK // 16):
+        for number in range(2 * limit + 1):  # it may have read a full queue before it waits
             new[number % 2].touch()
             new[number % 2].unlink()
     while watching.next(PATIENCE) is not None:
@@ -379,6 +381,41 @@ def test_the_queue_overflows(watching: Watcher, root: str) -> None:
     watching.overflowed = False
     hints(watching, root)
     assert not watching.overflowed
+
+
+def test_very_many_files_at_once(watching: Watcher, root: str, tmp_path: Path) -> None:
+    """A thousand files give few hints and one that the folders have changed; another mailbox keeps its hint."""
+    (beside,) = made(tmp_path / "beside")
+    watch(watching, root)
+    watch(watching, beside)
+    assert watching._emitter is not None
+    with watching._emitter._lock:  # the thread that reads is held
+        for number in range(1000):
+            Path(root, "cur", f"{number}.a").touch()
+        Path(beside, "new", "1.b").touch()
+    found = hints(watching, beside) + hints(watching, beside)  # the mark of the first may be read with all these
+    assert Hint(beside, beside, Entry("new", "1.b")) in found
+    assert Hint(root) in found
+    assert found.count(Hint(root)) <= 2
+    assert len(found) < 300
+
+
+def test_asked_during_a_storm(watching: Watcher, root: str) -> None:
+    """A question is answered while a program changes flags without a pause."""
+    watch(watching, root)
+    Path(root, "cur", "1.a:2,").touch()
+    program = "import os, sys\nwhile True: os.rename(sys.argv[1], sys.argv[2]); os.rename(sys.argv[2], sys.argv[1])"
+    with subprocess.Popen([sys.executable, "-c", program, f"{root}/cur/1.a:2,", f"{root}/cur/1.a:2,S"]) as storm:
+        try:
+            for _ in range(20):
+                assert watching.next(PATIENCE) is not None, "no hint came"
+            asked = watching.ask()
+            while watching.told < asked:
+                before = watching.told
+                hint = watching.next(PATIENCE)
+                assert hint is not None or watching.told > before, "no answer came"
+        finally:
+            storm.terminate()
 
 
 def test_an_event_that_is_read_at_once(

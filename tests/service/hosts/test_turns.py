@@ -370,9 +370,9 @@ def test_a_minute_without_work_lets_commands_in(desk: Desk) -> None:
     with pytest.raises(Exception, match="another spamnb service"), only_service(str(desk.ledger(ONE)), 0.0):
         pass
     for _ in range(3):
-        desk.pass_time(20.0)
+        desk.pass_time(19.0)
         desk.accounts.compare(desk.account(ONE))
-    desk.pass_time(5.0)
+    desk.pass_time(10.0)
     assert desk.awake == set()
     with only_service(str(desk.ledger(ONE)), 0.0):
         pass
