@@ -118,7 +118,9 @@ def entry_point() -> NoReturn:
         code = _interrupted()
     finally:
         ends = True
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a third would kill us while Python ends
+        # A third would kill us while Python ends. Blocked before: Python reports one that comes while we set this.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         # so that Python does not report a closed pipe or a full disk at its exit
         with contextlib.suppress(OSError, AttributeError):
             sys.stdout.close()
