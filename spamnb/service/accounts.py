@@ -94,7 +94,7 @@ class Accounts:
         self._planned: dict[Account, float] = {}
         self._numbers = itertools.count()
         self._last: tuple[Account | None, ...] = None, None  # the accounts that had the last two turns
-        self._stepped_at = self._turn_at = -math.inf
+        self._stepped_at = self._turn_at = self._given_back_at = -math.inf
         self._at_work: Account | None = None
         self._given_at = -math.inf
         self._given_until = math.inf  # the end of the turns that long work gives
@@ -271,6 +271,8 @@ class Accounts:
             if account in self._looked_after and not account.is_failed:
                 self._later[account] = None
                 self._later.move_to_end(account, last=False)  # one account after the other, else all would be awake
+        if is_looked_after and account not in self._looked_after and self._may_sleep(account):
+            self._sleep(account)  # so that a host of thousands, where somebody is always looked after, can rest
 
     def compare_now(self, account: Account) -> None:
         """Compare the folders of an account that is awake."""
@@ -329,8 +331,9 @@ class Accounts:
         self._awake.pop(account, None)
         if (fault := account.sleep()) is not None:
             self._failed(account, fault)
-        if was_awake and not self._awake:
+        if was_awake and not (self._awake and (self._row or self._running() - self._given_back_at < _IDLE_SECONDS)):
             memory.give_back()  # from 80 to 44 MB, for a host with 1,000 users
+            self._given_back_at = self._running()
 
     # --- faults
 

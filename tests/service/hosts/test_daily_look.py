@@ -63,6 +63,14 @@ def test_after_a_restart(few: Desk) -> None:
     assert sorted(name for name, _ in turns.compared) == few.names
 
 
+def test_it_sleeps_after_that(few: Desk) -> None:
+    """An account that wakes for this alone sleeps at once when it is done, and not a minute later."""
+    few.ahead += DAY
+    few.until(lambda: min(looked_after(few).values()) > few.now() - 1800.0, "all looked after")
+    few.rest()
+    assert few.awake == set()
+
+
 def test_one_after_the_other(desk_of: Callable[[int], Desk], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where many are to be looked after, not more of them are awake meanwhile than else."""
     desk, most = desk_of(12), 0

@@ -11,6 +11,7 @@ from unittest import mock
 
 import pytest
 
+from spamnb.base import memory
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import State
 from spamnb.ledger.file.locks import only_service
@@ -376,6 +377,18 @@ def test_a_minute_without_work_lets_commands_in(desk: Desk) -> None:
     assert desk.awake == set()
     with only_service(str(desk.ledger(ONE)), 0.0):
         pass
+
+
+def test_memory_is_returned_while_somebody_is_awake(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Free memory goes back to the system once a minute at most, though one user after the other gets mail."""
+    returned = list[float]()
+    monkeypatch.setattr(memory, "give_back", lambda: returned.append(desk.running()))
+    for number in range(12):
+        desk.deliver(desk.names[number])
+        desk.pass_time(25.0)
+        assert desk.awake
+    assert 2 <= len(returned) <= 5
+    assert all(after - before >= 60.0 for before, after in itertools.pairwise(returned))
 
 
 @pytest.mark.parametrize("by", [-DAY, DAY])
