@@ -206,12 +206,12 @@ def _row(path: str, found: Mapping[str, Any]) -> AccountRow:
         values = [complete[column] for column in _COLUMNS]
         if not all(type(value) in types for value, types in zip(values, _COLUMNS.values(), strict=True)):
             raise TypeError(values)
-        name, root, state, stamp, fault, since, gone_at, looked_after_at, ham, spam, text, *rest, polled = values
-        judged = json.loads(text)
+        name, root, state, stamp, fault, since, gone_at, looked_after_at, ham, spam, text, *rest = values
+        judged, rest[-1] = json.loads(text), bool(rest[-1])
         if not (judged.keys() <= _VERDICTS and {*map(type, judged.values())} <= _NUMBER):
             raise ValueError(text)
         root, state, times = os.fsdecode(root), State(state), (since, gone_at, looked_after_at)
-        return AccountRow(name, root, state, stamp, fault or "", *times, ham, spam, judged, *rest, bool(polled))
+        return AccountRow(name, root, state, stamp, fault or "", *times, ham, spam, judged, *rest)
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise damaged(path) from None
 

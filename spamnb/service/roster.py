@@ -365,10 +365,10 @@ class Roster(Tenants[Host]):
         if account.is_awake:
             self._count(known)
             row = account_row(account.ledger, account.config, self._shared.now())
-            fault = known.own_fault or _of_skipped(account.ledger.state.skipped)
+            fault = known.own_fault or _of_skipped(account.ledger.state.skipped) or account.fault
             self._sweeps.take_stamp(known)
         else:
-            row, fault = replace(known.row, state=State.BROKEN), account.faults.text
+            row, fault = replace(known.row, state=State.BROKEN), account.fault
             known.stamp = known.slept = known.looked = None
         since = None if not fault else known.row.fault_since or self._shared.now()
         row = replace(row, stamp=known.stamp, fault=fault, fault_since=since, polled=self._is_polled(known))

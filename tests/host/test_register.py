@@ -283,7 +283,7 @@ def test_read_by_an_earlier_version(path: str) -> None:
             sqlite.execute("CREATE TEMP TABLE old AS SELECT * FROM account")
             sqlite.execute("ALTER TABLE old DROP COLUMN polled")
             names = ", ".join(row[1] for row in sqlite.execute("PRAGMA table_info(old)"))
-            sqlite.execute(f"INSERT OR REPLACE INTO account ({names}) SELECT {names} FROM old")  # noqa: S608
+            sqlite.execute(f"INSERT OR REPLACE INTO account ({names}) SELECT {names} FROM old")
         assert register.all() == [ANNA, BOB]
 
 
