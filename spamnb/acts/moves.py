@@ -117,7 +117,8 @@ class Intent:
 class Mover:
     """Moves messages between folders; `departures` holds the folders that messages have left.
 
-    `now` gives seconds since the epoch, `bases` unique base names, `folder_of` a folder by its id, or None.
+    `now` gives seconds since the epoch, `bases` unique base names, `folder_of` a folder by its id, or None. `tell` is
+    called with an action and the fault that keeps its move open. has_open: the last `resolve` left moves open.
     """
 
     def __init__(
@@ -127,8 +128,11 @@ class Mover:
         bases: Iterator[str],
         folder_of: FindFolder,
         departures: Departures | None = None,
+        tell: Callable[[int, Exception], object] | None = None,
     ) -> None:
         self._ledger = ledger
+        self._tell = tell or self._tell_once
+        self.has_open = False
         self._now = now
         self._bases = bases
         self._folder_of = folder_of
@@ -186,7 +190,9 @@ class Mover:
         copied twice.
         """
         self._being_moved_in.clear()
-        return sum(self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent))
+        ended = [self._resolve(intent) for intent in self._ledger.journal.intents() if self._is_left(intent)]
+        self.has_open = not all(ended)
+        return sum(ended)
 
     def is_open(self, action: int) -> bool:
         """Tell whether a move that was written down has neither been made nor failed."""
@@ -292,7 +298,8 @@ class Mover:
 
     def _after_fault(self, intent: Intent, fault: Exception) -> None:
         """Look at the result of a move that failed. Returns if it was made anyway; else raises MaildirError."""
-        error = MaildirError(f"cannot move a message from {intent.source.path} to {intent.destination.path}: {fault}")
+        why = getattr(fault, "strerror", None) or fault  # without the name of the draft, which is another each time
+        error = MaildirError(f"cannot move a message from {intent.source.path} to {intent.destination.path}: {why}")
         try:
             here, there = locate(intent.source, intent.base), None
             try:
@@ -344,12 +351,15 @@ class Mover:
                 finish(here.path(source), there[0].path(destination))
             touch_cur(source.path)  # killed between the rename and this
         except (OSError, MaildirError) as fault:
-            if action.id not in self._logged:
-                self._logged.add(action.id)
-                _log.warning("a move that was interrupted cannot be ended yet: %s", fault)
+            self._tell(action.id, fault)
             return False
         self._done(intent, parse_name(there[0].name).flags)
         return True
+
+    def _tell_once(self, action: int, fault: Exception) -> None:
+        if action not in self._logged:
+            self._logged.add(action)
+            _log.warning("a move that was interrupted cannot be ended yet: %s", fault)
 
 
 def _is_touched(intent: Intent, entry: Entry) -> bool:

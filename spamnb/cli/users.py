@@ -91,8 +91,9 @@ def _cells(row: AccountRow) -> tuple[object, ...]:
 
 def _fault(row: AccountRow) -> str:
     gone = "" if row.gone_at is None else f"its mailbox has been away since {clock(row.gone_at)}"
+    polled = "its folders are polled: they cannot all be watched" if row.polled else ""
     since = "" if row.fault_since is None else f" (since {clock(row.fault_since)})"
-    return f"{row.fault}{since}" if row.fault else gone
+    return f"{row.fault}{since}" if row.fault else gone or polled
 
 
 def _as_object(row: AccountRow) -> dict[str, object]:
@@ -109,6 +110,7 @@ def _as_object(row: AccountRow) -> dict[str, object]:
         "fault_since": row.fault_since,
         "gone_at": row.gone_at,
         "looked_after_at": row.looked_after_at,
+        "polled": row.polled,
     }
 
 

@@ -41,7 +41,8 @@ class AccountRow:
     64-bit integer; None: never. fault: the fault in words, since fault_since; "" for none. gone_at: since when the
     mailbox is missing. looked_after_at: the last daily look. ham, spam: the number of learned messages. judged: the
     numbers of the last 30 days by verdict; corrected: how many of these verdicts a person has corrected. judged_at:
-    when the last message was judged. bytes: the size of its ledger on the disk, with its copies.
+    when the last message was judged. bytes: the size of its ledger on the disk, with its copies. polled: its folders
+    cannot all be watched, so the service looks at them every few seconds.
     """
 
     name: str
@@ -58,6 +59,7 @@ class AccountRow:
     corrected: int = 0
     judged_at: float | None = None
     bytes: int = 0
+    polled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +113,26 @@ class Register:
 
     def all(self) -> list[AccountRow]:
         """Return all rows, by name."""
-        return self._file.do(
-            lambda sqlite: [_row(self.path, row) for row in sqlite.execute(f"{_SELECT} ORDER BY name")]
-        )
+        return self._rows("ORDER BY name")
 
     def worst(self, most: int | None = None) -> list[AccountRow]:
         """Return rows, at most `most` of them, the ones that need a look first.
 
         The order: broken accounts, stopped ones, those with a fault, and then those with the most corrections.
         """
-        limit = -1 if most is None else most
-        return self._file.do(
-            lambda sqlite: [_row(self.path, row) for row in sqlite.execute(f"{_SELECT} {_WORST_FIRST}", (limit,))]
-        )
+        return self._rows(_WORST_FIRST, -1 if most is None else most)
 
     def find(self, name: str) -> AccountRow | None:
         """Return the row of an account, or None if there is none."""
+        return next(iter(self._rows("WHERE name = ?", name)), None)
 
-        def read(sqlite: sqlite3.Connection) -> AccountRow | None:
-            row = sqlite.execute(f"{_SELECT} WHERE name = ?", (name,)).fetchone()
-            return None if row is None else _row(self.path, row)
+    def _rows(self, which: str, *parameters: object) -> list[AccountRow]:
+        """Return the rows that the end of a statement chooses."""
+
+        def read(sqlite: sqlite3.Connection) -> list[AccountRow]:
+            found = sqlite.execute(f"SELECT * FROM account {which}", parameters)  # noqa: S608 - no text from outside
+            columns = [column[0] for column in found.description]
+            return [_row(self.path, dict(zip(columns, values, strict=True))) for values in found]
 
         return self._file.do(read)
 
@@ -169,12 +171,10 @@ _NUMBER, _TEXT, _TIME = frozenset[object]({int}), frozenset[object]({str}), froz
 _COLUMNS: Mapping[str, frozenset[object]] = {  # and the types of their values
     "name": _TEXT, "root": frozenset({bytes}), "state": _TEXT, "stamp": _NUMBER | {_NONE}, "fault": _TEXT | {_NONE},
     "fault_since": _TIME, "gone_at": _TIME, "looked_after_at": _TIME, "ham": _NUMBER, "spam": _NUMBER,
-    "judged": _TEXT, "corrected": _NUMBER, "judged_at": _TIME, "bytes": _NUMBER,
+    "judged": _TEXT, "corrected": _NUMBER, "judged_at": _TIME, "bytes": _NUMBER, "polled": _NUMBER,
 }  # fmt: skip
-_TYPES = tuple(_COLUMNS.values())
 _NAMES = ", ".join(_COLUMNS)
 _PUT = f"INSERT OR REPLACE INTO account ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-_SELECT = f"SELECT {_NAMES} FROM account"  # noqa: S608 - no text from outside
 _WORST_FIRST = (
     f"ORDER BY state <> '{State.BROKEN}', state <> '{State.STOPPED}', fault IS NULL, corrected DESC, name LIMIT ?"
 )
@@ -192,22 +192,27 @@ def _values(row: AccountRow) -> tuple[object, ...]:
     fault = escaped(row.fault)[:_MOST_SAID] or None
     times = row.fault_since, row.gone_at, row.looked_after_at
     judged = json.dumps(dict(row.judged))
-    figures = row.ham, row.spam, judged, row.corrected, row.judged_at, row.bytes
+    figures = row.ham, row.spam, judged, row.corrected, row.judged_at, row.bytes, int(row.polled)
     return row.name, os.fsencode(row.root), str(row.state), row.stamp, fault, *times, *figures
 
 
-def _row(path: str, values: Sequence[Any]) -> AccountRow:
-    """Turn a row of SQLite into a value. Raises RegisterDamagedError for a row that spamnb did not write."""
+def _row(path: str, found: Mapping[str, Any]) -> AccountRow:
+    """Turn a row of SQLite, by column, into a value. Raises RegisterDamagedError for a row that spamnb did not write.
+
+    A register that no service has opened since an upgrade has no column `polled`.
+    """
     try:
-        if not all(type(value) in types for value, types in zip(values, _TYPES, strict=True)):
+        complete = {"polled": 0, **found}
+        values = [complete[column] for column in _COLUMNS]
+        if not all(type(value) in types for value, types in zip(values, _COLUMNS.values(), strict=True)):
             raise TypeError(values)
         name, root, state, stamp, fault, since, gone_at, looked_after_at, ham, spam, text, *rest = values
-        judged = json.loads(text)
+        judged, rest[-1] = json.loads(text), bool(rest[-1])
         if not (judged.keys() <= _VERDICTS and {*map(type, judged.values())} <= _NUMBER):
             raise ValueError(text)
         root, state, times = os.fsdecode(root), State(state), (since, gone_at, looked_after_at)
         return AccountRow(name, root, state, stamp, fault or "", *times, ham, spam, judged, *rest)
-    except (AttributeError, RecursionError, TypeError, ValueError):
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
         raise damaged(path) from None
 
 

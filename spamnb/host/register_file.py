@@ -31,11 +31,14 @@ _Done = TypeVar("_Done")
 _VERSION = 1
 _APPLICATION_ID = 0x736E6272  # "snbr"
 _PAGE = 1024  # bytes; writing 64 rows of 5,000 takes 80 KB, and 240 KB with SQLite's own 4096
-_TABLE = """
+# It was added later. It has a default, so the version stays: an older program still reads and writes such a file.
+_POLLED = "polled INTEGER NOT NULL DEFAULT 0"
+_TABLE = f"""
     CREATE TABLE account (
         name TEXT PRIMARY KEY, root BLOB NOT NULL, stamp INTEGER, state TEXT NOT NULL, fault TEXT, fault_since REAL,
         gone_at REAL, looked_after_at REAL, ham INTEGER NOT NULL, spam INTEGER NOT NULL,
-        judged TEXT NOT NULL, corrected INTEGER NOT NULL, judged_at REAL, bytes INTEGER NOT NULL
+        judged TEXT NOT NULL, corrected INTEGER NOT NULL, judged_at REAL, bytes INTEGER NOT NULL,
+        {_POLLED}
     ) WITHOUT ROWID"""
 
 
@@ -144,7 +147,7 @@ def _check(sqlite: sqlite3.Connection, path: str) -> None:
 
 
 def _make(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
-    """Create the table of a register, if it does not exist."""
+    """Create the table of a register, or the column that a file of before lacks."""
     sqlite.execute(f"PRAGMA page_size = {_PAGE}")
     use_wal(sqlite, busy_seconds)
     sqlite.execute("PRAGMA synchronous = NORMAL")
@@ -153,6 +156,9 @@ def _make(sqlite: sqlite3.Connection, busy_seconds: float) -> None:
             sqlite.execute(_TABLE)
             sqlite.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             sqlite.execute(f"PRAGMA user_version = {_VERSION}")
+        columns = [name for (name,) in sqlite.execute("SELECT name FROM pragma_table_info('account')")]
+        if columns and "polled" not in columns:
+            sqlite.execute(f"ALTER TABLE account ADD COLUMN {_POLLED}")
 
 
 @contextlib.contextmanager

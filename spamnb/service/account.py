@@ -20,7 +20,7 @@ from spamnb.service.awake_account import LEDGER, AwakeAccount
 from spamnb.service.claimed_ledger import ClaimedLedger
 from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
-from spamnb.service.log import LogOnce
+from spamnb.service.log import LogOnce, MailFaults
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import Met, ReadingNow, remember
 from spamnb.service.watcher import Hint, Watcher
@@ -80,6 +80,7 @@ class Account:
         "_is_doubted",
         "_jobs_of",
         "_ledger",
+        "_mail_faults",
         "_read",
         "_remembered",
         "_retry",
@@ -118,6 +119,7 @@ class Account:
         self.met: list[Met] = []
         self._read = read
         self._check = check
+        self._mail_faults: MailFaults | None = None
         self._remembered = MissingCache()  # kept while it sleeps: finding it out takes longer than judging a message
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds that the last retry waited
@@ -152,7 +154,8 @@ class Account:
         if self.config.exchange.database is None:
             await_nobody(ledger)
         common = shared.now, shared.alive, shared.measurements, shared.departures, shared.reading
-        context = Context(self.config, ledger, *common, self._remembered)
+        self._mail_faults = self._mail_faults or MailFaults(shared.measurements.fault)
+        context = Context(self.config, ledger, *common, self._remembered, self._mail_faults)
         awake = AwakeAccount(context, self.faults, strict=shared.is_strict, watch=shared.watcher.watch)
         try:
             awake.open_new()
@@ -186,6 +189,8 @@ class Account:
     def sleep(self, fault: Exception | None = None) -> Exception | None:
         """Release everything. Returns the fault that is the reason, as it should be reported."""
         self.rest()
+        if self._mail_faults is not None and not self._mail_faults.text:
+            self._mail_faults = None  # a host has thousands of accounts
         if not self.is_failed and self._is_compared:
             self.compare_at = math.inf
         if self._ledger is not None:
@@ -248,6 +253,16 @@ class Account:
     def is_hinted(self) -> bool:
         """Whether hints wait."""
         return bool(self._hints)
+
+    @property
+    def fault(self) -> str:
+        """One of its lasting faults, in words; "" for none."""
+        return self.faults.text or ("" if self._mail_faults is None else self._mail_faults.text)
+
+    @property
+    def is_kept_from_mail(self) -> bool:
+        """Whether a lasting fault keeps it from seeing or moving some mail: its folders are to be compared again."""
+        return self._mail_faults is not None and bool(self._mail_faults.of_disk)
 
     def take(self, hint: Hint, running: float) -> None:
         """Keep a hint until the account has its turn."""

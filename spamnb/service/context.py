@@ -18,7 +18,7 @@ from spamnb.ledger.lessons.port import Change
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.maildir.departures import Departures
 from spamnb.rules.reactions import learns_kept
-from spamnb.service.log import name_of
+from spamnb.service.log import MailFaults, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 
@@ -32,7 +32,7 @@ class Context:
     config: as in its file; `in_force` adds a person's later choices, and may change at any moment. `now` gives seconds
     since the epoch. `alive` is called during long work, with its name, outside any transaction; it may raise to end the
     work. departures, reading: shared by all mailboxes of the service. remembered: what the filter still lacked before
-    it may move mail.
+    it may move mail. faults: the lasting faults of the mail.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Context:
         departures: Departures | None = None,
         reading: ReadingNow | None = None,
         remembered: MissingCache | None = None,
+        faults: MailFaults | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -53,6 +54,7 @@ class Context:
         self.measurements = measurements or Measurements()
         self.departures = departures or Departures(now)
         self.remembered = remembered or MissingCache()
+        self.faults = faults or MailFaults(self.measurements.fault)
         self._reading = reading or ReadingNow()
         self._skipped: set[str] = set()
         self._suspected: set[str] = set()

@@ -5,10 +5,13 @@ import math
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Literal
 
 from spamnb.config import Log
 from spamnb.mail.reading import LazyReading, Reading
 
+_log = logging.getLogger(__name__)
+_MOST_NAMED = 20  # unreadable files that get a line in the log
 _mailbox: ContextVar[str] = ContextVar("mailbox", default="")
 
 
@@ -49,7 +52,7 @@ class LogOnce:
         self,
         log: logging.Logger,
         level: int = logging.WARNING,
-        count: Callable[[Hashable], None] = lambda _: None,
+        count: Callable[[Hashable], object] = lambda _: None,
         most: float = math.inf,
     ) -> None:
         self._log = log
@@ -73,9 +76,44 @@ class LogOnce:
         """The oldest of the lasting faults; "" for none."""
         return next(iter(self._faults.values()), "")
 
+    def __iter__(self) -> Iterator[Hashable]:
+        """The subjects of the lasting faults, as of now: the caller may clear them."""
+        return iter([*self._faults])
+
     def clear(self, subject: Hashable) -> bool:
         """Note that this subject has no fault now. Returns whether a fault had been logged."""
         return self._faults.pop(subject, None) is not None
 
     def __contains__(self, subject: object) -> bool:
         return subject in self._faults
+
+
+class MailFaults:
+    """The lasting faults of an account's mail, which it keeps while it sleeps: each is logged once.
+
+    messages: files that cannot be read, by path. folders: folders that cannot be listed, by path. moves: moves that
+    cannot be made for now.
+    """
+
+    __slots__ = ("folders", "messages", "moves")
+
+    def __init__(self, count: Callable[[Literal["mail", "disk"]], object] = lambda _: None) -> None:
+        """count: called with what has failed, for each fault that is logged: reading a message, or a directory."""
+        self.messages = LogOnce(_log, count=lambda _: count("mail"), most=_MOST_NAMED)
+        self.folders = LogOnce(_log, count=lambda _: count("disk"))
+        self.moves = LogOnce(_log, logging.ERROR, count=lambda _: count("disk"))
+
+    @property
+    def text(self) -> str:
+        """One of the lasting faults; "" for none."""
+        return self.of_disk or self.messages.text
+
+    @property
+    def of_disk(self) -> str:
+        """One of the faults that keep mail from being seen or moved; "" for none."""
+        return self.moves.text or self.folders.text
+
+    def clear_moves(self) -> None:
+        """Note that no move is open."""
+        for subject in self.moves:
+            self.moves.clear(subject)

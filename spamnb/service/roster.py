@@ -213,7 +213,12 @@ class Roster(Tenants[Host]):
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
             self._shared.watcher.watch(str(user.root), self._sweeps.find_directories(account))
+        if (is_polled := self._is_polled(known)) is not row.polled:
+            self._rows.change(known, replace(row, polled=is_polled))
         return known
+
+    def _is_polled(self, known: Known) -> bool:
+        return self._shared.watcher.is_polled(known.account.roots[0])
 
     def _watch_places(self, found: FoundUsers) -> None:
         """Watch the directories where users may come or go. Links above all users are the administrator's."""
@@ -281,7 +286,9 @@ class Roster(Tenants[Host]):
 
     def _put_gone(self, row: AccountRow) -> None:
         if row.state is not State.GONE:
-            gone = replace(row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None)
+            gone = replace(
+                row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None, polled=False
+            )
             self._rows.put([gone])
 
     # --- the loop
@@ -358,15 +365,14 @@ class Roster(Tenants[Host]):
         if account.is_awake:
             self._count(known)
             row = account_row(account.ledger, account.config, self._shared.now())
-            fault = known.own_fault or _of_skipped(account.ledger.state.skipped)
+            fault = known.own_fault or _of_skipped(account.ledger.state.skipped) or account.fault
             self._sweeps.take_stamp(known)
         else:
-            row, fault = replace(known.row, state=State.BROKEN), account.faults.text
+            row, fault = replace(known.row, state=State.BROKEN), account.fault
             known.stamp = known.slept = known.looked = None
         since = None if not fault else known.row.fault_since or self._shared.now()
-        looked_after_at = known.row.looked_after_at
-        row = replace(row, stamp=known.stamp, fault=fault, fault_since=since, looked_after_at=looked_after_at)
-        self._rows.change(known, row)
+        row = replace(row, stamp=known.stamp, fault=fault, fault_since=since, polled=self._is_polled(known))
+        self._rows.change(known, replace(row, looked_after_at=known.row.looked_after_at))
 
     def _count(self, known: Known) -> None:
         """Count the work done for a user who is awake."""

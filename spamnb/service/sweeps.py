@@ -167,6 +167,9 @@ class Sweeps:
         known.slept = known.asked = None
         if not known.account.is_compared:
             return  # the old stamp stays
+        if known.account.is_kept_from_mail:
+            known.stamp = known.looked = None  # then the next sweep compares its folders again
+            return
         if self._shared.watcher.is_watched(known.account.roots[0]):
             stamp, _ = _at_once(self._stamp_of(known.account))
             known.slept = None if stamp is None else (stamp, self._shared.running())

@@ -118,6 +118,7 @@ class Watcher:
         self._emitter: MaildirEmitter | None = None
         self._watches: dict[str, tuple[int, ...]] = {}  # by root
         self._polled: set[str] = set()  # roots that cannot be watched
+        self._is_refused = False  # no instance of inotify was available, so nothing can be watched
         self._silent: dict[int, str] = {}  # by device: a root on it that sends no events, or ""
         self._said = LogOnce(_log)
 
@@ -129,6 +130,10 @@ class Watcher:
     def is_watched(self, root: str) -> bool:
         """Whether all directories of a root are watched; otherwise they must be polled."""
         return root in self._watches
+
+    def is_polled(self, root: str) -> bool:
+        """Whether a root is polled although inotify is wanted: its directories cannot all be watched."""
+        return self._is_refused or root in self._polled
 
     @property
     def number(self) -> int:
@@ -153,6 +158,7 @@ class Watcher:
         try:
             observer.schedule(_Handler(self), os.sep)
         except OSError as fault:
+            self._is_refused = True
             self._refused(_Refusal(fault.errno, _advice(fault)))
             return
         self._emitter = next(made for made in observer.emitters if isinstance(made, MaildirEmitter))
@@ -166,6 +172,7 @@ class Watcher:
             self._observer.join()
             self._emitter.close()
         self._observer = self._emitter = None
+        self._is_refused = False
         self._watches.clear()
         self._polled.clear()
 

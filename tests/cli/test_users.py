@@ -34,7 +34,7 @@ USERS = [
     AccountRow("bob@a.example", "/m/bob", State.STOPPED),
     AccountRow("carl@a.example", "/m/carl", State.BROKEN, fault="its ledger is damaged", fault_since=1e9),
     AccountRow("dora@a.example", "/m/dora", State.LEARNING, corrected=1),
-    AccountRow("eve@a.example", "/m/eve", State.MOVING, corrected=3),
+    AccountRow("eve@a.example", "/m/eve", State.MOVING, corrected=3, polled=True),
     AccountRow("finn@a.example", "/m/finn", State.GONE, gone_at=1e9),
     AccountRow("gesa@a.example", "/m/gesa", State.MOVING, fault="own settings: line 3\x1b[2J"),
 ]
@@ -77,6 +77,8 @@ def test_the_worst_come_first(on_host: Run) -> None:
     assert f"its ledger is damaged (since {clock(1e9)})" in lines[1]
     assert f"its mailbox has been away since {clock(1e9)}" in lines[-1]
     assert "own settings: line 3\\x1b[2J" in lines[3]
+    assert lines[4].endswith("its folders are polled: they cannot all be watched")
+    assert "polled" not in lines[5]
 
 
 def test_twenty_unless_all_are_wanted(host: Host, on_host: Run) -> None:
@@ -100,9 +102,11 @@ def test_json(on_host: Run) -> None:
     assert found[0] == {
         "name": ANNA, "mailbox": "/m/anna", "state": "moving", "learned": {"ham": 20, "spam": 30},
         "judged": {"ham": 5, "spam": 2}, "corrected": 0, "judged_at": 1e9, "bytes": 3_000_000, "fault": "",
-        "fault_since": None, "gone_at": None, "looked_after_at": None,
+        "fault_since": None, "gone_at": None, "looked_after_at": None, "polled": False,
     }  # fmt: skip
     assert (found[1]["state"], found[1]["fault"]) == ("broken", "its ledger is damaged")
+    (eve,) = (json.loads(line) for line in on_host("--json", "eve@a.example").out.splitlines())
+    assert eve["polled"] is True
 
 
 def test_names_that_are_asked_for(host: Host, on_host: Run, run: Run) -> None:

@@ -1,6 +1,7 @@
 """A site whose surroundings can be broken: disks that are full, read-only or away, and another user."""
 
 import contextlib
+import ctypes
 import os
 import subprocess
 import sys
@@ -133,6 +134,24 @@ def read_only(disk: Path) -> Iterator[None]:
         yield
     finally:
         run("mount", "-o", "remount,rw", str(disk))
+
+
+_OVERRIDES = 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH of capabilities(7)
+
+
+@contextlib.contextmanager
+def without_privileges() -> Iterator[None]:
+    """The modes of files hold for root too, in this thread: it may read and list what its owner may."""
+    libc, head = ctypes.CDLL(None, use_errno=True), (ctypes.c_uint32 * 2)(0x20080522, 0)
+    before, now = (ctypes.c_uint32 * 6)(), (ctypes.c_uint32 * 6)()
+    for of in (before, now):  # effective, permitted and inheritable, twice 32 bits
+        assert libc.capget(head, of) == 0
+    now[0] &= ~_OVERRIDES
+    assert libc.capset(head, now) == 0
+    try:
+        yield
+    finally:
+        assert libc.capset(head, before) == 0
 
 
 @pytest.fixture

@@ -46,6 +46,7 @@ rows = st.builds(
     corrected=numbers,
     judged_at=times,
     bytes=numbers,
+    polled=st.booleans(),
 )
 
 
@@ -258,6 +259,32 @@ def test_damaged_while_several_have_it_open(path: str) -> None:
         assert register.all() == other.all() == [replace(ANNA, ham=21), BOB]
     assert len([*Path(path).parent.glob("register.sqlite.damaged-*Z")]) == 1
     assert found(path) == [replace(ANNA, ham=21), BOB]
+
+
+def test_from_an_earlier_version(path: str) -> None:
+    """A register without the column `polled` is read as it is; a service adds the column and keeps all rows."""
+    with Register(path) as register:
+        register.put([ANNA, BOB])
+    with edited(path) as sqlite:
+        sqlite.execute("ALTER TABLE account DROP COLUMN polled")
+    before = Path(path).read_bytes()
+    assert found(path) == [ANNA, BOB]
+    assert Path(path).read_bytes() == before
+    with Register(path) as register:
+        register.put([replace(BOB, polled=True)])
+    assert found(path) == [ANNA, replace(BOB, polled=True)]
+
+
+def test_read_by_an_earlier_version(path: str) -> None:
+    """A program that does not know the column `polled` goes on with a register that has it."""
+    with Register(path) as register:
+        register.put([ANNA, replace(BOB, polled=True)])
+        with edited(path) as sqlite:  # as that program puts a row: by the names of its columns
+            sqlite.execute("CREATE TEMP TABLE old AS SELECT * FROM account")
+            sqlite.execute("ALTER TABLE old DROP COLUMN polled")
+            names = ", ".join(row[1] for row in sqlite.execute("PRAGMA table_info(old)"))
+            sqlite.execute(f"INSERT OR REPLACE INTO account ({names}) SELECT {names} FROM old")
+        assert register.all() == [ANNA, BOB]
 
 
 def test_removed_while_it_is_open(path: str) -> None:

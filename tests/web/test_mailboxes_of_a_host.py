@@ -59,7 +59,7 @@ def test_a_line_for_each_user(desk: HostDesk) -> None:
         ROW,
         AccountRow("ben@one.example", "/m/ben", State.LEARNING, corrected=3, gone_at=NOW),
         AccountRow("carl@one.example", "/m/carl", State.BROKEN, fault="no inbox", fault_since=NOW, bytes=208_896),
-        AccountRow("dora@one.example", "/m/dora", State.STOPPED),
+        AccountRow("dora@one.example", "/m/dora", State.STOPPED, polled=True),
         AccountRow("ed@one.example", "/m/ed", State.MOVING, fault="the disk is full"),
     ]
     put(host, *rows)
@@ -67,6 +67,7 @@ def test_a_line_for_each_user(desk: HostDesk) -> None:
     assert [line[0].partition("@")[0] for line in found] == ["carl", "dora", "ed", "ben", "anna"]
     assert found[0][1:7] == ["broken", "0", "0", "0", "never", "209 KB"]
     assert re.fullmatch(r"no inbox \(since today \d\d:\d\d\)", found[0][7])
+    assert found[1][7] == "its folders are polled: they cannot all be watched"
     assert found[2][7] == "the disk is full"
     assert found[3][7].startswith("its mailbox has been away since")
     assert found[4][1:5] == ["moving", "50", "12", "0"] and found[4][5].startswith("today")

@@ -80,7 +80,7 @@ class Arrivals:
         self._dwelling.none_later_than(now + max(dwell, LINKED_SECONDS) + _LAST_SECONDS)
         if self._dwelling.first(now) is None:
             return
-        self._performer.mover.resolve()  # the filter moves the files of its open moves; no person did
+        self._performer.resolve()  # the filter moves the files of its open moves; no person did
         while (key := self._dwelling.first(now)) is not None and self._now() < now + _SLICE:
             if self._is_over(key):
                 self._dwelling.drop_first()  # not earlier: while the ledger is busy, the file keeps waiting

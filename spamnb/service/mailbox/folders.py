@@ -26,14 +26,12 @@ from spamnb.maildir.messages import Entry, locate, read_chunks, scan
 from spamnb.maildir.names import parse_name
 from spamnb.rules.reactions import TRAINING
 from spamnb.service.context import Context
-from spamnb.service.log import LogOnce
 
 _log = logging.getLogger(__name__)
 # After a folder has vanished, none is made for this time: else `rm -r` of a mailbox finds a new folder, and fails.
 QUIET_SECONDS = 10.0
 _CHUNKS = 16  # of a message that are read in one go: 4 MB, 40 ms
 _DIRECTORIES = 100  # that are looked at in one go: 2 ms
-_MOST_NAMED = 20  # unreadable files that get a line in the log
 _BLANK = "it is empty or holds only zero bytes, as after a power cut; delete it if its content does not come back"
 _SKIPPED = "to read it again, perhaps with a newer version: spamnb users retry"
 
@@ -62,7 +60,7 @@ class Folders:
         self.make_at: float | None = None
         self._number_looked = 0
         self._vanished_at = -math.inf
-        self.unreadable = LogOnce(_log, count=lambda _: context.measurements.fault("mail"), most=_MOST_NAMED)
+        self.unreadable = context.faults.messages
 
     def __iter__(self) -> Iterator[WatchedFolder]:
         return iter(list(self.by_path.values()))
@@ -189,6 +187,14 @@ class Folders:
         except FolderUnavailableError:
             return None
         return None if entry is None else self.read(folder, entry)
+
+    def forget_gone(self) -> None:
+        """End the faults of folders and files that no longer exist."""
+        for faults in (self._context.faults.folders, self.unreadable):
+            for path in faults:
+                self._looked()
+                if not os.path.lexists(str(path)):
+                    faults.clear(path)
 
     def is_bare(self) -> bool:
         """Whether the mailbox has no message at all: empty directories below a mount point may look like a mailbox.

@@ -51,7 +51,9 @@ class Performer:
     """Carries out reactions in one mailbox."""
 
     def __init__(self, folders: Folders, context: Context) -> None:
-        self.mover = Mover(context.ledger, context.now, context.bases, folders.by_id, context.departures)
+        self._faults = context.faults
+        common = context.now, context.bases, folders.by_id, context.departures
+        self.mover = Mover(context.ledger, *common, lambda _, fault: self._cannot_move(fault))
         self._folders = folders
         self._context = context
         self._ledger = context.ledger
@@ -199,9 +201,18 @@ class Performer:
         try:
             return self.mover.carry_out(intent, entry, waits=True)
         except MaildirError as fault:
-            _log.error("%s", fault)
-            self._context.measurements.fault("disk")
+            self._cannot_move(fault)
             return False
+
+    def _cannot_move(self, fault: Exception) -> None:
+        self._faults.moves.log(str(fault), str(fault))
+
+    def resolve(self) -> int:
+        """End the moves that are open, as `Mover.resolve` does. Returns the number ended."""
+        ended = self.mover.resolve()
+        if not self.mover.has_open:
+            self._faults.clear_moves()
+        return ended
 
     def report(self, postponed: Postponed) -> bool:
         """Log a postponed move that was made. Returns False while it is open; `Mover.resolve` tries it again."""

@@ -15,7 +15,6 @@ from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
 from spamnb.rules.reactions import Do, Reaction, label_of_keywords
 from spamnb.service.context import Context
-from spamnb.service.log import LogOnce
 from spamnb.service.mailbox.arrivals import Arrivals
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.lock import MailboxLock
@@ -50,7 +49,7 @@ class WatchedMailbox:
         self._ledger = context.ledger
         self._now = context.now
         self._stamps: dict[str, tuple[int, ...]] = {}
-        self._unavailable = LogOnce(_log, count=lambda _: context.measurements.fault("disk"))
+        self._unavailable = context.faults.folders
         self._compared_at = 0.0
 
     def open(self) -> None:
@@ -64,7 +63,7 @@ class WatchedMailbox:
 
     def begin(self) -> None:
         """End what a crash left open."""
-        if resolved := self.mover.resolve():
+        if resolved := self._performer.resolve():
             _log.info("ended %s that had been interrupted", plural(resolved, "move"))
         self.has_begun = True
 
@@ -145,7 +144,7 @@ class WatchedMailbox:
         """Compare the folders with the ledger: which files appeared, left, have new flags, or were kept."""
         self.folders.refresh()
         self.folders.follow_renamed()
-        self.mover.resolve()  # a move that failed at its last step is ours: no person moved that file
+        self._performer.resolve()  # a move that failed at its last step is ours: no person moved that file
         self._ledger.record_lessons()  # lessons from when the ledger could no longer be written
         self._sent.read_existing()
         self._compare_folders()
@@ -185,6 +184,7 @@ class WatchedMailbox:
                 self._stamps.pop(folder.path, None)
             else:
                 self._unavailable.clear(folder.path)
+        self.folders.forget_gone()
         self._waiting.end()
 
     def _compare_folder(self, folder: WatchedFolder) -> None:

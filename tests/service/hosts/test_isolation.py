@@ -1,7 +1,9 @@
 """What is wrong with one user of a host harms no other: a test for each thing that may be wrong."""
 
 import contextlib
+import errno
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +16,10 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.schema import VERSION
-from tests.faults.conftest import filled, mounted, read_only
+from spamnb.maildir.folders import create_folder
+from spamnb.service.inotify import Inotify
+from tests.faults.conftest import filled, mounted, read_only, without_privileges
+from tests.faults.test_ledger import damage_an_index
 from tests.service.hosts.inn import DAY, ROLES, Desk
 from tests.service.test_strange_files import put_strange_files
 
@@ -22,7 +27,7 @@ VICTIM = "u03@two.example"
 
 
 class Trial:
-    """One user of 20 is in trouble."""
+    """One user of several is in trouble."""
 
     def __init__(self, desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
         self.desk = desk
@@ -47,7 +52,7 @@ class Trial:
         assert row.state is state
         assert text in row.fault
         assert row.fault_since is not None
-        assert text in self.desk.account(VICTIM).faults.text
+        assert text in self.desk.account(VICTIM).fault
         assert not [name for name, row in self.desk.rows().items() if name != VICTIM and row.fault]
 
     @property
@@ -62,7 +67,7 @@ class Trial:
         assert late in self.desk.contents(VICTIM, "Junk")
         row = self.desk.rows()[VICTIM]
         assert (row.state, row.fault, row.fault_since) == (State.MOVING, "", None)
-        assert self.desk.account(VICTIM).faults.text == ""
+        assert self.desk.account(VICTIM).fault == ""
         assert self.desk.faults(VICTIM) == []
         assert "should not happen" not in self._caplog.text
 
@@ -71,6 +76,16 @@ class Trial:
 def trial(desk: Desk, caplog: pytest.LogCaptureFixture) -> Trial:
     """20 users whose mail is filtered."""
     caplog.set_level("INFO", "spamnb")
+    return Trial(desk, caplog)
+
+
+@pytest.fixture
+def small_trial(desk_of: Callable[[int], Desk], caplog: pytest.LogCaptureFixture) -> Trial:
+    """The same with 5 users."""
+    desk = desk_of(5)
+    caplog.set_level("INFO", "spamnb")
+    desk.start()
+    desk.settle()
     return Trial(desk, caplog)
 
 
@@ -269,11 +284,12 @@ def test_another_process_writes_the_ledger(trial: Trial) -> None:
     trial.is_over()
 
 
-@pytest.fixture(params=["ledger", "mail"])
+@pytest.fixture(params=["ledger", "mail", "Junk"])
 def small(desk_of: Callable[[int], Desk], request: pytest.FixtureRequest) -> Iterator[tuple[str, Path, Desk]]:
-    """The ledger or the mail of one user is on a disk of its own."""
+    """The ledger, the mail or the Junk of one user is on a disk of its own."""
     desk = desk_of(20)
-    where = desk.ledger(VICTIM).parent if request.param == "ledger" else desk.root(VICTIM).parent
+    root = desk.root(VICTIM)
+    where = {"ledger": desk.ledger(VICTIM).parent, "mail": root.parent, "Junk": root / ".Junk"}[request.param]
     held = {path.relative_to(where): path.read_bytes() for path in where.rglob("*") if path.is_file()}
     made = [path.relative_to(where) for path in where.rglob("*") if path.is_dir()]
     with mounted(where, "2m") as disk:
@@ -297,6 +313,8 @@ def test_a_full_disk(small: tuple[str, Path, Desk], caplog: pytest.LogCaptureFix
         trial.others_are_served()
         if what == "ledger":
             trial.is_told("the free space")
+        elif what == "Junk":
+            trial.is_told("cannot move a message", State.MOVING)
     desk.pass_time(700.0)
     assert spam in desk.contents(VICTIM, "Junk")
     trial.is_over()
@@ -304,12 +322,194 @@ def test_a_full_disk(small: tuple[str, Path, Desk], caplog: pytest.LogCaptureFix
 
 def test_a_disk_that_takes_no_writing(small: tuple[str, Path, Desk], caplog: pytest.LogCaptureFixture) -> None:
     """Mail of a user whose disk has become read-only stays where it is, and is judged once it can be written."""
-    _, disk, desk = small
+    what, disk, desk = small
     trial = Trial(desk, caplog)
     spam = desk.deliver(VICTIM)
     with read_only(disk):
         trial.others_are_served()
         desk.pass_time(700.0)
         assert spam in desk.contents(VICTIM)
+        if what == "Junk":
+            trial.is_told("cannot move a message", State.MOVING)
+    desk.pass_time(700.0)
+    assert spam in desk.contents(VICTIM, "Junk")
+    trial.is_over()
+
+
+@pytest.mark.parametrize(("broken", "text"), [(filled, "the free space"), (read_only, "Read-only file system")])
+@pytest.mark.parametrize("small", ["ledger"], indirect=True)
+def test_a_broken_disk_at_a_start(
+    small: tuple[str, Path, Desk],
+    caplog: pytest.LogCaptureFixture,
+    broken: Callable[[Path], contextlib.AbstractContextManager[None]],
+    text: str,
+) -> None:
+    """A user whose ledger cannot be written at the start of the service waits for that alone."""
+    _, disk, desk = small
+    desk.stop()
+    trial = Trial(desk, caplog)
+    spam = desk.deliver(VICTIM)
+    with broken(disk):
+        desk.start()
+        trial.others_are_served()
+        trial.is_told(text)
     trial.is_over()
     assert spam in desk.contents(VICTIM, "Junk")
+
+
+# --- folders and messages
+
+
+def test_a_deleted_junk(small_trial: Trial) -> None:
+    """A Junk that is deleted is made again, and spam that came before that is moved into the new one."""
+    trial, junk = small_trial, small_trial.root / ".Junk"
+    junk.rename(trial.root / "tmp" / "deleted")
+    shutil.rmtree(trial.root / "tmp" / "deleted")
+    spam = trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.desk.pass_time(30.0)
+    assert spam in trial.desk.contents(VICTIM, "Junk")
+    assert trial.log.count("made the folder Junk") == 1
+    trial.is_over()
+
+
+@pytest.mark.parametrize("what", ["a file", "a link"])
+def test_something_in_the_place_of_junk(small_trial: Trial, what: str) -> None:
+    """A user whose Junk cannot be made is not filtered until the thing in its place is gone."""
+    trial, junk = small_trial, small_trial.root / ".Junk"
+    junk.rename(trial.root / "tmp" / "junk")
+    if what == "a file":
+        junk.touch()
+    else:
+        junk.symlink_to(trial.root / "tmp" / "junk")
+    spam = trial.desk.deliver(VICTIM)
+    trial.others_are_served()
+    trial.is_told("is in the way")
+    assert spam in trial.desk.contents(VICTIM)
+    junk.unlink()
+    (trial.root / "tmp" / "junk").rename(junk)
+    trial.is_over()
+    assert spam in trial.desk.contents(VICTIM, "Junk")
+
+
+def test_a_message_that_cannot_be_read(small_trial: Trial) -> None:
+    """A message that cannot be read is named, keeps none of the others, and is judged within a day of its repair."""
+    trial, desk = small_trial, small_trial.desk
+    with without_privileges():
+        spam = desk.deliver(VICTIM)
+        (path,) = (trial.root / "new").iterdir()
+        path.chmod(0)
+        other = desk.deliver(VICTIM)
+        trial.others_are_served()
+        desk.rest()
+        assert other in desk.contents(VICTIM, "Junk")
+        trial.is_told("cannot read", State.MOVING)
+        path.chmod(0o600)
+        desk.pass_time(DAY)
+        assert spam in desk.contents(VICTIM, "Junk")
+        trial.is_over()
+
+
+def test_an_unreadable_message_that_is_deleted(small_trial: Trial) -> None:
+    """A message that could not be read and is gone is no longer a fault."""
+    trial, desk = small_trial, small_trial.desk
+    desk.deliver(VICTIM)
+    desk.settle()
+    with without_privileges():
+        desk.deliver(VICTIM)
+        (path,) = (trial.root / "new").iterdir()
+        path.chmod(0)
+        trial.is_told("cannot read", State.MOVING)
+        path.unlink()
+        desk.pass_time(DAY)
+        trial.is_over()
+
+
+@pytest.mark.parametrize("where", ["cur", "new", ".Archive/cur", ".Junk/new"])
+def test_a_folder_that_cannot_be_listed(small_trial: Trial, where: str) -> None:
+    """The mail of a folder that cannot be listed is unknown, not gone; the other folders of its user go on."""
+    trial, desk = small_trial, small_trial.desk
+    mail = [desk.deliver(VICTIM, "ham", folder) for folder in ("INBOX", "Archive", "Junk")]
+    desk.settle()
+    with without_privileges():
+        (trial.root / where).chmod(0)
+        desk.accounts.compare(desk.account(VICTIM))
+        trial.others_are_served()
+        trial.is_told("cannot", State.BROKEN if where == "cur" else State.MOVING)
+        (trial.root / where).chmod(0o700)
+        trial.is_over()
+    assert set(mail) <= set(desk.everything(VICTIM))
+    assert [desk.label(VICTIM, content) for content in mail] == [None, None, 1]
+
+
+# --- damage that is met late
+
+
+def test_damage_that_only_the_work_meets(small_trial: Trial) -> None:
+    """Damage that no page shows ends the work with that ledger alone, and its copy takes its place."""
+    trial, desk = small_trial, small_trial.desk
+    ham = message("ham", 3)  # one that was learned
+    (trial.root / "cur" / "1.learned:2,S").write_bytes(ham)
+    desk.pass_time(DAY)
+    with contextlib.closing(sqlite3.connect(trial.ledger, isolation_level=None)) as other:
+        other.execute("UPDATE lesson SET tokens = x'00112233445566'")
+    desk.move(VICTIM, ham, "INBOX", "Junk")
+    trial.others_are_served()
+    desk.pass_time(30.0)
+    assert trial.log.count("the tokens of message") == 2, "once for the fault, once for the copy in its place"
+    assert "its copy of" in trial.log
+    trial.is_over()
+
+
+def test_damage_that_the_copy_of_the_day_meets(small_trial: Trial) -> None:
+    """Damage that the daily copy finds ends the work with that ledger alone, and the copy before it takes its place."""
+    trial, desk = small_trial, small_trial.desk
+    desk.pass_time(DAY)
+    desk.deliver(VICTIM)  # so that there is something to copy
+    desk.settle()
+    damage_an_index(trial.ledger)
+    trial.others_are_served()
+    desk.pass_time(DAY)
+    assert "was not copied, it is damaged" in trial.log
+    assert "its copy of" in trial.log
+    trial.is_over()
+
+
+# --- watches
+
+
+@pytest.mark.parametrize("why", ["the limit of inotify watches is reached", "has more than 400 directories"])
+def test_watches_that_do_not_suffice(small_trial: Trial, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user whose folders cannot all be watched is polled and listed as that; all others are watched."""
+    trial, desk = small_trial, small_trial.desk
+    add, more, is_full = Inotify.add, [trial.root / f".F{number}" for number in range(130)], [True]
+
+    def refused(inotify: Inotify, path: str, mask: int) -> int:
+        if is_full[0] and path.startswith(str(more[0])):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        return add(inotify, path, mask)
+
+    if "limit" in why:
+        monkeypatch.setattr(Inotify, "add", refused)
+        del more[1:]
+    for folder in more:
+        create_folder(str(trial.root), "maildir++", folder.name[1:])
+    trial.others_are_served()
+    desk.pass_time(15.0)
+    spam = desk.deliver(VICTIM)
+    desk.pass_time(15.0)
+    assert spam in desk.contents(VICTIM, "Junk")
+    desk.settle()
+    desk.stop()
+    desk.start()
+    assert [name for name, row in desk.rows().items() if row.polled] == [VICTIM]
+    assert [name for name in desk.names if not desk.watcher.is_watched(str(desk.root(name)))] == [VICTIM]
+    assert trial.log.count(why) == 2, "once in each life of the service"
+    is_full[0] = False
+    for folder in more:
+        shutil.rmtree(folder)
+    desk.deliver(VICTIM)
+    desk.settle()
+    assert desk.watcher.is_watched(str(trial.root))
+    assert not any(row.polled for row in desk.rows().values())
+    trial.is_over()
