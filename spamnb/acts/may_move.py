@@ -134,14 +134,14 @@ def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Miss
 
 def _awaited(ledger: Ledger) -> str:
     """Return, in words, what other hosts have taught and this host does not have yet: a part of it may mislead."""
-    heard, to_hear = ledger.state.heard, ledger.state.to_hear
-    return "" if heard >= to_hear else f"{heard} of {to_hear} changes from other hosts have arrived"
+    received, all_ = ledger.state.received, ledger.state.to_receive
+    return "" if received >= all_ else f"{received} of {all_} changes from other hosts have arrived"
 
 
 def await_nobody(ledger: Ledger) -> None:
     """Stop waiting for other hosts if there is no longer an exchange with them."""
-    if ledger.state.to_hear:
-        ledger.state.to_hear = 0
+    if ledger.state.to_receive:
+        ledger.state.to_receive = 0
 
 
 def _has_begun(begun_with: int | None, learning: Learning) -> bool:

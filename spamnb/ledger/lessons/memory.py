@@ -234,9 +234,9 @@ class MemoryLessons:
     def take_over(self, lessons: Iterable[Kept]) -> int:
         """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed."""
         made = []
-        for told in lessons:  # if one lacks its tokens, nothing is taken over
-            ids, occurrences = self._numbered(told.with_its_tokens())
-            made.append(_Kept(told.lesson, ids, occurrences, sender_of(told.relations), told.tokenizer))
+        for kept in lessons:  # if one lacks its tokens, nothing is taken over
+            ids, occurrences = self._numbered(kept.with_its_tokens())
+            made.append(_Kept(kept.lesson, ids, occurrences, sender_of(kept.relations), kept.tokenizer))
         changed = 0
         for new in made:
             former = self._kept.get(new.lesson.digest)
