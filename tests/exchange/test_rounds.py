@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from spamnb.acts.may_move import await_nobody, begin, hindrance, known_missing
+from spamnb.acts.may_move import await_nobody, begin_if_ready, hindrance, missing_by_numbers
 from spamnb.acts.training import forget, import_counts, learn, take_over
 from spamnb.base.errors import ExchangeAwayError
 from spamnb.base.label import How, Label
@@ -319,14 +319,14 @@ def test_mail_is_not_moved_by_a_part_of_what_others_know(ledger: Made) -> None:
     news = news_of(log, ["anna"])["anna"]
     steps = iter([True, True])
     exchange(two, log, "anna", "mx2", news, lambda: next(steps, False))
-    lacking = begin(two, scoring, learning)
+    lacking = begin_if_ready(two, scoring, learning)
     assert lacking == f"{_RECEIVED_TOGETHER} of 90 changes from other hosts have arrived"
-    assert known_missing(two, learning) == lacking
+    assert missing_by_numbers(two, learning) == lacking
     config = Config((Mailbox("/m", {}),), "/l", learning=learning)  # type: ignore[arg-type]
     assert hindrance(two, config, 1.0).words == lacking
     exchange(two, log, "anna", "mx2", news)
-    assert begin(two, scoring, learning) == ""
-    assert begin(one, scoring, learning) == ""
+    assert begin_if_ready(two, scoring, learning) == ""
+    assert begin_if_ready(one, scoring, learning) == ""
 
 
 def test_a_host_that_has_moved_mail_goes_on(ledger: Made) -> None:
@@ -334,13 +334,13 @@ def test_a_host_that_has_moved_mail_goes_on(ledger: Made) -> None:
     learning, scoring = Learning(minimum_messages=1), Scoring()
     one = ledger("one")
     one.state.to_receive = 10
-    assert begin(one, scoring, learning).startswith("0 of 10")
+    assert begin_if_ready(one, scoring, learning).startswith("0 of 10")
     one.state.begun_with = 1
-    assert begin(one, scoring, learning) == ""
+    assert begin_if_ready(one, scoring, learning) == ""
     one.state.begun_with = None
     await_nobody(one)
     await_nobody(one)
-    assert begin(one, scoring, learning).startswith("1 more ham")
+    assert begin_if_ready(one, scoring, learning).startswith("1 more ham")
 
 
 def test_places_that_0_1_0_has_written(ledger: Made) -> None:
@@ -360,7 +360,7 @@ def test_places_above_which_nothing_is(ledger: Made) -> None:
     log.forget("anna", 0.5)
     assert a_round(two, log, host="mx2") == Round(is_over=True)
     assert (two.state.received, two.state.to_receive) == (1, 1)
-    assert begin(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
+    assert begin_if_ready(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
 
 
 def test_a_forgotten_user(log: Log, ledger: Made) -> None:
