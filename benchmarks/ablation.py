@@ -82,10 +82,10 @@ PARTS = {
         *("agree", "skew", "skew-first", "date-shape", "from-shape", "from-name-shape"),
         *("helo-shape", "rdns", "rdns-shape", "rdns-digits"),
     ),
-    "one crowd for HTML": Change(values={f"{_JUDGE}.crowd_of": kind}),
+    "one family for HTML": Change(values={f"{_JUDGE}.family_of": kind}),
     "the second mean": left_out("4"),
     "more weight for strong evidence": Change(
-        values={f"{_SCORE}.strength": in_proportion, f"{_SCORE}.CAUTION": 20.0, f"{_SCORE}.CROWD": -1 / 4}
+        values={f"{_SCORE}.strength": in_proportion, f"{_SCORE}.CAUTION": 20.0, f"{_SCORE}.FAMILY": -1 / 4}
     ),
 }
 CHANGES = {
@@ -103,11 +103,11 @@ CHANGES = {
     "without shouted words": left_out("shout"),
     **{f"without {name}": change for name, change in PARTS.items()},
     "the sum instead of the mean": Change(
-        [without("4")], {f"{_JUDGE}.weights": lambda log_odds, crowds: [1.0] * len(log_odds)}
+        [without("4")], {f"{_JUDGE}.weights": lambda log_odds, families: [1.0] * len(log_odds)}
     ),
-    "all tokens weigh alike": Change(values={f"{_SCORE}.strength": lambda log_odds: 1.0, f"{_SCORE}.CROWD": 0.0}),
-    "many tokens of one kind weigh in full": Change(values={f"{_SCORE}.CROWD": 0.0}),
-    "the fourth root for tokens of one kind": Change(values={f"{_SCORE}.CROWD": -1 / 4}),
+    "all tokens weigh alike": Change(values={f"{_SCORE}.strength": lambda log_odds: 1.0, f"{_SCORE}.FAMILY": 0.0}),
+    "many tokens of one kind weigh in full": Change(values={f"{_SCORE}.FAMILY": 0.0}),
+    "the fourth root for tokens of one kind": Change(values={f"{_SCORE}.FAMILY": -1 / 4}),
     "no caution": Change(values={f"{_SCORE}.CAUTION": 1e-9}),
     "a caution of 20": Change(values={f"{_SCORE}.CAUTION": 20.0}),
     "unknown tokens not counted": Change(values={f"{_SCORE}.UNKNOWN": 0.0}),

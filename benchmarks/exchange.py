@@ -1,4 +1,4 @@
-"""Measure the cost of sharing lessons by the log in PostgreSQL: telling and hearing, a round, asking for news.
+"""Measure the cost of sharing lessons by the log in PostgreSQL: sending and receiving, a round, asking for news.
 
 It uses two ledgers and an empty database, whose connection string is given. In a temporary cluster:
 
@@ -8,8 +8,8 @@ client, server: milliseconds of processor time per item, in this process and in 
 session runs elsewhere. p50, p99: milliseconds of real time. wal, row: bytes of the write-ahead log per item, and of the
 table with its indexes per row.
 
---rows: the log has this number of made-up rows besides, 1,000 per user. For each number it measures the cost of telling
-a lesson, of hearing it, and of hearing 50 old ones of random users, which are on the disk. cpu x, p50 x:
+--rows: the log has this number of made-up rows besides, 1,000 per user. For each number it measures the cost of sending
+a lesson, of receiving it, and of receiving 50 old ones of random users, which are on the disk. cpu x, p50 x:
 the cost relative to that with the first number. They take some 2.2 KB of disk each.
 
 Waiting times depend on the disk's fsync and on other work: `chrt -r 1`, and a cluster on tmpfs, exclude both.
@@ -32,7 +32,7 @@ from spamnb.base.label import How, Label
 from spamnb.evaluation.corpus import load_corpus
 from spamnb.exchange.connecting import connected, upgrade
 from spamnb.exchange.port import news_of
-from spamnb.exchange.postgresql import _HEAR, PostgresLog
+from spamnb.exchange.postgresql import _RECEIVE, PostgresLog
 from spamnb.exchange.rounds import exchange
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Kept, Relabel
@@ -140,13 +140,13 @@ def main() -> None:
 
 
 def _rounds(bench: Bench, lessons: list[tuple[Reading, Label]]) -> list[Kept]:
-    """Measure all work of a host with some users. Returns the lessons, as they are told."""
+    """Measure all work of a host with some users. Returns the lessons, as they are sent."""
     here = bench.here
     for label in Label:
         taught = [reading for reading, each in lessons[:_TAUGHT] if each is label]
         learn_together(here, taught, label, "moved to a folder", time.time(), how=How.MOVE)
     number = int(here.lessons.totals()[:2].sum())
-    bench.measure("told, and heard as one's own", 1, lambda _: bench.round(here, "mx1"), of=number)
+    bench.measure("sent, and received as one's own", 1, lambda _: bench.round(here, "mx1"), of=number)
     bench.measure("a ledger made again", 1, lambda _: bench.round(bench.there, "mx2"), of=number)
     more = [reading for reading, _ in lessons[_TAUGHT:]]
 
@@ -189,25 +189,25 @@ def _large(bench: Bench, numbers: list[int], kept: list[Kept]) -> list[dict[str,
         bench.admin.execute("CHECKPOINT")
         asked = [f"user{chance.randrange(1, users + 1)}" for _ in range(2 * _SAMPLES)]
 
-        def tell(place: int, asked: list[str] = asked) -> None:
+        def send(place: int, asked: list[str] = asked) -> None:
             name, lesson = asked[place], kept[place % len(kept)]
             there = bench.log.has(name, [lesson.lesson.digest])
-            bench.log.tell(name, _PER_USER, "mx2", [lesson if not there else lesson._replace(tokens=None)])
+            bench.log.send(name, _PER_USER, "mx2", [lesson if not there else lesson._replace(tokens=None)])
 
         since = dict.fromkeys(asked, 0)
 
         def look(place: int, asked: list[str] = asked, since: dict[str, int] = since) -> None:
             since[asked[place]] = bench.log.accounts([asked[place]])[asked[place]].last - 1
 
-        def hear(place: int, asked: list[str] = asked, since: dict[str, int] = since) -> None:
-            bench.log.hear(asked[place], since[asked[place]], 50)
+        def receive(place: int, asked: list[str] = asked, since: dict[str, int] = since) -> None:
+            bench.log.receive(asked[place], since[asked[place]], 50)
 
-        def hear_old(place: int, asked: list[str] = asked) -> None:
-            bench.log._all(_HEAR, asked[-1 - place], chance.randrange(_PER_USER - 50), 50)
+        def receive_old(place: int, asked: list[str] = asked) -> None:
+            bench.log._all(_RECEIVE, asked[-1 - place], chance.randrange(_PER_USER - 50), 50)
 
-        bench.measure(f"a lesson told, {number:,} rows", _SAMPLES, tell)
-        bench.measure(f"heard, {number:,} rows", _SAMPLES, hear, look)
-        bench.measure(f"50 old ones heard, {number:,} rows", _SAMPLES, hear_old)
+        bench.measure(f"a lesson sent, {number:,} rows", _SAMPLES, send)
+        bench.measure(f"received, {number:,} rows", _SAMPLES, receive, look)
+        bench.measure(f"50 old ones received, {number:,} rows", _SAMPLES, receive_old)
     made, bench.figures = bench.figures, figures
     for place, figure in enumerate(made):
         figure["cpu x"], figure["p50 x"] = (_times(made[place % 3], figure, *columns) for columns in _COST)

@@ -499,7 +499,7 @@ def _teach(path: Path, lessons: Sequence[Labelled]) -> None:
         for each in lessons:
             raw = Path(each.path).read_bytes()
             learn_message(ledger, raw, each.label, "trained by hand", time.time(), how=How.HAND)
-        may_move.begin(ledger, Scoring(), Learning())  # this is done once per ledger, and takes 12 ms
+        may_move.begin_if_ready(ledger, Scoring(), Learning())  # this is done once per ledger, and takes 12 ms
 
 
 def _fsync_ms(directory: Path) -> float:

@@ -33,7 +33,7 @@ from spamnb.evaluation.measures import one_minus_roca
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.tokens import body
-from spamnb.mail.tokens.kinds import crowd_of
+from spamnb.mail.tokens.kinds import family_of
 
 _KIND = "opening-pair:"
 _NEVER = 1 << 40
@@ -71,14 +71,14 @@ VARIANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """Messages as arrays. rows: int64 (n_tokens of the message,), ids. crowds, is_pair: (n_vocabulary,), by id.
+    """Messages as arrays. rows: int64 (n_tokens of the message,), ids. families, is_pair: (n_vocabulary,), by id.
 
     first: the place of the first message with the same identity, which is learned instead.
     """
 
     samples: list[Sample]
     rows: list[NDArray[np.int64]]
-    crowds: NDArray[np.int64]
+    families: NDArray[np.int64]
     is_pair: NDArray[np.bool_]
     first: list[int]
     labels: NDArray[np.int64]
@@ -112,12 +112,12 @@ def read(path: str, words: int, *, header: bool) -> Corpus:
         found = list(samples(load_corpus(path), strict=False, header=header))
     ids: dict[str, int] = {}
     rows = [np.array([ids.setdefault(token, len(ids)) for token in one.reading.tokens]) for one in found]
-    crowds = first_numbers()
+    families = first_numbers()
     first: dict[bytes, int] = {}
     return Corpus(
         found,
         rows,
-        np.array([crowds.setdefault(crowd_of(token), len(crowds)) for token in ids]),
+        np.array([families.setdefault(family_of(token), len(families)) for token in ids]),
         np.array([token.startswith(_KIND) for token in ids]),
         [first.setdefault(one.reading.digest, place) for place, one in enumerate(found)],
         np.array([int(one.label) for one in found]),
@@ -145,7 +145,7 @@ def orders(number: int, count: int) -> Iterator[list[int]]:
 
 def online(corpus: Corpus, order: Sequence[int], variant: Variant) -> tuple[float, dict[int, NDArray[np.int64]]]:
     """Return (1−ROCA)%, and the tokens that each learned message, by its place, holds at the end."""
-    messages = np.zeros((2, len(corpus.crowds)))
+    messages = np.zeros((2, len(corpus.families)))
     lessons, cells, vocabulary = np.zeros(2), np.zeros(2), 0
     alpha = Scoring().alpha
     kept: dict[int, NDArray[np.int64]] = {}
@@ -159,7 +159,7 @@ def online(corpus: Corpus, order: Sequence[int], variant: Variant) -> tuple[floa
             share = np.log((held + alpha) / (cells + alpha * vocabulary)[:, np.newaxis])
             log_odds = np.where(held.any(axis=0), share[1] - share[0], 0.0)
             length = np.array([len(row)])
-            weight = weights_of(log_odds, corpus.crowds[row], length)
+            weight = weights_of(log_odds, corpus.families[row], length)
             (scores[at],) = scores_of(log_odds, weight, length)
         if place in kept:
             continue

@@ -149,7 +149,7 @@ def fill(spamnb: common.Spamnb, messages: int) -> dict[str, int]:
             known.id, (inbox, base), Verdict.SPAM, 0.99, "stays, judged by hand", time.time(), how=How.MAILDIR
         )
         ledger.locations.put(inbox, base, known.id, "appeared", b"", "", time.time())
-        may_move.begin(ledger, Scoring(), Learning())
+        may_move.begin_if_ready(ledger, Scoring(), Learning())
         learned = ledger.messages.find(read(message("spam", 5)).digest)
         assert learned is not None
         many = ledger.journal.since(0.0, ("learned",))[_TO_UNDO - 1].id

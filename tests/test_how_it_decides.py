@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from spamnb.base.label import How, Label
 from spamnb.bayes.calibration import SLOPE
-from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, strength
+from spamnb.bayes.score_plain import CAUTION, FAMILY, GRAMS, GRAMS_WEIGHT, LEAST_GRAMS, UNKNOWN, strength
 from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter, Judgement, judgement_of
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading
 from spamnb.mail.reading import read as read_message
-from spamnb.mail.tokens.kinds import crowd_of, visible
+from spamnb.mail.tokens.kinds import family_of, visible
 from tests.documents import block, read
 
 DOCUMENT = "docs/evidence/score.md"
@@ -24,13 +24,13 @@ SCORING = Scoring()
 
 
 class Row(NamedTuple):
-    """Tokens with the same numbers. log_odds, strength and weight are of each; crowd: how many are weighed together."""
+    """Tokens with the same numbers. log_odds, strength and weight are of each; family: how many share a weight."""
 
     ham: int
     spam: int
     log_odds: float
     strength: float
-    crowd: int
+    family: int
     weight: float
     tokens: list[str]
 
@@ -119,20 +119,20 @@ def worked(name: str) -> Worked:
     evidence = lessons.evidence(tokens)
     explanation = Filter(lessons, SCORING, Senders()).explain(reading)
     log_odds = {clue.token: clue.log_odds for clue in explanation.clues}
-    words = mean_of([token for token in tokens if crowd_of(token) != GRAMS], evidence, log_odds)
-    grams = mean_of([token for token in tokens if crowd_of(token) == GRAMS], evidence, log_odds)
+    words = mean_of([token for token in tokens if family_of(token) != GRAMS], evidence, log_odds)
+    grams = mean_of([token for token in tokens if family_of(token) == GRAMS], evidence, log_odds)
     return Worked(evidence, words, grams, explanation.judgement)
 
 
 def mean_of(tokens: Sequence[str], evidence: Evidence, log_odds: Mapping[str, float]) -> Mean:
     """The rows of tokens; what was never met has no log-odds."""
-    crowds = {**Counter(map(crowd_of, tokens)), GRAMS: 1}
+    families = {**Counter(map(family_of, tokens)), GRAMS: 1}
     rows = []
     for token in tokens:
         ham, spam, *_ = evidence.counts.get(token, (0, 0))
         size = strength(log_odds.get(token, 0.0))
-        crowd = crowds[crowd_of(token)]
-        rows.append((ham, spam, log_odds.get(token, 0.0), size, crowd, size * crowd**CROWD, token))
+        family = families[family_of(token)]
+        rows.append((ham, spam, log_odds.get(token, 0.0), size, family, size * family**FAMILY, token))
     rows.sort(key=lambda row: (-row[2], row[4]))
     alike = groupby(rows, key=lambda row: row[:-1])
     return Mean([Row(*numbers, [row[-1] for row in same]) for numbers, same in alike])
@@ -148,15 +148,15 @@ def short_message() -> Iterator[str]:
     yield f"{len(message.grams)} of them are grams"
     yield f"a message with fewer than {LEAST_GRAMS} grams is judged without them"
     for row in words.rows:
-        of_each = shown(row.log_odds), shown(row.strength), row.crowd, shown(row.weight)
+        of_each = shown(row.log_odds), shown(row.strength), row.family, shown(row.weight)
         yield line(row.names, row.ham, row.spam, *of_each, shown(row.weights, 2), shown(row.evidence, 2))
     yield line(f"all {len(words)}", *[""] * 6, shown(words.weights, 2), shown(words.evidence, 2))
     (row,) = [row for row in words.rows if "buy" in row.tokens]
     yield from log_odds_of(row, message.evidence)
     assert math.isclose(row.strength, row.log_odds**1.5)
     yield "The strength is |log-odds|^1.5."
-    yield f"{row.crowd} of the tokens are words of the text"
-    yield f"{shown(row.strength)} / {shown(row.crowd**-CROWD, 4)} = {shown(row.weight)}"
+    yield f"{row.family} of the tokens are words of the text"
+    yield f"{shown(row.strength)} / {shown(row.family**-FAMILY, 4)} = {shown(row.weight)}"
     yield f"{shown(row.weight)} · {shown(row.log_odds)} = {shown(row.weight * row.log_odds, 2)}"
     yield f"the {len(row.tokens)} tokens of the row {shown(row.evidence, 2)}"
     yield f"the strength {UNKNOWN:g}"
@@ -221,7 +221,7 @@ def test_constants_of_the_score_are_those_of_the_document() -> None:
     text = " ".join(section("The score").split())
     assert strength(4.0) == 4.0**1.5
     assert "A token weighs |log-odds|^1.5" in text
-    assert CROWD == -1 / 3
+    assert FAMILY == -1 / 3
     assert "each weighs less by the cube root of their number" in text
     assert f"A constant of {CAUTION:g} pulls" in text
     assert f"counts {GRAMS_WEIGHT:g} times as much" in text

@@ -63,7 +63,8 @@ def hindrance(ledger: Ledger, config: Config, now: float, remembered: "MissingCa
 def hindrance_at_verdict(ledger: Ledger, config: Config, now: float, lacking: str) -> Hindrance:
     """Return the same for a verdict that was just recorded, in the same transaction. The breaker may trip by it.
 
-    lacking: the answer of `begin` from the time of judging, before the ledger was held: it may take half a second.
+    lacking: the answer of `begin_if_ready` from the time of judging, before the ledger was held. That may take half a
+    second.
     """
     stop = stop_of(ledger, now)
     if stop is None and not lacking and config.breaker and _is_abnormal(ledger):
@@ -114,7 +115,7 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Mi
     return _awaited(ledger) or (remembered or missing_now)(ledger.lessons, scoring, learning)
 
 
-def known_missing(ledger: Ledger, learning: Learning) -> str | None:
+def missing_by_numbers(ledger: Ledger, learning: Learning) -> str | None:
     """Return the same if it is known without judging any ham, else None."""
     if _has_begun(ledger.state.begun_with, learning):
         return ""
@@ -122,7 +123,7 @@ def known_missing(ledger: Ledger, learning: Learning) -> str | None:
     return _awaited(ledger) or rules.missing_lessons(ham, spam, learning) or None
 
 
-def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
+def begin_if_ready(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
     """Return the same as `missing`. If nothing is missing, the ledger records it, so that it stays true."""
     begun = ledger.state.begun_with
     if not _has_begun(begun, learning) and (lacking := missing(ledger, scoring, learning, remembered)):
@@ -134,14 +135,14 @@ def begin(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Miss
 
 def _awaited(ledger: Ledger) -> str:
     """Return, in words, what other hosts have taught and this host does not have yet: a part of it may mislead."""
-    heard, to_hear = ledger.state.heard, ledger.state.to_hear
-    return "" if heard >= to_hear else f"{heard} of {to_hear} changes from other hosts have arrived"
+    received, all_ = ledger.state.received, ledger.state.to_receive
+    return "" if received >= all_ else f"{received} of {all_} changes from other hosts have arrived"
 
 
 def await_nobody(ledger: Ledger) -> None:
     """Stop waiting for other hosts if there is no longer an exchange with them."""
-    if ledger.state.to_hear:
-        ledger.state.to_hear = 0
+    if ledger.state.to_receive:
+        ledger.state.to_receive = 0
 
 
 def _has_begun(begun_with: int | None, learning: Learning) -> bool:

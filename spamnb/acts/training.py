@@ -102,11 +102,11 @@ def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]
     return made
 
 
-def take_over(ledger: Ledger, lessons: Sequence[Kept], told_by: Mapping[bytes, str]) -> int:
-    """Make lessons equal to those on other hosts. Returns how many changed. told_by: the host, per message."""
+def take_over(ledger: Ledger, lessons: Sequence[Kept], sent_by: Mapping[bytes, str]) -> int:
+    """Make lessons equal to those on other hosts. Returns how many changed. sent_by: the host, per message."""
 
     def as_recorded(lesson: Lesson) -> Lesson:
-        host = told_by.get(lesson.digest)
+        host = sent_by.get(lesson.digest)
         return lesson if host is None else replace(lesson, why=f"{lesson.why} (on {host})")
 
     with ledger.transaction():

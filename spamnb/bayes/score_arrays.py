@@ -8,13 +8,13 @@ from spamnb.base.label import Label
 from spamnb.bayes.arrays import FloatArray, IntArray, log_difference
 from spamnb.bayes.base import Counts, log_prob
 from spamnb.bayes.estimate import Estimate
-from spamnb.bayes.score_plain import CAUTION, CROWD, GRAMS, NOTHING, UNKNOWN, mean_shares
+from spamnb.bayes.score_plain import CAUTION, FAMILY, GRAMS, NOTHING, UNKNOWN, mean_shares
 
 _OF_GRAMS = 1
 
 
 def first_numbers() -> dict[str, int]:
-    """Return the numbers of the crowds that `weights_of` knows: 0 for bare words, 1 for grams; others are higher."""
+    """Return the numbers of the families that `weights_of` knows: 0 for bare words, 1 for grams; others are higher."""
     return {"": 0, GRAMS: _OF_GRAMS}
 
 
@@ -28,19 +28,19 @@ def log_odds_of(counts: Counts, estimate: Estimate, alpha: float) -> FloatArray:
     return np.where(counts.messages.any(axis=0), log_odds, 0.0)
 
 
-def weights_of(log_odds: FloatArray, crowds: IntArray, lengths: IntArray) -> FloatArray:
+def weights_of(log_odds: FloatArray, families: IntArray, lengths: IntArray) -> FloatArray:
     """Return the weight of each token in the score of its message, float64 (n_entries,). Messages follow one another.
 
-    log_odds: float64 (n_entries,), 0 for tokens never learned. crowds: int64 (n_entries,), the number of each token's
-    crowd, as in `first_numbers`. lengths: int64 (n_messages,), the number of entries of each message.
+    log_odds: float64 (n_entries,), 0 for tokens never learned. families: int64 (n_entries,), the number of each token's
+    family, as in `first_numbers`. lengths: int64 (n_messages,), the number of entries of each message.
     """
     message = np.repeat(np.arange(len(lengths)), lengths)
-    cell = message * (int(crowds.max(initial=0)) + 1) + crowds
+    cell = message * (int(families.max(initial=0)) + 1) + families
     size = np.bincount(cell)[cell] if len(cell) else cell
-    is_gram = crowds == _OF_GRAMS
+    is_gram = families == _OF_GRAMS
     amount = np.abs(log_odds)
     share = np.where(amount > NOTHING, amount * np.sqrt(amount), UNKNOWN)
-    share *= np.where(is_gram, 1.0, size.astype(np.float64) ** CROWD)
+    share *= np.where(is_gram, 1.0, size.astype(np.float64) ** FAMILY)
     mean = 2 * message + is_gram
     sums = np.bincount(mean, share, 2 * len(lengths))
     grams = np.bincount(message, is_gram, len(lengths)).astype(np.int64)

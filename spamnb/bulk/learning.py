@@ -73,7 +73,7 @@ def files_to_read_again(ledger: Ledger, config: Config) -> list[str]:
     """Return the existing files of messages learned with another tokenizer; mboxes too."""
     paths: dict[str, None] = {}
     last = b""
-    while digests := ledger.lessons.read_otherwise(last):
+    while digests := ledger.lessons.learned_with_other_tokenizer(last):
         last = digests[-1]
         current = CurrentFiles(ledger, config, digests)
         for digest in digests:

@@ -8,7 +8,7 @@ from spamnb.base.wording import plural
 from spamnb.checkup.finding import Finding, fault, ok, warning
 from spamnb.config import Config
 from spamnb.host.host import Host
-from spamnb.host.untold import untold
+from spamnb.host.unsent import unsent
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 
@@ -17,7 +17,7 @@ _STEP = "{} exchange --status says whether the database can be reached; see that
 
 
 def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
-    """Check that lessons are told and heard, and name those that are never told; nothing if nothing is shared.
+    """Check that lessons are sent and received, and name those that are never sent; nothing if nothing is shared.
 
     spamnb: how a command begins here.
     """
@@ -26,20 +26,20 @@ def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
     yield from _installed()
     with Ledger(present(path), only_read=True) as ledger:
         shared, imported = ledger.shared(), sum(ledger.lessons.imported())
-    if not shared.log or shared.heard < shared.to_hear or _is_late(shared.waiting_since):
+    if not shared.log or shared.received < shared.to_receive or _is_late(shared.waiting_since):
         yield warning("exchange", shared.words, _STEP.format(spamnb))
     else:
         yield ok("exchange", shared.words)
     counts = f"counts of {plural(imported, 'message')} that were imported, " if imported else ""
-    yield ok("exchange", f"only on this host, never told: {counts}the changes of `prune` and `train --again`")
+    yield ok("exchange", f"only on this host, never sent: {counts}the changes of `prune` and `train --again`")
 
 
 def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
-    """Check that the lessons of all users of a mail host are told; nothing if nothing is shared."""
+    """Check that the lessons of all users of a mail host are sent; nothing if nothing is shared."""
     if host.template.exchange.database is None:
         return
     yield from _installed()
-    found = untold(host)
+    found = unsent(host)
     if found.strangers or _is_late(found.since):
         yield warning("exchange", found.words, _STEP.format(f"{spamnb} --user NAME"))
     else:
@@ -49,7 +49,7 @@ def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
 def _installed() -> Iterator[Finding]:
     if importlib.util.find_spec("psycopg") is None:
         step = "apt-get install python3-psycopg, or pip install 'psycopg[binary]'"
-        yield fault("exchange", "psycopg is not installed, so nothing is told or heard", step)
+        yield fault("exchange", "psycopg is not installed, so nothing is sent or received", step)
 
 
 def _is_late(since: float | None) -> bool:

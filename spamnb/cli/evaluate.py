@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, get_args
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.libraries import how_to_install
 from spamnb.bulk.mapping import executor_at
-from spamnb.cli.common import measured, output_files
+from spamnb.cli.common import evaluation_report, output_files
 from spamnb.cli.common.argument_types import at_least
 from spamnb.cli.common.arguments import add_executor, add_json
 from spamnb.cli.common.output import as_json, progress
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
 
         config = configuration(options, of_all=True) if options.corpus else in_force(*ledger_to_read(options))
         if not (options.corpus or options.json or options.quiet):
-            _say_where_to_look_first(options)
+            _print_misfiled_hint(options)
         if options.scores:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
@@ -161,11 +161,11 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     return messages[: options.limit]
 
 
-def _say_where_to_look_first(options: argparse.Namespace) -> None:
+def _print_misfiled_hint(options: argparse.Namespace) -> None:
     """Name wrongly filed mail first: with it, figures on one's own mail mean little."""
-    from spamnb.cli.common.questions import where_to_look_first
+    from spamnb.cli.common.questions import misfiled_hint
 
-    if found := where_to_look_first(options):
+    if found := misfiled_hint(options):
         print(f"{found}\n")
 
 
@@ -183,7 +183,7 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     from spamnb.evaluation.runs import figures
 
     if options.scores:
-        measured.write_scores(options.scores, outcomes)
+        evaluation_report.write_scores(options.scores, outcomes)
     outcomes = outcomes[options.warm_up :]
     found, measures = figures(outcomes), measure(outcomes, options.seed)
     advice = None
@@ -192,13 +192,19 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     if options.json:
         intervals = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
         about = {"intervals": intervals, "protocol": options.protocol, "seed": options.seed}
-        print(as_json(measured.rounded(found) | about | (measured.advice_as_object(advice) if advice else {})))
+        print(
+            as_json(
+                evaluation_report.rounded(found)
+                | about
+                | (evaluation_report.advice_as_object(advice) if advice else {})
+            )
+        )
     else:
-        print(measured.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
-        print(measured.one_run(found, measures))
+        print(evaluation_report.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
+        print(evaluation_report.one_run(found, measures))
         if advice:
             one_in, cutoff = options.at_most_one_ham_in, configured.spam_cutoff
-            said = measured.advice(advice, one_in, cutoff, found["ham"], own=not options.corpus)
+            said = evaluation_report.advice(advice, one_in, cutoff, found["ham"], own=not options.corpus)
             print(f"\n{said}")
     if options.plots:
         from spamnb.evaluation.plots import plot_run
@@ -227,12 +233,12 @@ def _run_as_user(options: argparse.Namespace, config: Config, kept: Packed) -> i
         return _print_average(options, kept, lambda ordered, number: run_of(ordered, number).figures())
     found = run_of(kept, 0)
     if options.scores:
-        measured.write_scores(options.scores, found.outcomes)
+        evaluation_report.write_scores(options.scores, found.outcomes)
     if options.json:
         about = {"protocol": options.protocol, "seed": options.seed}
-        print(as_json(measured.rounded(found.figures()) | about))
+        print(as_json(evaluation_report.rounded(found.figures()) | about))
     else:
-        print(measured.one_user(found.figures()))
+        print(evaluation_report.one_user(found.figures()))
     return 0
 
 
@@ -245,8 +251,8 @@ def _print_average(options: argparse.Namespace, kept: Packed, figures_of: Callab
     if options.json:
         spread = {name: [round(least, 6), round(most, 6)] for name, (least, most) in averaged.spread.items()}
         about = {"spread": spread, "orders": options.orders, "protocol": options.protocol, "seed": options.seed}
-        print(as_json(measured.rounded(averaged.mean) | about))
+        print(as_json(evaluation_report.rounded(averaged.mean) | about))
     else:
         print(f"{options.orders} orders of {len(kept)} messages\n")
-        print(measured.several_runs(averaged))
+        print(evaluation_report.several_runs(averaged))
     return 0

@@ -79,9 +79,9 @@ def _exchange(options: argparse.Namespace) -> int:
     with ledger:
         done = by_hand.exchange_now(config, ledger)
     if options.json:
-        print(as_json({"told": done.told, "changed": done.changed, "forgotten": done.is_forgotten}))
+        print(as_json({"sent": done.sent, "changed": done.changed, "forgotten": done.is_forgotten}))
     elif not done.is_forgotten:
-        inform(options, f"sent {plural(done.told, 'lesson')}, took over {done.changed} of other hosts")
+        inform(options, f"sent {plural(done.sent, 'lesson')}, took over {done.changed} of other hosts")
     if done.is_forgotten:
         _forget(config)
     return 0

@@ -144,7 +144,7 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
     if options.fresh:
         return _finish(proposals, options)
     code = max(_learn(one, options) for one in proposals)
-    _say_where_to_look_first(options)
+    _print_misfiled_hint(options)
     init_host.record(config)
     return code
 
@@ -171,7 +171,7 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     is_wanted = _is_learning_wanted(any(map(any, (one.messages.values() for one in proposals))), options)
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
-        _say_where_to_look_first(options)
+        _print_misfiled_hint(options)
     here = installation(config_path(options), os.environ)
     if is_running:
         step = here.told(here.reload) if here.reload else "send it SIGHUP"
@@ -237,11 +237,11 @@ def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
     return max(codes)
 
 
-def _say_where_to_look_first(options: argparse.Namespace) -> None:
+def _print_misfiled_hint(options: argparse.Namespace) -> None:
     """Name folders whose learned mail looks as if it were filed wrongly."""
     if options.quiet:
         return
-    from spamnb.cli.common.questions import where_to_look_first  # numpy takes 0.1 s to import
+    from spamnb.cli.common.questions import misfiled_hint  # numpy takes 0.1 s to import
 
-    if found := where_to_look_first(options):
+    if found := misfiled_hint(options):
         print(f"\n{found}")

@@ -33,7 +33,7 @@ from spamnb.config import Config
 from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
 from spamnb.host.shares import not_running
-from spamnb.host.untold import Untold, untold
+from spamnb.host.unsent import Unsent, unsent
 from spamnb.monitoring.host_metrics import host_metrics
 from spamnb.monitoring.host_status import HostStatus, host_status
 from spamnb.monitoring.metrics import metrics
@@ -82,7 +82,7 @@ def _of_host(host: Host, options: argparse.Namespace) -> int:
         of_host = host_metrics(host.template, sums, is_running=bool(found.running), instance=instance(os.environ))
         print(of_host, end="")
         return 0
-    waiting = None if host.template.exchange.database is None else untold(host)
+    waiting = None if host.template.exchange.database is None else unsent(host)
     if options.json:
         print(as_json(_host_as_object(found, host, waiting)))
     else:
@@ -93,7 +93,7 @@ def _of_host(host: Host, options: argparse.Namespace) -> int:
     return exit_codes.STOPPED if found.in_need else 0
 
 
-def _host_as_object(found: HostStatus, host: Host, waiting: Untold | None) -> dict[str, object]:
+def _host_as_object(found: HostStatus, host: Host, waiting: Unsent | None) -> dict[str, object]:
     sums = found.sums
     return {
         "config": str(host.path),
@@ -111,7 +111,7 @@ def _host_as_object(found: HostStatus, host: Host, waiting: Untold | None) -> di
     }
 
 
-def _host_rows(found: HostStatus, host: Host, waiting: Untold | None) -> list[tuple[str, str]]:
+def _host_rows(found: HostStatus, host: Host, waiting: Unsent | None) -> list[tuple[str, str]]:
     sums, states = found.sums, found.sums.states
     services = [f"{share} since {clock(since)}" for share, since in found.running.items()]
     if missing := not_running(found.running):

@@ -74,7 +74,9 @@ def learn(
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
             options.learned = f"{before}learned {plural(changed, 'message')} as {label.word}, "
             options.interrupted = f"{options.learned}which is kept"
-        may_move.begin(ledger, config.scoring, config.learning)  # records in the ledger that the filter may move mail
+        may_move.begin_if_ready(
+            ledger, config.scoring, config.learning
+        )  # records in the ledger that the filter may move mail
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
     again = f"; {read_again} of them read again" if read_again else ""
@@ -118,4 +120,4 @@ def _read_once_again(options: argparse.Namespace) -> tuple[int, LeftOut, bool]:
             read_again += done.read_again
             options.interrupted = f"read {plural(read_again, 'message')} again, which is kept"
             left_out += done.left_out
-        return read_again, left_out, bool(ledger.lessons.read_otherwise())
+        return read_again, left_out, bool(ledger.lessons.learned_with_other_tokenizer())

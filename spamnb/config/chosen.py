@@ -30,7 +30,7 @@ def cutoff_of(key: str, written: str) -> float:
     return read_text(reader, written)
 
 
-def laid_over(config: Config, chosen: Chosen) -> Config:
+def with_choices(config: Config, chosen: Chosen) -> Config:
     """Return the configuration of a file with a person's choices.
 
     To apply it twice changes nothing more. A cutoff that the file names is not replaced. If two cutoffs contradict each

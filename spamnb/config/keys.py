@@ -59,7 +59,7 @@ def wanted() -> dict[str, str]:
     for each in fields(Config):
         if is_dataclass(each.type):
             found |= {f"{each.name}.{name}": reader for name, reader in _keys_of(each.type).items()}
-    return {key: readers.wanted_by(reader) for key, reader in found.items()}
+    return {key: readers.allowed_values(reader) for key, reader in found.items()}
 
 
 def reader_in(name: str, given: Any = None) -> Reader[Any]:
@@ -136,7 +136,7 @@ def _path(environ: Mapping[str, str]) -> Reader[Path]:
             raise Invalid(*(fault(node, key, what) for what in clashes))
         return value
 
-    return readers.Described(read, readers.wanted_by(path))
+    return readers.DescribedReader(read, readers.allowed_values(path))
 
 
 def with_patterns(values: Mapping[str, Any]) -> Mailbox:

@@ -92,7 +92,7 @@ def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) ->
     exist.
     """
     _check_size(content, _printable(source))
-    with all_told(source):
+    with as_config_error(source):
         root = compose(content)
         values = config_reader(environ)(root, "")
     if values["ledger"] is None:
@@ -103,7 +103,7 @@ def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) ->
 
 
 @contextlib.contextmanager
-def all_told(source: str) -> Iterator[None]:
+def as_config_error(source: str) -> Iterator[None]:
     """Raise the faults of a text as one ConfigError, with one line and its place for each."""
     try:
         yield

@@ -12,7 +12,7 @@ import yaml
 
 from spamnb.config.folder_names import written
 from spamnb.config.keys import FORMER, MAILBOX_KEYS, check_roles, reader_in, with_patterns, written_in
-from spamnb.config.loading import all_told, compose_any, read_text
+from spamnb.config.loading import as_config_error, compose_any, read_text
 from spamnb.config.readers import Invalid, Reader, fault, list_of, record
 from spamnb.config.settings import Config, Mailbox
 
@@ -32,7 +32,7 @@ def with_own(config: Config, path: Path) -> Config:
         content = read_text(path, is_file=True)
     except FileNotFoundError:
         return config
-    with all_told(str(path)):
+    with as_config_error(str(path)):
         root = compose_any(content)
         if root is None:
             return config

@@ -31,7 +31,7 @@ Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Described(Generic[T]):
+class DescribedReader(Generic[T]):
     """A reader, with its allowed values in words."""
 
     read: Reader[T]
@@ -42,9 +42,9 @@ class Described(Generic[T]):
         return self.read(node, key)
 
 
-def wanted_by(reader: Reader[Any]) -> str:
+def allowed_values(reader: Reader[Any]) -> str:
     """Return a reader's allowed values in words. Raises TypeError for a reader of several keys."""
-    if not isinstance(reader, Described):
+    if not isinstance(reader, DescribedReader):
         raise TypeError(f"{reader} has no words for what it wants")
     return reader.wanted
 
@@ -113,7 +113,7 @@ def read_as(
             raise _invalid(node, key, what)
         return value
 
-    return Described(read, wanted)
+    return DescribedReader(read, wanted)
 
 
 def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
@@ -202,8 +202,8 @@ folder: Reader[str] = read_as(_folder, "a folder's name")
 
 def optional(reader: Reader[T]) -> Reader[T | None]:
     """Return the reader of another kind of value, or of null."""
-    wanted = f"{wanted_by(reader)}, or null"
-    return Described(lambda node, key: None if _is_null(node) else reader(node, key), wanted)
+    wanted = f"{allowed_values(reader)}, or null"
+    return DescribedReader(lambda node, key: None if _is_null(node) else reader(node, key), wanted)
 
 
 def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Reader[tuple[T, ...]]:
@@ -220,7 +220,7 @@ def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Re
                     values.append(reader(item, f"{key}[{index}]"))
         return tuple(values)
 
-    return Described(read, wanted)
+    return DescribedReader(read, wanted)
 
 
 def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str, ...]]:
@@ -232,7 +232,7 @@ def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str,
         is_empty = isinstance(node, yaml.SequenceNode) and not node.value
         return () if is_empty else some(node, key)
 
-    return Described(read, wanted)
+    return DescribedReader(read, wanted)
 
 
 def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Mapping[str, T]]:
@@ -249,7 +249,7 @@ def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Map
                     found[names(name_node, here)] = values(value_node, here)
         return MappingProxyType(found)
 
-    return Described(read, wanted)
+    return DescribedReader(read, wanted)
 
 
 def _address(written: str) -> str:

@@ -8,8 +8,8 @@ a row takes 25 bytes less: 2,145 bytes, with 1,614 for tokens and 124 for indexe
 lesson.how: one of `base.label.How`. A new value is a step that changes only the version: hosts that do not know it
 refuse the log. spamnb.made: which log this is.
 
-Steps are only ever appended, and each only adds. A host of the version before refuses the log, and tells later what it
-has learned in the meantime.
+Steps are only ever appended, and each only adds. A host of the version before refuses the log, and sends what it has
+learned in the meantime after its own upgrade.
 """
 
 STEPS = (

@@ -4,16 +4,16 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from spamnb.base.errors import ExchangeError
-from spamnb.exchange.port import Account, Told, wins
+from spamnb.exchange.port import Account, LogRow, wins
 from spamnb.ledger.lessons.port import Kept
 
 
 @dataclass
 class _Rows:
-    """The rows of an account, by their messages."""
+    """An account, and its rows by their messages."""
 
     account: Account = field(default_factory=Account)
-    told: dict[bytes, Told] = field(default_factory=dict)
+    by_digest: dict[bytes, LogRow] = field(default_factory=dict)
 
 
 class MemoryLog:
@@ -29,30 +29,30 @@ class MemoryLog:
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
         """Return those of the messages for which it has a row."""
-        return set(digests) & self._rows(account).told.keys()
+        return set(digests) & self._rows(account).by_digest.keys()
 
-    def tell(self, account: str, heard: int, host: str, lessons: Sequence[Kept]) -> None:
+    def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
         """Write the lessons of an account that this host has learned: all of them, or none."""
         rows = self._rows(account)
-        last, written = rows.account.last, dict[bytes, Told]()
+        last, written = rows.account.last, dict[bytes, LogRow]()
         for kept in lessons:
             digest = kept.lesson.digest
-            former = written.get(digest) or rows.told.get(digest)
+            former = written.get(digest) or rows.by_digest.get(digest)
             if former is None and kept.tokens is None:
                 raise ExchangeError(f"the log no longer has the row of {digest.hex()}, whose tokens it needs")
-            if former is None or wins(kept, former, heard):
+            if former is None or wins(kept, former, received):
                 last += 1
                 row = kept if former is None else former.kept
                 lesson = replace(kept.lesson, number=last, takes_back=None, summary=row.lesson.summary)
-                written[digest] = Told(last, host, row._replace(lesson=lesson))
+                written[digest] = LogRow(last, host, row._replace(lesson=lesson))
         if written:
-            rows.told |= written
+            rows.by_digest |= written
             rows.account = rows.account._replace(last=last)
             self._accounts[account] = rows
 
-    def hear(self, account: str, since: int, most: int) -> list[Told]:
+    def receive(self, account: str, since: int, most: int) -> list[LogRow]:
         """Return the first rows above a place, at most `most`, in the order of their places."""
-        return sorted(row for row in self._rows(account).told.values() if row.place > since)[:most]
+        return sorted(row for row in self._rows(account).by_digest.values() if row.place > since)[:most]
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
         """Return those of the accounts that exist."""
@@ -61,7 +61,7 @@ class MemoryLog:
     def forget(self, account: str, at: float) -> None:
         """Delete the rows of an account, and keep the time of that."""
         rows = self._accounts.setdefault(account, _Rows())
-        rows.told.clear()
+        rows.by_digest.clear()
         rows.account = rows.account._replace(forgotten_at=at)
 
     def _rows(self, account: str) -> _Rows:

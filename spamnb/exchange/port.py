@@ -1,8 +1,8 @@
 """What a round needs from any log of the lessons that hosts share; one test suite holds all logs to it.
 
-A host tells its lessons: it writes them into the log. It hears those of the others: it reads them from there. The log
-has one row per user and message. A user's rows are an account. Each row has a number, its place. A row that is written
-gets the next place of its account, so places are in the order in which rows become visible.
+A host sends its lessons: it writes them into the log. It receives the lessons of the others: it reads them from there.
+The log has one row per user and message. A user's rows are an account. Each row has a number, its place. A row that is
+written gets the next place of its account, so places are in the order in which rows become visible.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 from spamnb.ledger.lessons.port import Kept
 
 
-class Told(NamedTuple):
-    """A row of the log: its place, which is also the number of its lesson, and the host that told it last."""
+class LogRow(NamedTuple):
+    """A row of the log: its place, which is also the number of its lesson, and the host that sent it last."""
 
     place: int
     host: str
@@ -41,16 +41,16 @@ class Log(Protocol):
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
         """Return those of the messages for which it has a row."""
 
-    def tell(self, account: str, heard: int, host: str, lessons: Sequence[Kept]) -> None:
+    def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
         """Write the lessons of an account that this host has learned: all of them, or none.
 
-        heard: the place up to which the host knew the rows. A lesson replaces the row of its message in three cases:
+        received: the place up to which the host knew the rows. A lesson replaces the row of its message in three cases:
         the host knew the row; the lesson is a decision and the row a weak label; or both are decisions or both weak,
         and the lesson is later. The row's tokens stay. A lesson without tokens needs an existing row of its message:
         without one, ExchangeError is raised.
         """
 
-    def hear(self, account: str, since: int, most: int) -> list[Told]:
+    def receive(self, account: str, since: int, most: int) -> list[LogRow]:
         """Return the first rows above a place, at most `most`, in the order of their places."""
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
@@ -74,9 +74,9 @@ def news_of(log: Log, names: Iterable[str]) -> Mapping[str, News]:
     return {name: News(identity, found.get(name, Account())) for name in wanted}
 
 
-def wins(lesson: Kept, over: Told, heard: int) -> bool:
-    """Tell whether a lesson replaces a row, if the host that tells it knew the rows up to `heard`."""
+def wins(lesson: Kept, over: LogRow, received: int) -> bool:
+    """Tell whether a lesson replaces a row, if the host that sends it knew the rows up to `received`."""
     new, old = lesson.lesson, over.kept.lesson
-    if over.place <= heard:
+    if over.place <= received:
         return True
     return new.at > old.at if new.weak == old.weak else old.weak

@@ -21,7 +21,7 @@ from psycopg.waiting import Ready
 from spamnb.base.errors import ExchangeAwayError, ExchangeError
 from spamnb.base.wording import escaped
 from spamnb.exchange.log_schema import STEPS, VERSION
-from spamnb.exchange.port import Account, Told
+from spamnb.exchange.port import Account, LogRow
 from spamnb.exchange.row_form import COLUMNS, FORGOTTEN, SELECTED, Written, read, written
 from spamnb.ledger.lessons.port import Kept
 
@@ -37,20 +37,20 @@ _SESSION = """
         set_config('idle_in_transaction_session_timeout', '10s', false),
         CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END"""
 _LOCKED = "SELECT id, seq FROM account WHERE name = %s FOR UPDATE"
-_TELL = f"""
+_SEND = f"""
     INSERT INTO lesson AS l (account, {COLUMNS})
     SELECT %(account)s, %(last)s + row, digest, nullif(label, {FORGOTTEN}), weak, at, how, why, %(host)s, tokenizer,
         CASE WHEN tokens <> '' THEN tokens
-            ELSE (SELECT o.tokens FROM lesson AS o WHERE o.account = %(account)s AND o.digest = told.digest) END,
+            ELSE (SELECT o.tokens FROM lesson AS o WHERE o.account = %(account)s AND o.digest = sent.digest) END,
         relations, summary
     FROM unnest(%(digest)b::bytea[], %(label)b::smallint[], %(weak)b::boolean[], %(at)b::float8[], %(how)b::text[],
         %(why)b::text[], %(tokenizer)b::smallint[], %(tokens)b::bytea[], %(relations)b::bytea[], %(summary)b::text[])
         WITH ORDINALITY
-        AS told (digest, label, weak, at, how, why, tokenizer, tokens, relations, summary, row)
+        AS sent (digest, label, weak, at, how, why, tokenizer, tokens, relations, summary, row)
     ON CONFLICT (account, digest) DO UPDATE SET
         (seq, label, weak, at, how, why, host) = (excluded.seq, excluded.label, excluded.weak, excluded.at,
         excluded.how, excluded.why, excluded.host)
-        WHERE l.seq <= %(heard)s OR (l.weak AND NOT excluded.weak) OR (l.weak = excluded.weak AND excluded.at > l.at)
+        WHERE l.seq <= %(received)s OR (l.weak AND NOT excluded.weak) OR (l.weak = excluded.weak AND excluded.at > l.at)
     RETURNING seq"""  # noqa: S608 - no text from outside
 # Never in the future: if a host's clock is ahead, ledgers made until that time would be removed.
 _FORGET = "UPDATE account SET forgotten_at = least(%s, extract(epoch FROM clock_timestamp())::float8) WHERE id = %s"
@@ -65,7 +65,7 @@ _ACCOUNTS = (
 # instead of 0.2 for the first 50 of 700.
 _OF_ACCOUNT = "account = (SELECT id FROM account WHERE name = %s)"
 _HAS = f"SELECT digest FROM lesson WHERE {_OF_ACCOUNT} AND digest = ANY(%b::bytea[])"  # noqa: S608
-_HEAR = f"SELECT {SELECTED} FROM lesson WHERE {_OF_ACCOUNT} AND seq > %s ORDER BY seq LIMIT %s"  # noqa: S608
+_RECEIVE = f"SELECT {SELECTED} FROM lesson WHERE {_OF_ACCOUNT} AND seq > %s ORDER BY seq LIMIT %s"  # noqa: S608
 
 
 class PostgresLog:
@@ -100,22 +100,22 @@ class PostgresLog:
         with _plain_faults():
             return {bytes(digest) for (digest,) in self._all(_HAS, account, list(digests))}
 
-    def tell(self, account: str, heard: int, host: str, lessons: Sequence[Kept]) -> None:
+    def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
         """Write the lessons of an account that this host has learned: all of them, or none."""
         if not lessons:
             return
         columns = zip(Written._fields, map(list, zip(*map(written, lessons), strict=True)), strict=True)
         with _plain_faults(), self._db.transaction():
             number, last = self._locked(account)
-            values = {"account": number, "last": last, "heard": heard, "host": escaped(host), **dict(columns)}
-            places = self._db.execute(_TELL, values).fetchall()
+            values = {"account": number, "last": last, "received": received, "host": escaped(host), **dict(columns)}
+            places = self._db.execute(_SEND, values).fetchall()
             if places:
                 self._db.execute("UPDATE account SET seq = %s WHERE id = %s", (max(places)[0], number))
 
-    def hear(self, account: str, since: int, most: int) -> list[Told]:
+    def receive(self, account: str, since: int, most: int) -> list[LogRow]:
         """Return the first rows above a place, at most `most`, in the order of their places."""
         with _plain_faults():
-            rows = self._all(_HEAR, account, since, most)
+            rows = self._all(_RECEIVE, account, since, most)
         return [read(account, row) for row in rows]
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
@@ -132,7 +132,7 @@ class PostgresLog:
             self._db.execute(_FORGET, (at, number))
 
     def _locked(self, account: str) -> tuple[int, int]:
-        """Return the number of an account, made if it is new, and its last place. Nobody else may tell in the meantime.
+        """Return the number of an account, made if it is new, and its last place. Nobody else may send in the meantime.
 
         It looks for the account first: an INSERT that meets a row still uses up a number of its sequence.
         """
@@ -230,7 +230,7 @@ def _check_version(version: int) -> None:
     if version > VERSION:
         raise ExchangeError(
             f"the log was upgraded by a later spamnb (its version is {version}, this one knows up to {VERSION}):"
-            " upgrade spamnb on this host; what it learns in the meantime is told then"
+            " upgrade spamnb on this host; what it learns in the meantime is sent then"
         )
     if version < VERSION:
         raise ExchangeError(

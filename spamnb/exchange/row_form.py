@@ -19,7 +19,7 @@ from spamnb.base.errors import ExchangeError
 from spamnb.base.label import LEARNED_BY, How, Label
 from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped
-from spamnb.exchange.port import Told
+from spamnb.exchange.port import LogRow
 from spamnb.ledger.lessons.acquaintance import sender_of
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX
 from spamnb.ledger.lessons.port import Kept, Lesson
@@ -75,7 +75,7 @@ def written(kept: Kept) -> Written:
     return Written(*learned, kept.tokenizer, tokens, kept.relations, texts[1])
 
 
-def read(account: str, row: Sequence[Any]) -> Told:
+def read(account: str, row: Sequence[Any]) -> LogRow:
     """Return a row's lesson; the columns are those of SELECTED. Raises ExchangeError if no host can have written it."""
     place, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary = row
     try:
@@ -87,7 +87,7 @@ def read(account: str, row: Sequence[Any]) -> Told:
         texts = escaped(summary)[:_LONGEST_TEXT], escaped(why)[:_LONGEST_TEXT]
         learned = None if label is None else Label(label)
         lesson = Lesson(place, digest, texts[0], learned, weak, at, texts[1], How(how), None)
-        return Told(place, escaped(host)[:_LONGEST_TEXT], Kept(lesson, tokenizer, unpacked(tokens), relations))
+        return LogRow(place, escaped(host)[:_LONGEST_TEXT], Kept(lesson, tokenizer, unpacked(tokens), relations))
     except (ValueError, TypeError, zlib.error) as fault:
         raise ExchangeError(
             f"row {place} of {escaped(account)} in the log is damaged ({escaped(str(fault))}): delete that row, or"

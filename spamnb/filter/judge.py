@@ -17,7 +17,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
-from spamnb.mail.tokens.kinds import crowd_of
+from spamnb.mail.tokens.kinds import family_of
 
 if TYPE_CHECKING:  # numpy is not imported to judge one message
     from spamnb.ledger.lessons.port import Lessons, Teacher
@@ -101,7 +101,7 @@ class Filter:
         judgement = UNTAUGHT
         if evidence.is_taught:
             odds = _log_odds(tokens, evidence, self._scoring)
-            judgement = judgement_of(score(odds, weights(odds, list(map(crowd_of, tokens)))), self._scoring)
+            judgement = judgement_of(score(odds, weights(odds, list(map(family_of, tokens)))), self._scoring)
         return _as_listed(judgement, reading.relations, self._senders)
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
@@ -114,7 +114,7 @@ class Filter:
         tokens = [*reading.tokens, *tokens_of(history)]
         evidence = self._lessons.evidence(tokens, without)
         odds = _log_odds(tokens, evidence, self._scoring)
-        weight = weights(odds, list(map(crowd_of, tokens)))
+        weight = weights(odds, list(map(family_of, tokens)))
         judgement = judgement_of(score(odds, weight), self._scoring) if evidence.is_taught else UNTAUGHT
         slope = SLOPE if evidence.is_taught else 0.0
         clues = []
@@ -135,7 +135,7 @@ class FrozenFilter:
         self._lessons = lessons
         self._scoring = scoring
         self._senders = senders
-        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and crowd of each token
+        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and family of each token
 
     def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
         """Judge several messages, each as `Filter.judge` does."""
@@ -152,8 +152,8 @@ class FrozenFilter:
     def _judge_met(self, tokens: Sequence[str]) -> Judgement:
         if not tokens:
             return judgement_of(score((), ()), self._scoring)
-        odds, strengths, crowds = zip(*map(self._met.__getitem__, tokens), strict=True)
-        return judgement_of(score(odds, message_weights(strengths, crowds)), self._scoring)
+        odds, strengths, families = zip(*map(self._met.__getitem__, tokens), strict=True)
+        return judgement_of(score(odds, message_weights(strengths, families)), self._scoring)
 
     def _look_up(self, vocabulary: Iterable[str]) -> bool:
         """Look up the new tokens. Returns whether the filter has learned anything of both classes."""
@@ -163,7 +163,7 @@ class FrozenFilter:
         evidence = self._lessons.evidence(new)
         if evidence.is_taught:
             odds = _log_odds(new, evidence, self._scoring)
-            self._met.update(zip(new, zip(odds, map(strength, odds), map(crowd_of, new), strict=True), strict=True))
+            self._met.update(zip(new, zip(odds, map(strength, odds), map(family_of, new), strict=True), strict=True))
         return evidence.is_taught
 
 

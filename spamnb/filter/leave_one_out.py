@@ -82,14 +82,14 @@ class LeaveOneOut:
         self._lessons = lessons
         self._scoring = scoring
         self._estimate = ESTIMATES[scoring.model]
-        self._crowds = lessons.crowds()
+        self._families = lessons.families()
 
     def judge_groups(self, groups: Sequence[Sequence[bytes]], clues: int = 0) -> list[JudgedWithoutItself]:
         """Judge some groups of learned messages, each without itself."""
         group_of = {digest: number for number, group in enumerate(groups) for digest in group}
         learned = self._lessons.learned(list(group_of))
-        if learned.ids.max(initial=-1) >= len(self._crowds):
-            self._crowds = self._lessons.crowds()  # another process may have learned new tokens
+        if learned.ids.max(initial=-1) >= len(self._families):
+            self._families = self._lessons.families()  # another process may have learned new tokens
         members = np.array([group_of[lesson.digest] for lesson in learned.lessons], dtype=np.int64)
         others, judgements = _Others(learned, members, len(groups)), list[JudgedWithoutItself]()
         for messages in _parts(learned.lengths):
@@ -102,7 +102,7 @@ class LeaveOneOut:
         """Judge some of the messages by the counts that are left without their groups."""
         part, counts = _part(learned, messages), others.counts(messages)
         log_odds = log_odds_of(counts, self._estimate, self._scoring.alpha)
-        weight = weights_of(log_odds, self._crowds[part.ids][part.columns], part.lengths)
+        weight = weights_of(log_odds, self._families[part.ids][part.columns], part.lengths)
         scores = scores_of(log_odds, weight, part.lengths)
         is_taught = others.is_taught[messages]
         judgements = [

@@ -35,28 +35,29 @@ _TOGETHER = 1000  # lessons that are recorded in one transaction
 class Shared:
     """How far a ledger and the log of lessons that hosts share know each other, as the ledger records it.
 
-    log: which log; "" if they have not met. untold: the number of lessons that wait to be told, up to MOST.
-    waiting_since: when the oldest of these was learned, in seconds since the epoch, or None. heard: the place up to
-    which this ledger knows the log. to_hear: the place that it must reach before mail is moved.
+    log: which log; "" if they have not met. unsent: the number of lessons that wait to be sent, up to MOST.
+    waiting_since: when the oldest of these was learned, in seconds since the epoch, or None. received: the place up to
+    which this ledger knows the log. to_receive: the place that it must reach before mail is moved.
     """
 
     MOST: ClassVar[int] = 1000
 
     log: str
-    untold: int
+    unsent: int
     waiting_since: float | None
-    heard: int
-    to_hear: int
+    received: int
+    to_receive: int
 
     @property
     def words(self) -> str:
         """Say it in words."""
-        waiting = plural(self.untold, "lesson") if self.untold < self.MOST else f"{self.MOST} lessons or more"
+        waiting = plural(self.unsent, "lesson") if self.unsent < self.MOST else f"{self.MOST} lessons or more"
         since = "" if self.waiting_since is None else f", the oldest since {clock(self.waiting_since)}"
-        told = f"{waiting} wait to be told{since}" if self.untold else "all is told"
+        sent = f"{waiting} wait to be sent{since}" if self.unsent else "all is sent"
         if not self.log:
-            return f"has not met the database yet; {told}"
-        return f"{told}, heard up to change {self.heard}{f' of {self.to_hear}' if self.heard < self.to_hear else ''}"
+            return f"has not met the database yet; {sent}"
+        of = f" of {self.to_receive}" if self.received < self.to_receive else ""
+        return f"{sent}, received up to change {self.received}{of}"
 
 
 class Ledger:
@@ -134,10 +135,10 @@ class Ledger:
     def shared(self) -> Shared:
         """How far this ledger and the log of lessons know each other."""
         with self.snapshot():
-            waiting = self.lessons.changes(self.state.told, Shared.MOST)
+            waiting = self.lessons.changes(self.state.sent, Shared.MOST)
             times = [lesson.at for lesson in waiting if lesson.how is not How.IMPORT]
             state = self.state
-            return Shared(state.log, len(times), min(times, default=None), state.heard, state.to_hear)
+            return Shared(state.log, len(times), min(times, default=None), state.received, state.to_receive)
 
     @property
     def is_held(self) -> bool:

@@ -2,12 +2,12 @@
 
 It is made whenever an account goes to sleep, so it judges no message: 10 SQL statements, and 0.4 ms of CPU with 1,500
 messages judged in 30 days. Whether a filter that has learned enough would do no harm is found out at its next verdict
-(`acts.may_move.begin`); until then it counts as learning.
+(`acts.may_move.begin_if_ready`); until then it counts as learning.
 """
 
 import math
 
-from spamnb.acts.may_move import known_missing, stop_of
+from spamnb.acts.may_move import missing_by_numbers, stop_of
 from spamnb.config import Config
 from spamnb.host.register import AccountRow, State
 from spamnb.ledger.file.parts import sizes
@@ -38,4 +38,4 @@ def _state(ledger: Ledger, config: Config, now: float) -> State:
     stop = stop_of(ledger, now)
     if stop is not None:
         return State.PAUSED if stop.tripped_at is None else State.STOPPED
-    return State.MOVING if known_missing(ledger, config.learning) == "" else State.LEARNING
+    return State.MOVING if missing_by_numbers(ledger, config.learning) == "" else State.LEARNING

@@ -139,7 +139,7 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
     yield from gauge("withheld_messages", "Messages that were not moved because moving is stopped.", found.withheld)
     if found.shared is not None:
-        yield from gauge("untold_lessons", "Lessons that wait to be told to other hosts.", found.shared.untold)
+        yield from gauge("unsent_lessons", "Lessons that wait to be sent to other hosts.", found.shared.unsent)
     yield from gauge("mailboxes", "Configured mailboxes.", len(config.mailboxes))
     yield from gauge("missing_mailboxes", "Mailboxes that are missing, or have no inbox.", len(found.without_inbox))
     yield from gauge("ledger_bytes", "Size of the ledger with its log.", found.disk.ledger + found.disk.wal)

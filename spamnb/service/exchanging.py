@@ -3,7 +3,7 @@
 It has its own connections to the log and to the ledgers, and each transaction is short. If another thread writes to a
 ledger, this one leaves it for the next time; another thread waits a tenth of a second for it. One question asks for the
 news of all accounts. A ledger is opened only if there is news, or if its files show that it was written since it was
-last told. An unreachable database is the ordinary case: it is logged once, and tried again after 10 seconds to 5
+last sent. An unreachable database is the ordinary case: it is logged once, and tried again after 10 seconds to 5
 minutes. Until then new lessons wait in the ledgers.
 """
 
@@ -42,7 +42,7 @@ _Stamp = tuple[tuple[int, int, int] | None, ...]
 
 @dataclass(slots=True)
 class _Seen:
-    """The state of an account when everything was last told and heard: its files, the log, and the time."""
+    """The state of an account when everything was last sent and received: its files, the log, and the time."""
 
     stamp: _Stamp
     news: News
@@ -76,7 +76,7 @@ class Exchanging:
         self._faults = LogOnce(_log, count=lambda _: measurements.fault("exchange"))
         self._faulty: set[str] = set()  # names of accounts
         self._seen: dict[str, _Seen] = {}
-        self._untold: dict[str, tuple[_Stamp, int]] = {}  # the state of its files, and how many lessons wait
+        self._unsent: dict[str, tuple[_Stamp, int]] = {}  # the state of its files, and how many lessons wait
         # A library may hang while it looks up a name in the network; as a daemon, the thread does not stop the
         # service's end.
         self._thread = threading.Thread(target=self._run, name="exchange", daemon=True)
@@ -107,20 +107,20 @@ class Exchanging:
             except ExchangeError as fault:
                 if not self._stop.is_set() and _DATABASE not in self._faults:
                     self._faults.log(
-                        _DATABASE, f"{fault}. Lessons wait to be told; mail is judged and learned as before"
+                        _DATABASE, f"{fault}. Lessons wait to be sent; mail is judged and learned as before"
                     )
-            except Exception:  # else the thread would end silently, and no lesson would be told until a restart
+            except Exception:  # else the thread would end silently, and no lesson would be sent until a restart
                 _log.exception("the exchange of lessons failed, and is tried again")
                 self._measurements.fault("exchange")
             self._stop.wait(patience)
             patience = min(2 * patience, _LONGEST_PATIENCE)
 
     def _pass(self, log: Log) -> bool:
-        """Look at each account once. Returns whether everything possible is told and heard."""
+        """Look at each account once. Returns whether everything possible is sent and received."""
         accounts = self._accounts()
         news = news_of(log, (account.name for account in accounts))
         if self._faults.clear(_DATABASE):
-            _log.info("the database is back: lessons are told and heard again")
+            _log.info("the database is back: lessons are sent and received again")
         self._seen = {account.name: seen for account in accounts if (seen := self._seen.get(account.name))}
         is_over = True
         for account in accounts:
@@ -163,15 +163,15 @@ class Exchanging:
                 return True  # not up to date, so it is tried again the next time
             except SpamnbError as fault:
                 self._faulty.add(account.name)
-                self._faults.log(account.name, f"lessons of this account are not told or heard: {fault}")
+                self._faults.log(account.name, f"lessons of this account are not sent or received: {fault}")
                 return True
             self._faulty.discard(account.name)
             self._faults.clear(account.name)
-            self._tell_of(done)
+            self._report(done)
             if done.is_forgotten:
                 self._forgotten(account)
                 return True
-            if done.is_over and not (done.told or done.heard):  # else this has changed the files
+            if done.is_over and not (done.sent or done.received):  # else this has changed the files
                 self._seen[account.name] = _Seen(stamp, news, self._running())
             return done.is_over
 
@@ -182,22 +182,22 @@ class Exchanging:
             if self._stop.is_set():
                 return
             stamp = _stamp_of(account.ledger)
-            found = self._untold.get(account.name)
+            found = self._unsent.get(account.name)
             if stamp[0] is not None and (found is None or found[0] != stamp):
                 with (
                     suppress(SpamnbError),
                     Ledger(account.ledger, only_read=True, busy_seconds=_BUSY_SECONDS) as ledger,
                 ):
-                    found = stamp, ledger.shared().untold
+                    found = stamp, ledger.shared().unsent
             if stamp[0] is not None and found is not None:
                 counted[account.name] = found
-        self._untold = counted
-        self._measurements.untold = sum(number for _, number in counted.values())
+        self._unsent = counted
+        self._measurements.unsent = sum(number for _, number in counted.values())
 
-    def _tell_of(self, done: Round) -> None:
-        self._measurements.exchanged(done.told, done.heard)
-        if done.changed or done.told:
-            _log.info("told %s to other hosts, took over %s of theirs", plural(done.told, "lesson"), done.changed)
+    def _report(self, done: Round) -> None:
+        self._measurements.exchanged(done.sent, done.received)
+        if done.changed or done.sent:
+            _log.info("sent %s to other hosts, took over %s of theirs", plural(done.sent, "lesson"), done.changed)
 
 
 def _stamp_of(ledger: str) -> _Stamp:

@@ -30,7 +30,7 @@ def name_of(message: Reading | LazyReading, log: Log) -> str:
     return message.summary if log.subjects else f"message {message.digest.hex()[:12]}"
 
 
-class AboutMailbox(logging.Filter):
+class MailboxPrefix(logging.Filter):
     """Gives each record the attribute `mailbox`."""
 
     def filter(self, record: logging.LogRecord) -> bool:

@@ -39,8 +39,8 @@ class _Times:
 class Measurements:
     """Counts of a service; safe in several threads. `clock` gives seconds of a clock that is never set.
 
-    exchanged_at: when all lessons were last told and heard, in seconds since the epoch; None if none are shared.
-    untold: how many lessons of all accounts wait to be told.
+    exchanged_at: when all lessons were last sent and received, in seconds since the epoch; None if none are shared.
+    unsent: how many lessons of all accounts wait to be sent.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -53,7 +53,7 @@ class Measurements:
         self._faults: Counter[Fault] = Counter()
         self._exchanged: Counter[str] = Counter()
         self.exchanged_at: float | None = None
-        self.untold = 0
+        self.unsent = 0
 
     @contextlib.contextmanager
     def judging(self) -> Iterator[None]:
@@ -74,10 +74,10 @@ class Measurements:
         with self._lock:
             self._faults[kind] += 1
 
-    def exchanged(self, told: int, heard: int) -> None:
-        """Count lessons told to other hosts, and heard from them."""
+    def exchanged(self, sent: int, received: int) -> None:
+        """Count lessons sent to other hosts, and received from them."""
         with self._lock:
-            self._exchanged.update(told=told, heard=heard)
+            self._exchanged.update(sent=sent, received=received)
 
     def done(self, numbers: Mapping[Tally, int]) -> None:
         """Count the work of a host's account since the last count, as `Tallies.since` returns it."""
@@ -94,10 +94,10 @@ class Measurements:
         with self._lock:
             turns = self._turns.metric("spamnb_turn_seconds", "Seconds that a hint about mail waited for its turn.")
             done = Counter(self._done)
-        untold = gauge("untold_lessons", "Lessons that wait to be told to other hosts.", self.untold)
+        unsent = gauge("unsent_lessons", "Lessons that wait to be sent to other hosts.", self.unsent)
         return [
             *counters(done),
-            *([] if self.exchanged_at is None else untold),
+            *([] if self.exchanged_at is None else unsent),
             Metric("spamnb_accounts_awake", "gauge", "Users whose ledgers are open.", {(): float(awake)}),
             turns,
         ]
@@ -128,10 +128,12 @@ class Measurements:
         if self.exchanged_at is None:
             return []
         with self._lock:
-            lessons: dict[Labels, float] = {(("way", way),): float(self._exchanged[way]) for way in ("told", "heard")}
+            lessons: dict[Labels, float] = {
+                (("way", way),): float(self._exchanged[way]) for way in ("sent", "received")
+            }
         at: dict[Labels, float] = {(): self.exchanged_at}
-        when = "When all lessons were last told and heard; 0: never."
+        when = "When all lessons were last sent and received; 0: never."
         return [
-            Metric("spamnb_exchanged_lessons_total", "counter", "Lessons told to other hosts, and heard.", lessons),
+            Metric("spamnb_exchanged_lessons_total", "counter", "Lessons sent to other hosts, and received.", lessons),
             Metric("spamnb_last_exchange_timestamp_seconds", "gauge", when, at),
         ]

@@ -177,5 +177,7 @@ def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, 
         for done in learning.learn(ledger, read, label, f"was in a {label.word} folder at the start"):
             seen, changed = seen + done.seen, changed + done.changed
             left_out += done.left_out
-        may_move.begin(ledger, config.scoring, config.learning)  # records in the ledger that the filter may move mail
+        may_move.begin_if_ready(
+            ledger, config.scoring, config.learning
+        )  # records in the ledger that the filter may move mail
     return seen, changed, left_out

@@ -54,7 +54,7 @@ HEADERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ServerAddress:
     """How a browser reaches the pages. port: of a loopback address; None for a Unix socket.
 
     names: further host names to answer to. is_private: only the owner and root can connect.
@@ -74,7 +74,7 @@ class Door:
         """The cookie's name. It has the port, since cookies do not."""
         return f"spamnb_{self.port}"
 
-    def answers_to(self, host: str) -> bool:
+    def serves_host(self, host: str) -> bool:
         """Return whether the pages answer to this host name."""
         match = _HOST.fullmatch(host)
         if match is None:
@@ -90,8 +90,8 @@ class Door:
 class Access:
     """Lets requests in or refuses them. key: the present key of the login. now: seconds since the epoch."""
 
-    def __init__(self, door: Door, key: Callable[[], bytes], now: Callable[[], float]) -> None:
-        self.door = door
+    def __init__(self, address: ServerAddress, key: Callable[[], bytes], now: Callable[[], float]) -> None:
+        self.address = address
         self.codes = login_keys.Codes(key, now)
         self._key = key
         self._now = now
@@ -99,7 +99,7 @@ class Access:
     def check_host(self, request: Request) -> None:
         """Raise HttpError if the request has a host name that is not one of these pages."""
         host = request.headers.get("host", "")
-        if not self.door.answers_to(host):
+        if not self.address.serves_host(host):
             match = _HOST.fullmatch(host)
             hint = f"--allow-host {match['name'] if match else 'NAME'}"
             raise HttpError(
@@ -114,7 +114,7 @@ class Access:
 
         Raises SpamnbError if the key cannot be read.
         """
-        return f"/{login_keys.path(self._key())}/" if self.door.has_login else "/"
+        return f"/{login_keys.path(self._key())}/" if self.address.has_login else "/"
 
     def below_base(self, request: Request) -> Request:
         """Return the request with its path below the base. Raises HttpError for any other path."""
@@ -136,12 +136,12 @@ class Access:
 
     def is_logged_in(self, request: Request) -> bool:
         """Return whether the request has a valid cookie."""
-        if not self.door.has_login:
+        if not self.address.has_login:
             return True
         key, now = self._key(), self._now()
         sent = (pair.strip().partition("=") for pair in request.headers.get("cookie", "").split(";"))  # RFC 6265, 5.4
         return any(
-            name == self.door.cookie and login_keys.nonce_of(key, "cookie", value, now) is not None
+            name == self.address.cookie and login_keys.nonce_of(key, "cookie", value, now) is not None
             for name, _, value in sent
         )
 
@@ -155,7 +155,7 @@ class Access:
         return self._cookie_header("", 0)
 
     def _cookie_header(self, value: str, seconds: int) -> tuple[str, str]:
-        text = f"{self.door.cookie}={value}; HttpOnly; SameSite=Strict; Path={self.base}; Max-Age={seconds}"
+        text = f"{self.address.cookie}={value}; HttpOnly; SameSite=Strict; Path={self.base}; Max-Age={seconds}"
         return "Set-Cookie", text
 
 

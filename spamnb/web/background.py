@@ -48,7 +48,7 @@ class NoPlaceError(Exception):
     """All places for work are taken, so a later request must ask again."""
 
 
-class Apart:
+class WorkerProcesses:
     """Runs each work in a process of its own."""
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class Later:
     """Does work in a few threads, in order. No answer waits for it; only the end of the program does."""
 
     def __init__(self) -> None:
-        self.apart = Apart()
+        self.processes = WorkerProcesses()
         self._lock = threading.Lock()
         self._waiting: deque[Callable[[], object]] = deque()
         self._threads: set[threading.Thread] = set()
@@ -193,7 +193,7 @@ class Later:
 
     def wait(self) -> None:
         """Wait until all work is done. Work in other processes changes nothing, so it is ended at once."""
-        self.apart.end()
+        self.processes.end()
         with self._lock:
             threads = list(self._threads)
         for thread in threads:

@@ -106,7 +106,7 @@ def serve(sockets: Mapping[int, object], once: str = "") -> None:
     HTTPChannel.logger.addFilter(_without_address)
 
 
-def tend(sockets: Mapping[int, object]) -> None:
+def close_slow(sockets: Mapping[int, object]) -> None:
     """Close connections that take too long, and the oldest ones above the limit. Call this between two polls.
 
     It closes directly: waitress closes a connection only if it can write to it, so a client that does not read its

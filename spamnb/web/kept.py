@@ -2,9 +2,9 @@
 
 In the meantime a page shows the last value:
 
-    own_mail = Worked(work, run)                # once for each kind of value
-    looked = own_mail.ensure(key, visit.after)  # starts the work if the value has a different key
-    looked.value, looked.is_current
+    own_mail = BackgroundValue(work, run)                # once for each kind of value
+    snapshot = own_mail.ensure(key, visit.after)  # starts the work if the value has a different key
+    snapshot.value, snapshot.is_current
 
 With many users there is not always a place for the work. Then a later page starts it.
 """
@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Looked(Generic[V]):
+class Snapshot(Generic[V]):
     """The last value, or None. is_current: it belongs to the present key.
 
     has_failed: the last work has failed, and the log says why; a page that reloads itself until there is a new value
@@ -38,7 +38,7 @@ class Looked(Generic[V]):
     of: int = 0
 
 
-class Worked(Generic[K, V]):
+class BackgroundValue(Generic[K, V]):
     """A value of one kind. work: finds it by its key; work and result can be pickled. run: the place of the work.
 
     A key identifies the source of the value; its first part is the file.
@@ -52,22 +52,22 @@ class Worked(Generic[K, V]):
         self._progress = 0, 0
         self._expired = 0  # the number of calls of `expire`
 
-    def look(self, key: K) -> Looked[V]:
+    def look(self, key: K) -> Snapshot[V]:
         """Return the last value, and start nothing."""
         file, known, value = self._found or (None, None, None)
         if file != key[0]:
-            return Looked(None, False, self._failed is not None, *self._progress)
-        return Looked(value, known == key, self._failed is not None, *self._progress)
+            return Snapshot(None, False, self._failed is not None, *self._progress)
+        return Snapshot(value, known == key, self._failed is not None, *self._progress)
 
-    def ensure(self, key: K, after: After, end: Callable[[], K] | None = None) -> Looked[V]:
+    def ensure(self, key: K, after: After, end: Callable[[], K] | None = None) -> Snapshot[V]:
         """Return the last value. If that is not current, work out a new one after the answer.
 
         end: returns the key at the end of the work, for a value that belongs to that moment.
         """
-        looked = self.look(key)
-        if not looked.is_current:
+        snapshot = self.look(key)
+        if not snapshot.is_current:
             after.append(lambda: self.find(key, end))
-        return looked
+        return snapshot
 
     def ensure_once(self, key: K, after: After) -> None:
         """Do the same as `ensure`, but do not repeat failed work for the same key."""

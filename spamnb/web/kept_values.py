@@ -17,7 +17,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.review.misfiled import Misfiled, still_asked
 from spamnb.review.queue import LASTING, waiting, weak_lessons
 from spamnb.web.background import Run, Tell, here
-from spamnb.web.kept import After, Looked, Worked
+from spamnb.web.kept import After, BackgroundValue, Snapshot
 
 if TYPE_CHECKING:
     from spamnb.review.own_mail import OwnMail
@@ -58,14 +58,14 @@ class KeptValues:
         self._of_config = config_path, dict(environ), user
         self._counted: dict[str, tuple[_State, int]] = {}  # by page: the ledger's state, and the waiting messages then
         self._misfiled_at = -math.inf  # when the overview last let all learned mail be judged
-        self._own_mail = Worked(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
-        self._missing = Worked(_missing, run)
-        self._weak = Worked(_weak_lessons, run)
-        self._checkup = Worked(_checked, run)
-        self._glance = Worked(partial(_checked, whole=False), here if is_of_many else run)
-        self._waiting = Worked(self._count)
+        self._own_mail = BackgroundValue(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
+        self._missing = BackgroundValue(_missing, run)
+        self._weak = BackgroundValue(_weak_lessons, run)
+        self._checkup = BackgroundValue(_checked, run)
+        self._glance = BackgroundValue(partial(_checked, whole=False), here if is_of_many else run)
+        self._waiting = BackgroundValue(self._count)
 
-    def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Looked[OwnMail]":
+    def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Snapshot[OwnMail]":
         """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""
         return self._own_mail.ensure(_as_learned(ledger, scoring), after)
 
@@ -74,39 +74,39 @@ class KeptValues:
 
         This work judges all learned mail, so it starts again only after ten minutes.
         """
-        looked = self._own_mail.look(_as_learned(ledger, scoring))
-        if not looked.is_current and now - self._misfiled_at >= _AGAIN:
+        snapshot = self._own_mail.look(_as_learned(ledger, scoring))
+        if not snapshot.is_current and now - self._misfiled_at >= _AGAIN:
             self._misfiled_at = now
             self.own_mail(ledger, scoring, after)
-        return 0 if looked.value is None else _clear(ledger, looked.value.findings)
+        return 0 if snapshot.value is None else _clear(ledger, snapshot.value.findings)
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing.
 
         If the numbers do not decide it, ham is judged without itself, which takes 0.3 s with 500,000 tokens.
         """
-        known = may_move.known_missing(ledger, learning)
+        known = may_move.missing_by_numbers(ledger, learning)
         if known is not None:
             return known
-        looked = self._missing.ensure((*_as_learned(ledger, scoring), learning), after)
-        return _UNKNOWN if looked.value is None else looked.value
+        snapshot = self._missing.ensure((*_as_learned(ledger, scoring), learning), after)
+        return _UNKNOWN if snapshot.value is None else snapshot.value
 
-    def weak_lessons(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> Looked[list[Misfiled]]:
+    def weak_lessons(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> Snapshot[list[Misfiled]]:
         """Return the weak lessons that are in doubt. Without weak lessons there is nothing to judge."""
         since = now - LASTING
         if not ledger.messages.learned_weakly(since, 1):
-            return Looked([], is_current=True)
+            return Snapshot([], is_current=True)
         return self._weak.ensure((*_as_learned(ledger, scoring), since // _DAY), after)
 
-    def checkup(self, now: Callable[[], float], after: After) -> Looked[Checked]:
+    def checkup(self, now: Callable[[], float], after: After) -> Snapshot[Checked]:
         """Return the findings of doctor in this minute. It verifies the whole ledger, and walks all folders."""
         return self._checkup.ensure(self._minute(now), after, lambda: self._minute(now))
 
-    def glance(self, now: Callable[[], float], after: After) -> Looked[Checked]:
+    def glance(self, now: Callable[[], float], after: After) -> Snapshot[Checked]:
         """Return the same, or before it is there, findings without the ledger's content: 30 ms with 58,000 messages."""
-        looked = self._checkup.look(self._minute(now))
-        if looked.is_current:
-            return looked
+        snapshot = self._checkup.look(self._minute(now))
+        if snapshot.is_current:
+            return snapshot
         return self._glance.ensure(self._minute(now), after, lambda: self._minute(now))
 
     def check_again(self) -> None:
@@ -129,9 +129,9 @@ class KeptValues:
 
     def _count_misfiled(self, ledger: Ledger, scoring: Scoring) -> None:
         then, _ = self._counted.get("audit", (None, 0))
-        looked = self._own_mail.look(_as_learned(ledger, scoring))
-        if then != _state(ledger) and looked.is_current and looked.value is not None:
-            self.counted("audit", ledger, _clear(ledger, looked.value.findings))
+        snapshot = self._own_mail.look(_as_learned(ledger, scoring))
+        if then != _state(ledger) and snapshot.is_current and snapshot.value is not None:
+            self.counted("audit", ledger, _clear(ledger, snapshot.value.findings))
 
     def count_waiting(self, ledger: Ledger, config: Config, now: float, after: After) -> None:
         """Count the messages for Review, unless that was done in this minute and the ledger has not changed.
@@ -154,9 +154,9 @@ class KeptValues:
         return number
 
 
-def not_checked(looked: Looked[Checked]) -> str:
+def not_checked(snapshot: Snapshot[Checked]) -> str:
     """Return the heading of a page without a current check-up."""
-    return "Not checked" if looked.has_failed else "Being checked"
+    return "Not checked" if snapshot.has_failed else "Being checked"
 
 
 def _clear(ledger: Ledger, findings: Iterable[Misfiled]) -> int:

@@ -11,8 +11,8 @@ import secrets
 from collections.abc import Mapping
 from typing import Final
 
-FIELD: Final = "told"
-_TOLD = re.compile(r"((?:[a-z]+-[0-9]{1,9}\.)+)([0-9a-f]{32})")
+FIELD: Final = "outcome"
+_SEALED = re.compile(r"((?:[a-z]+-[0-9]{1,9}\.)+)([0-9a-f]{32})")
 
 
 class Seal:
@@ -32,7 +32,7 @@ class Seal:
 
     def read(self, sent: str) -> dict[str, int]:
         """Return the numbers of such a text; none if this seal has not written it."""
-        match = _TOLD.fullmatch(sent)
+        match = _SEALED.fullmatch(sent)
         if match is None or not hmac.compare_digest(match[2], self._mac(match[1])):
             return {}
         pairs = (part.split("-") for part in match[1].split(".")[:-1])

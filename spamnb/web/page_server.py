@@ -23,7 +23,7 @@ from spamnb.base.sockets import Listener, inherited
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.web import connections, login_keys
-from spamnb.web.access import DEFAULT, Access, Door, check_modes, is_held_by, listen
+from spamnb.web.access import DEFAULT, Access, ServerAddress, check_modes, is_held_by, listen
 from spamnb.web.application import Application, StartResponse
 from spamnb.web.background import Later
 from spamnb.web.http import MAX_BODY, as_line
@@ -202,9 +202,9 @@ class PageServer:
         ]
         try:
             check_modes(self.listeners)
-            access = Access(_door(settings, self.listeners), login_key(host or read_config), now)
+            access = Access(_server_address(settings, self.listeners), login_key(host or read_config), now)
             self._later = Later()
-            kept, apart = partial(KeptValues, config_path, environ), self._later.apart
+            kept, processes = partial(KeptValues, config_path, environ), self._later.processes
             is_overview = host is not None and not settings.user_header
             router = Router(routes_of_a_host()) if is_overview else Router(first_routes(), other_routes)
             site = Site(
@@ -213,7 +213,7 @@ class PageServer:
                 access,
                 Pages(router.has_page, NAVIGATION[:1] if is_overview else NAVIGATION),
                 now,
-                kept(apart, user),
+                kept(processes, user),
                 settings.is_read_only,
                 owner,
                 user,
@@ -222,7 +222,7 @@ class PageServer:
             )
             site_of = None
             if host is not None and settings.user_header:
-                of_one = lambda name: kept(apart.for_one_of_many(), name, is_of_many=True)  # noqa: E731
+                of_one = lambda name: kept(processes.for_one_of_many(), name, is_of_many=True)  # noqa: E731
                 site_of = UsersOfHost(site, settings.user_header, host, of_one)
             self.activity = Activity(Application(site, router, self._later, site_of))
             self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
@@ -247,7 +247,7 @@ class PageServer:
         try:
             while not self._is_closing and (idle := self.activity.idle_for()) < self._idle_exit:
                 used.idle_for(idle)
-                connections.tend(self._map)
+                connections.close_slow(self._map)
                 wasyncore.loop(timeout=_LOOK_SECONDS, map=self._map, use_poll=True, count=1)
         finally:
             self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)
@@ -260,7 +260,7 @@ class PageServer:
         self._is_closing = True
 
 
-def _door(settings: Settings, listeners: Sequence[Listener]) -> Door:
+def _server_address(settings: Settings, listeners: Sequence[Listener]) -> ServerAddress:
     """Return how a browser reaches the pages. For a Unix socket, its file's mode lets clients in."""
     ports = {listener.port for listener in listeners}
     if settings.user_header and ports != {None}:
@@ -268,7 +268,7 @@ def _door(settings: Settings, listeners: Sequence[Listener]) -> Door:
     if len(ports) > 1:
         raise UsageError("a server has one port, or several Unix sockets: start another server for the others")
     private = all(listener.is_unix and not listener.mode & 0o077 for listener in listeners)  # only owner and root
-    return Door(ports.pop(), frozenset(name.lower() for name in settings.names), private)
+    return ServerAddress(ports.pop(), frozenset(name.lower() for name in settings.names), private)
 
 
 def _close(listeners: Sequence[Listener]) -> None:

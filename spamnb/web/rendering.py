@@ -15,7 +15,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from spamnb.base import wording
-from spamnb.web import runs
+from spamnb.web import action_ids
 from spamnb.web.http import MAX_BODY
 from spamnb.web.outcome import FIELD
 
@@ -103,7 +103,7 @@ def _environment() -> Environment:
     made.globals["plural"] = wording.plural
     for function in (printable, with_code, percent, clock, shortly, iso, day, wording.megabytes, wording.size_of):
         made.filters[function.__name__] = function
-    made.filters["runs"] = lambda ids: runs.written(ids, MAX_BODY // 2)[0]
+    made.filters["runs"] = lambda ids: action_ids.written(ids, MAX_BODY // 2)[0]
     return made
 
 

@@ -22,7 +22,7 @@ from spamnb.checkup.installation import Installation, installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
-from spamnb.web import runs
+from spamnb.web import action_ids
 from spamnb.web.access import Access
 from spamnb.web.http import Request, Response
 from spamnb.web.kept_values import KeptValues
@@ -184,7 +184,7 @@ class Visit:
         page, query = self._back(back)
         if order:
             query["order"] = order
-        query["did"], more = runs.written(actions)
+        query["did"], more = action_ids.written(actions)
         query[FIELD] = self.site.seal.written({"more": more, **outcome})
         return self.redirect(page, **query)
 
@@ -199,5 +199,5 @@ class Visit:
 
     def did(self) -> list[int]:
         """Return the ids of the actions that this page describes, the oldest first."""
-        text = self.request.query.text("did", runs.LONGEST)
-        return runs.read(text) if text else []
+        text = self.request.query.text("did", action_ids.LONGEST)
+        return action_ids.read(text) if text else []

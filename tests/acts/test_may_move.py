@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import may_move
-from spamnb.acts.may_move import Hindrance, MissingCache, Stop, begin, hindrance, missing, missing_now
+from spamnb.acts.may_move import Hindrance, MissingCache, Stop, begin_if_ready, hindrance, missing, missing_now
 from spamnb.acts.withheld import pause
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
@@ -55,10 +55,10 @@ def test_it_stays(ledger: Ledger) -> None:
     """A filter that has begun goes on, whatever is learned, unless a higher minimum is configured."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
-    assert begin(ledger, SCORING, LEARNING) == ""
+    assert begin_if_ready(ledger, SCORING, LEARNING) == ""
     teach(ledger, "spam", range(100, 110), Label.HAM)
     assert missing(ledger, SCORING, LEARNING) == ""
-    assert begin(ledger, SCORING, LEARNING) == ""
+    assert begin_if_ready(ledger, SCORING, LEARNING) == ""
     assert "to learn" in missing(ledger, SCORING, Learning(minimum_messages=1_000_000))
     assert missing(ledger, SCORING, Learning(minimum_messages=5)) == ""
 
@@ -75,11 +75,13 @@ def test_asking_begins_nothing(ledger: Ledger) -> None:
 def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
     """The answer is kept until then."""
     one_each, remembered = Learning(minimum_messages=1), MissingCache()
-    assert begin(ledger, SCORING, one_each, remembered) == "1 more ham message and 1 more spam message to learn"
+    assert (
+        begin_if_ready(ledger, SCORING, one_each, remembered) == "1 more ham message and 1 more spam message to learn"
+    )
     teach(ledger, "ham", range(1), Label.HAM)
-    assert begin(ledger, SCORING, one_each, remembered) == "1 more spam message to learn"
+    assert begin_if_ready(ledger, SCORING, one_each, remembered) == "1 more spam message to learn"
     teach(ledger, "spam", range(1), Label.SPAM)
-    assert begin(ledger, SCORING, one_each, remembered) == ""
+    assert begin_if_ready(ledger, SCORING, one_each, remembered) == ""
 
 
 def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,7 +102,7 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
     assert missing(ledger, SCORING, Learning(minimum_messages=3), remembered) == "something"
     assert len(asked) == 3
     monkeypatch.setattr(may_move, "missing_now", lambda *_: "")
-    assert begin(ledger, SCORING, LEARNING) == ""
+    assert begin_if_ready(ledger, SCORING, LEARNING) == ""
     assert missing(ledger, SCORING, LEARNING, remembered) == ""
 
 

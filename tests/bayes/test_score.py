@@ -40,7 +40,7 @@ def test_strong_evidence_counts_more_than_in_proportion(log_odds: float) -> None
     assert strength(-log_odds) == strength(log_odds)
 
 
-def test_a_crowd_is_heard_less() -> None:
+def test_a_family_is_heard_less() -> None:
     """Each of 8 tokens of one kind is heard half as much as it would be alone."""
     assert weights([4.0] * 8, [""] * 8) == pytest.approx([4 / (CAUTION + 32)] * 8)
 
@@ -95,9 +95,9 @@ def test_bounded_by_the_strongest(values: list[float]) -> None:
 def test_many_messages_are_scored_as_one(values: list[float], kinds: list[str]) -> None:
     """Arrays of several messages give each the score that it has by itself."""
     numbers = score_arrays.first_numbers()
-    crowds = np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds[: len(values)]])
+    families = np.array([numbers.setdefault(kind, len(numbers)) for kind in kinds[: len(values)]])
     lengths = np.array([len(values), 0, len(values)])
     log_odds = np.tile(values, 2)
-    weight = score_arrays.weights_of(log_odds, np.tile(crowds, 2), lengths)
+    weight = score_arrays.weights_of(log_odds, np.tile(families, 2), lengths)
     alone = of(values, kinds[: len(values)])
     assert score_arrays.scores_of(log_odds, weight, lengths) == pytest.approx([alone, 0.0, alone])

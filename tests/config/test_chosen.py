@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spamnb.base.label import Label
 from spamnb.config import Config, Scoring, Senders, parse
-from spamnb.config.chosen import CUTOFFS, Chosen, contradiction, cutoff_of, laid_over
+from spamnb.config.chosen import CUTOFFS, Chosen, contradiction, cutoff_of, with_choices
 
 HEAD = "mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\nledger: /l\n"
 HAM, SPAM = Label
@@ -40,19 +40,21 @@ def test_what_the_file_names(more: str, written: set[str]) -> None:
 def test_a_written_cutoff_stands_above() -> None:
     """A cutoff that the file names is the file's, also where it has the default's value; another one is as chosen."""
     chosen = Chosen(cutoffs={"spam_cutoff": 0.9, "ham_cutoff": 0.2})
-    assert laid_over(config(), chosen).scoring == Scoring(spam_cutoff=0.9, ham_cutoff=0.2)
-    assert laid_over(config("scoring: {spam_cutoff: 0.95}"), chosen).scoring == Scoring(ham_cutoff=0.2)
-    assert laid_over(config("scoring: {alpha: 1}"), chosen).scoring == Scoring(alpha=1, spam_cutoff=0.9, ham_cutoff=0.2)
+    assert with_choices(config(), chosen).scoring == Scoring(spam_cutoff=0.9, ham_cutoff=0.2)
+    assert with_choices(config("scoring: {spam_cutoff: 0.95}"), chosen).scoring == Scoring(ham_cutoff=0.2)
+    assert with_choices(config("scoring: {alpha: 1}"), chosen).scoring == Scoring(
+        alpha=1, spam_cutoff=0.9, ham_cutoff=0.2
+    )
 
 
 def test_what_contradicts_itself_does_not_count() -> None:
     """Of two chosen cutoffs that contradict each other the last counts; one that contradicts the file does not."""
-    assert laid_over(config(), Chosen(cutoffs={"spam_cutoff": 0.4, "ham_cutoff": 0.5})).scoring.ham_cutoff == 0.5
-    assert laid_over(config(), Chosen(cutoffs={"ham_cutoff": 0.97, "spam_cutoff": 0.3})).scoring == Scoring(
+    assert with_choices(config(), Chosen(cutoffs={"spam_cutoff": 0.4, "ham_cutoff": 0.5})).scoring.ham_cutoff == 0.5
+    assert with_choices(config(), Chosen(cutoffs={"ham_cutoff": 0.97, "spam_cutoff": 0.3})).scoring == Scoring(
         spam_cutoff=0.3
     )
     written = config("scoring: {ham_cutoff: 0.6}")
-    assert laid_over(written, Chosen(cutoffs={"spam_cutoff": 0.5})).scoring == written.scoring
+    assert with_choices(written, Chosen(cutoffs={"spam_cutoff": 0.5})).scoring == written.scoring
 
 
 @given(st.permutations(CUTOFFS), st.lists(numbers, max_size=2), st.sets(st.sampled_from(CUTOFFS)))
@@ -60,9 +62,9 @@ def test_always_a_configuration(keys: list[str], values: list[float], written: s
     """Whatever is chosen, what is in force could be written down, and to lay it over twice changes nothing."""
     more = "\n".join(f"  {key}: {getattr(Scoring(), key)}" for key in written)
     before, chosen = config(f"scoring:\n{more}"), Chosen(cutoffs=dict(zip(keys, values, strict=False)))
-    once = laid_over(before, chosen)
+    once = with_choices(before, chosen)
     assert contradiction(once.scoring) == ""
-    assert laid_over(once, chosen) == once
+    assert with_choices(once, chosen) == once
     assert all(getattr(once.scoring, key) == getattr(before.scoring, key) for key in written)
 
 
@@ -80,7 +82,7 @@ def test_senders(sender: str, decided: tuple[Label, str] | None) -> None:
     """What the file says of a sender stands above what is chosen, and allowed above blocked."""
     written = config("senders: {allow: [kept.example], block: [named.example]}")
     chosen = Senders(("*@both.example", "a@named.example"), ("both.example", "d@blocked.example", "b@kept.example"))
-    senders = laid_over(written, Chosen(chosen)).senders
+    senders = with_choices(written, Chosen(chosen)).senders
     assert senders.named(sender, "") == decided
     assert pickle.loads(pickle.dumps(senders)).named(sender, "") == decided
     if decided is not None:

@@ -111,7 +111,7 @@ class Cluster:
 
     @property
     def options(self) -> list[str]:
-        """What PostgreSQL's own programs are to be told."""
+        """Return the options for PostgreSQL's own programs."""
         return ["-h", str(self.directory), "-U", "postgres"]
 
 

@@ -1,4 +1,4 @@
-"""A log at one of whose questions something else happens."""
+"""A log that runs something else at one of its calls."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,26 +7,26 @@ from spamnb.exchange.port import Log
 
 
 class Interrupted:
-    """A log that does something else at its `at`th question, counted from 0; all else is asked as it is.
+    """A log that runs something else at its `at`th call, counted from 0, and passes all calls on.
 
-    is_heard: the question was heard then, and its answer waits; else the question waits.
+    is_after: that runs after the call and before its answer; else before the call.
     """
 
-    def __init__(self, log: Log, at: int, meanwhile: Callable[[], None], *, is_heard: bool = True) -> None:
+    def __init__(self, log: Log, at: int, meanwhile: Callable[[], None], *, is_after: bool = True) -> None:
         self._log = log
         self._left = at
         self._meanwhile = meanwhile
-        self._is_heard = is_heard
+        self._is_after = is_after
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         call = getattr(self._log, name)
 
         def asked(*arguments: object) -> object:
             self._left -= 1
-            if self._left == -1 and not self._is_heard:
+            if self._left == -1 and not self._is_after:
                 self._meanwhile()
             answer = call(*arguments)
-            if self._left == -1 and self._is_heard:
+            if self._left == -1 and self._is_after:
                 self._meanwhile()
             return answer
 

@@ -44,7 +44,7 @@ class Relay:
                 self._drop(end)
 
     def silent(self, is_silent: bool) -> None:
-        """From now on let nothing through, and close nothing; or let it through again."""
+        """From now on pass nothing on and close nothing; or pass bytes on again."""
         with self._wanted:
             self._is_silent = is_silent
 

@@ -1,4 +1,4 @@
-"""The blocks of docs/exchange.md, with a real cluster in the place of the server; and the command that they use."""
+"""The blocks of docs/exchange.md, with a real cluster as the server; and the command that they use."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from spamnb.exchange.connecting import connected
 from spamnb.ledger.ledger import Ledger
 from tests.documents import ROOT, block
 from tests.exchange import cluster
-from tests.exchange.told import by_the_ledger
+from tests.exchange.learned import by_the_ledger
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 from tests.setup.test_systemd_units import needs_systemd
@@ -52,7 +52,7 @@ class Host:
         self.site.configure(f"exchange: {{database: '{database}', {name}}}")
 
     def shell(self, script: str, code: int = 0) -> str:
-        """Run a script; what it prints."""
+        """Run a script, and return its output."""
         done = subprocess.run(
             ["sh", "-e", "-c", script], env=self._environ, capture_output=True, text=True, check=False
         )
@@ -66,7 +66,7 @@ class Host:
 
 @pytest.fixture
 def hosts(tmp_path: Path, postgres: cluster.Cluster) -> list[Host]:
-    """Two hosts, whose database is made by the document."""
+    """Two hosts that share the database of the document."""
     database = f"host={postgres.directory} dbname=spamnb user=spamnb"
     made = [Host(tmp_path / name, postgres, database, name) for name in ("mx1", "mx2")]
     made[0].shell("dropdb --if-exists spamnb; psql -c 'DROP ROLE IF EXISTS spamnb'")
@@ -81,7 +81,7 @@ def comparable(text: str) -> str:
 
 
 def test_set_up(hosts: list[Host]) -> None:
-    """By the commands of the document two hosts share; the second knows all that the first has learned."""
+    """After the commands of the document two hosts share lessons: the second knows all that the first has learned."""
     first, second = hosts
     said = first.block("first")
     assert "the log has its tables now, and is of version 1" in said
@@ -96,7 +96,7 @@ def test_set_up(hosts: list[Host]) -> None:
 
 
 def test_status_doctor_and_metrics(hosts: list[Host]) -> None:
-    """What waits to be told is in the status, in what doctor finds, and in the metrics, and so is that all is told."""
+    """`status`, `doctor` and the metrics say how many lessons wait to be sent, or that all is sent."""
     first, _ = hosts
     site = first.site
 
@@ -106,33 +106,33 @@ def test_status_doctor_and_metrics(hosts: list[Host]) -> None:
 
     first.shell("spamnb exchange --upgrade")
     (state, means), *_ = findings()
-    assert (state, "has not met the database yet; 50 lessons wait to be told" in means) == (WARNING, True)
-    assert "50 lessons wait to be told" in first.shell("spamnb status")
-    assert "\nspamnb_untold_lessons 50\n" in first.shell("spamnb status --prometheus")
+    assert (state, "has not met the database yet; 50 lessons wait to be sent" in means) == (WARNING, True)
+    assert "50 lessons wait to be sent" in first.shell("spamnb status")
+    assert "\nspamnb_unsent_lessons 50\n" in first.shell("spamnb status --prometheus")
     first.shell("spamnb exchange")
-    own = "only on this host, never told: the changes of `prune` and `train --again`"
-    assert findings() == [(OK, "all is told, heard up to change 50"), (OK, own)]
+    own = "only on this host, never sent: the changes of `prune` and `train --again`"
+    assert findings() == [(OK, "all is sent, received up to change 50"), (OK, own)]
     assert json.loads(first.shell("spamnb status --json"))["exchange"] == {
         "log": json.loads(first.shell("spamnb exchange --status --json"))["database"]["log"],
-        "untold": 0,
+        "unsent": 0,
         "waiting_since": None,
-        "heard": 50,
-        "to_hear": 0,
+        "received": 50,
+        "to_receive": 0,
     }
-    assert "\nspamnb_untold_lessons 0\n" in first.shell("spamnb status --prometheus")
+    assert "\nspamnb_unsent_lessons 0\n" in first.shell("spamnb status --prometheus")
     first.shell("spamnb export counts.txt && spamnb import --force counts.txt; rm counts.txt")
-    assert findings()[1] == (OK, own.replace("told: ", "told: counts of 50 messages that were imported, "))
+    assert findings()[1] == (OK, own.replace("sent: ", "sent: counts of 50 messages that were imported, "))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("importlib.util.find_spec", lambda name: None)
         assert findings()[0][0] == FAULT
     site.configure()
     assert findings() == []
     assert json.loads(first.shell("spamnb status --json"))["exchange"] is None
-    assert "spamnb_untold" not in first.shell("spamnb status --prometheus")
+    assert "spamnb_unsent" not in first.shell("spamnb status --prometheus")
 
 
 def test_the_command_without_a_database(tmp_path: Path, hosts: list[Host]) -> None:
-    """Where nothing is shared, the command says what to do; where the database is away, it shows what is here."""
+    """If nothing is shared, the command says what to do; if the database is away, it shows the state of the ledger."""
     first, second = hosts
     first.site.configure()
     for option in ("", "--status", "--upgrade"):
@@ -146,7 +146,7 @@ def test_the_command_without_a_database(tmp_path: Path, hosts: list[Host]) -> No
 
 
 def test_a_mailbox_moves(hosts: list[Host]) -> None:
-    """The new host knows what the old one had learned, and moves new mail by it, but none that came with the move."""
+    """The new host knows the old one's lessons, moves new mail by them, and leaves mail that came with the move."""
     old, new = hosts
     old.block("first")
     assert old.site.once() == 0
@@ -162,7 +162,7 @@ def test_a_mailbox_moves(hosts: list[Host]) -> None:
     new.site.start()
     try:
         other = new.site.deliver(message("spam", 901))
-        until(lambda: other in new.site.contents("Junk"), "spam to be moved by what was heard")
+        until(lambda: other in new.site.contents("Junk"), "spam to be moved by what was received")
         assert sorted(new.site.contents("Junk")) == sorted([letter, spam, other])
         assert new.site.contents("INBOX") == []
     finally:
@@ -170,7 +170,7 @@ def test_a_mailbox_moves(hosts: list[Host]) -> None:
 
 
 def test_a_database_that_is_put_back(hosts: list[Host]) -> None:
-    """Put back from an older copy, and said to be so, the log is told again what it had lost."""
+    """If an older copy of the database is put back and marked, the hosts send it what it has lost."""
     first, second = hosts
     first.block("first")
     second.shell("spamnb exchange")
@@ -189,7 +189,7 @@ def test_a_database_that_is_put_back(hosts: list[Host]) -> None:
 
 
 def test_a_forgotten_user_leaves_no_word(hosts: list[Host], postgres: cluster.Cluster) -> None:
-    """Of a forgotten user no word, subject or sender is left in the tables, nor in any file of a host that asks."""
+    """The tables, and the files of each host that asks, keep no word, subject or sender of a forgotten user."""
     first, second = hosts
     word = "xylophonequux"
     letter = message("ham", 400).replace(b"Subject: ", f"Subject: {word} ".encode()) + f"\n{word}\n".encode()
@@ -215,7 +215,7 @@ def test_a_forgotten_user_leaves_no_word(hosts: list[Host], postgres: cluster.Cl
 
 
 def _found(directory: Path, word: str) -> list[Path]:
-    """The files of a ledger, and its copies, in which a word is."""
+    """Return the files of a ledger and its copies that contain a word."""
     files = [*directory.glob("ledger.sqlite*"), *(directory / "copies").glob("*")]
     found = []
     for file in files:
@@ -227,7 +227,7 @@ def _found(directory: Path, word: str) -> list[Path]:
 
 @needs_systemd
 def test_the_sandbox_is_opened_for_one_address(tmp_path: Path) -> None:
-    """systemd takes each line of the drop-in, and counts an exposure of 1.5 or less."""
+    """systemd takes each line of the drop-in, and computes an exposure of 1.5 or less."""
     systemctl = tmp_path / "bin" / "systemctl"
     systemctl.parent.mkdir()
     systemctl.write_text("#!/bin/sh\n")

@@ -1,4 +1,4 @@
-"""The exchange in the service: its thread, real services that share, and what holds up no mail."""
+"""The exchange in the service: its thread, real services that share lessons, and that no mail has to wait for it."""
 
 import logging
 import signal
@@ -29,7 +29,7 @@ from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
 from spamnb.service.tenants import Sharing
 from tests.exchange import cluster
-from tests.exchange.told import ALL, by_the_ledger, by_the_log
+from tests.exchange.learned import ALL, by_the_ledger, by_the_log
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
@@ -38,7 +38,7 @@ HAM, SPAM = Label
 
 @pytest.fixture
 def own() -> Iterator[cluster.Cluster]:
-    """A cluster of a test's own, which it may stop."""
+    """A cluster of one test alone, which the test may stop."""
     if why := cluster.why_not():
         pytest.skip(why)
     with cluster.running() as running:
@@ -46,7 +46,7 @@ def own() -> Iterator[cluster.Cluster]:
 
 
 def teach(path: Path, number: int, label: Label = HAM, at: float = 1.0) -> bytes:
-    """Learn a made-up message; its identity."""
+    """Learn a made-up message, and return its identity."""
     reading = read(message(label.word, number))
     with Ledger(str(path)) as ledger:
         learn(ledger, reading, label, "moved to a folder", at, how=How.MOVE)
@@ -54,14 +54,14 @@ def teach(path: Path, number: int, label: Label = HAM, at: float = 1.0) -> bytes
 
 
 def label(path: Path, digest: bytes) -> Label | None:
-    """What a message is learned as."""
+    """Return the label of a message."""
     with Ledger(str(path)) as ledger:
         found = ledger.lessons.find(digest)
         return None if found is None else found.label
 
 
 def accounts(*paths: Path) -> list[Sharing]:
-    """Accounts of users, with a ledger each."""
+    """Accounts of users, each with a ledger."""
     return [Sharing(path.parent.name, str(path), path.parent.name) for path in paths]
 
 
@@ -73,7 +73,7 @@ def keeping_up(
     seconds: float = 0.05,
     running: Callable[[], float] = time.monotonic,
 ) -> Iterator[tuple[Measurements, list[Sharing]]]:
-    """The thread of a service, over these accounts; what it measures, and who it says is forgotten."""
+    """The thread of a service over these accounts; with its measurements, and the accounts that it calls forgotten."""
     measurements, forgotten = Measurements(), list[Sharing]()
     settings = Exchange(database=database, host=host, seconds=seconds)
     with Exchanging(settings, lambda: kept, measurements, forgotten.append, running):
@@ -88,7 +88,7 @@ def calls(name: str) -> Iterator[mock.Mock]:
 
 
 def test_all_accounts_of_two_hosts_are_kept_up(tmp_path: Path, database: str) -> None:
-    """What one host learns another knows, for each user apart; a ledger that is not there is not made."""
+    """Each host learns what the other learns, for each user apart, and makes no ledger that is missing."""
     users = ["anna", "bert", "carl"]
     here, there = ([tmp_path / host / user / "ledger" for user in users] for host in ("one", "two"))
     for path in (*here, *there[:2]):
@@ -103,11 +103,11 @@ def test_all_accounts_of_two_hosts_are_kept_up(tmp_path: Path, database: str) ->
         until(lambda: label(here[0], changed) is SPAM, "a lesson on the way back")
     assert not there[2].exists()
     with connected(database) as log:
-        assert by_the_ledger(Ledger(str(here[0]))) == by_the_log(log.hear("anna", 0, ALL))
+        assert by_the_ledger(Ledger(str(here[0]))) == by_the_log(log.receive("anna", 0, ALL))
 
 
 def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, database: str) -> None:
-    """A ledger without news that nobody has written is left alone, until an hour is over."""
+    """A ledger is opened only after news or a change of its files, or after an hour."""
     path = tmp_path / "anna" / "ledger"
     learned = teach(path, 1)
     opened: list[str] = []
@@ -138,7 +138,7 @@ def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, 
         assert len(opened) > before
         before = len(opened)
         with connected(database) as log:
-            log.tell("anna", 99, "mx2", [row.kept for row in log.hear("anna", 0, 1)])
+            log.send("anna", 99, "mx2", [row.kept for row in log.receive("anna", 0, 1)])
         pass_by(5)
         assert len(opened) > before
         before = len(opened)
@@ -149,7 +149,7 @@ def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, 
 
 
 def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pytest.LogCaptureFixture) -> None:
-    """It is said once that the database is away, and once that it is back; what was learned meanwhile is told then."""
+    """The log says once that the database is away, and once that it is back; then waiting lessons are sent."""
     caplog.set_level(logging.INFO)
     database = own.database()
     upgrade(database)
@@ -161,25 +161,25 @@ def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pyte
         calls("connected") as attempts,
         keeping_up(database, *accounts(path)) as (measured, _),
     ):
-        until(lambda: "Lessons wait to be told" in caplog.text, "a word of it")
+        until(lambda: "Lessons wait to be sent" in caplog.text, "a word of it")
         until(lambda: attempts.call_count > 3, "several attempts, of which nothing is to be said")
         own.start()
         until(lambda: "the database is back" in caplog.text, "the database to be back")
-        until(lambda: bool(measured.exchanged_at), "all to be told")
+        until(lambda: bool(measured.exchanged_at), "all to be sent")
         own.kill()
-        until(lambda: caplog.text.count("Lessons wait to be told") == 2, "a word of that too")
+        until(lambda: caplog.text.count("Lessons wait to be sent") == 2, "a word of that too")
         own.start()
         until(lambda: caplog.text.count("the database is back") == 2, "the database to be back")
-    assert caplog.text.count("Lessons wait to be told") == 2
+    assert caplog.text.count("Lessons wait to be sent") == 2
     with connected(database) as log:
-        assert [row.kept.lesson.digest for row in log.hear("anna", 0, ALL)] == [learned]
+        assert [row.kept.lesson.digest for row in log.receive("anna", 0, ALL)] == [learned]
 
 
 @pytest.mark.parametrize("moment", ["connected", "connecting"])
 def test_a_silent_server_does_not_hold_up_the_end(
     tmp_path: Path, own: cluster.Cluster, moment: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The service ends in time where the server gives no answer, to a question or to a connection."""
+    """The service ends in time even if the server answers neither a question nor a connection."""
     caplog.set_level(logging.WARNING)
     assert postgresql._CONNECT_SECONDS <= exchanging._END_SECONDS / 2
     database = own.database()
@@ -195,7 +195,7 @@ def test_a_silent_server_does_not_hold_up_the_end(
         keeping_up(database, *accounts(path)) as (measured, _),
     ):
         if moment == "connected":
-            until(lambda: bool(measured.exchanged_at), "all to be told")
+            until(lambda: bool(measured.exchanged_at), "all to be sent")
             own.signal(signal.SIGSTOP)
             asked.reset_mock()
         until(lambda: asked.call_count > 0, "the server to be asked")
@@ -204,7 +204,7 @@ def test_a_silent_server_does_not_hold_up_the_end(
 
 
 def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A ledger that is damaged, one that others write to, and a damaged row are faults of their accounts alone."""
+    """A damaged ledger, a ledger in use and a damaged row are faults of their own accounts alone."""
     caplog.set_level(logging.WARNING)  # a command of another test may have set a higher one
     paths = [tmp_path / user / "ledger" for user in ("damaged", "busy", "row", "well")]
     digests = [teach(path, number) for number, path in enumerate(paths)]
@@ -213,12 +213,12 @@ def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, cap
         from tests.exchange.test_log import lesson
         from tests.exchange.test_postgresql import run
 
-        log.tell("row", 0, "mx2", [lesson(1)])
+        log.send("row", 0, "mx2", [lesson(1)])
         run(database, "UPDATE lesson SET how = 'by magic'")
         with Ledger(str(paths[1])) as ledger, ledger.transaction():
             with calls("news_of") as passes, keeping_up(database, *accounts(*paths)) as (measured, _):
                 until(lambda: log.has("well", digests) == {digests[3]}, "the account that is well")
-                until(lambda: log.has("row", digests) == {digests[2]}, "what is told before it is heard")
+                until(lambda: log.has("row", digests) == {digests[2]}, "what is sent before it is received")
                 until(lambda: caplog.text.count("lessons of this account") == 2, "a word of two accounts")
                 before = passes.call_count
                 until(lambda: passes.call_count > before + 2, "all accounts to be looked at again")
@@ -230,7 +230,7 @@ def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, cap
 
 
 def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) -> None:
-    """While a ledger hears thousands of lessons, other accounts have their turn, after a slice each."""
+    """While a ledger receives thousands of lessons, other accounts get turns, each after one slice."""
     many, few = tmp_path / "anna" / "ledger", tmp_path / "bert" / "ledger"
     for number in range(120):
         teach(many, number, Label(number % 2))
@@ -241,38 +241,38 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
     ):
         until(lambda: rounds.call_count > 2, "rounds without time, in which nothing can be done: that is no fault")
     with keeping_up(database, *accounts(many)) as (measured, _):
-        until(lambda: bool(measured.exchanged_at), "all to be told")
+        until(lambda: bool(measured.exchanged_at), "all to be sent")
     new = tmp_path / "new" / "anna" / "ledger"
     with Ledger(str(new)):
         pass
     other = teach(few, 1)
     looks = count()  # at the clock, by which alone time passes: on a slow machine nothing could be done in a slice
-    heard: list[int] = []  # by anna's ledger, each time when it is bert's turn
+    received: list[int] = []  # by anna's ledger, each time when it is bert's turn
     real = exchanging.exchange
 
     def noted(ledger: Ledger, log: Log, account: str, *more: Any) -> Round:
         if account == "bert":
-            with Ledger(str(new)) as hearing:
-                heard.append(hearing.state.heard)
+            with Ledger(str(new)) as receiving:
+                received.append(receiving.state.received)
         return real(ledger, log, account, *more)
 
     with (
         mock.patch.object(exchanging, "_SLICE_SECONDS", 0.02),
         mock.patch.object(exchanging, "exchange", noted),
-        mock.patch("spamnb.exchange.rounds._HEARD_TOGETHER", 1),
+        mock.patch("spamnb.exchange.rounds._RECEIVED_TOGETHER", 1),
         keeping_up(database, Sharing("anna", str(new)), *accounts(few), host="mx2", running=lambda: next(looks) / 1000),
         connected(database) as log,
     ):
         until(lambda: log.has("bert", [other]) == {other}, "the other account")
         with Ledger(str(new)) as ledger:
             until(lambda: sum(ledger.lessons.totals().tolist()[:2]) == 120, "all of the first")
-    assert heard[0] < 120
+    assert received[0] < 120
 
 
 def test_a_fault_of_the_program_does_not_end_it(
     tmp_path: Path, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What nobody has foreseen is logged with all that helps to find it, and the exchange goes on."""
+    """After an unforeseen error the thread logs its traceback and goes on."""
     path = tmp_path / "anna" / "ledger"
     teach(path, 1)
     faults = iter([ZeroDivisionError("unforeseen")])
@@ -288,20 +288,20 @@ def test_a_fault_of_the_program_does_not_end_it(
         mock.patch.object(exchanging, "exchange", failing),
         keeping_up(database, *accounts(path)) as (measured, _),
     ):
-        until(lambda: bool(measured.exchanged_at), "all to be told")
+        until(lambda: bool(measured.exchanged_at), "all to be sent")
     assert "unforeseen" in caplog.text
 
 
 def test_metrics(tmp_path: Path, database: str) -> None:
-    """What is told and heard is counted, and when all was so last; without an exchange there is no such metric."""
+    """The metrics count lessons sent and received, and have the time of the last full exchange, if there is one."""
     assert not [one for one in Measurements().metrics(0) if "exchange" in one.name]
     path = tmp_path / "anna" / "ledger"
     teach(path, 1)
     with keeping_up(database, *accounts(path)) as (measured, _):
-        until(lambda: bool(measured.exchanged_at), "all to be told")
+        until(lambda: bool(measured.exchanged_at), "all to be sent")
     found = {metric.name: metric for metric in measured.metrics(0) if "exchange" in metric.name}
     samples = found["spamnb_exchanged_lessons_total"].samples  # type: ignore[union-attr]
-    assert samples == {(("way", "told"),): 1.0, (("way", "heard"),): 1.0}
+    assert samples == {(("way", "sent"),): 1.0, (("way", "received"),): 1.0}
     assert set(found) == {"spamnb_exchanged_lessons_total", "spamnb_last_exchange_timestamp_seconds"}
 
 
@@ -309,21 +309,21 @@ def test_metrics(tmp_path: Path, database: str) -> None:
 
 
 def test_what_waits_is_measured(tmp_path: Path, database: str) -> None:
-    """It is known how many lessons of all accounts wait to be told, also while the database is away."""
+    """The service counts the lessons of all accounts that wait to be sent, even while the database is away."""
     paths = [tmp_path / user / "ledger" for user in ("anna", "bert", "new")]
     for number in range(2):
         teach(paths[number], number)
     with keeping_up("host=/nowhere dbname=none", *accounts(*paths)) as (measured, _):
-        until(lambda: measured.untold == 2, "the lessons to be counted")
-        assert any(each.name == "spamnb_untold_lessons" for each in measured.of_host(0))
+        until(lambda: measured.unsent == 2, "the lessons to be counted")
+        assert any(each.name == "spamnb_unsent_lessons" for each in measured.of_host(0))
     with keeping_up(database, *accounts(*paths)) as (measured, _):
-        until(lambda: bool(measured.exchanged_at) and measured.untold == 0, "the lessons to be told")
-    assert all(each.name != "spamnb_untold_lessons" for each in Measurements().of_host(0))
+        until(lambda: bool(measured.exchanged_at) and measured.unsent == 0, "the lessons to be sent")
+    assert all(each.name != "spamnb_unsent_lessons" for each in Measurements().of_host(0))
 
 
 @pytest.fixture
 def sites(tmp_path: Path, database: str) -> Iterator[list[Site]]:
-    """Two hosts of one user, that share."""
+    """Two hosts of one user, which share lessons."""
     made = [Site(tmp_path / host) for host in ("one", "two")]
     for number, site in enumerate(made, 1):
         site.configure(f"exchange: {{database: {database}, host: mx{number}, user: anna, seconds: 1}}")
@@ -333,13 +333,13 @@ def sites(tmp_path: Path, database: str) -> Iterator[list[Site]]:
 
 
 def learned(site: Site) -> int:
-    """How many messages are learned."""
+    """Return the number of learned messages."""
     with Ledger(str(site.ledger)) as ledger:
         return sum(ledger.lessons.totals().tolist()[:2])
 
 
 def test_two_services_share(sites: list[Site], database: str) -> None:
-    """A message that is moved on one host is learned on the other, and it is in the history there from where."""
+    """If a user moves a message on one host, the other host learns it, and its history names the first host."""
     one, two = sites
     one.teach()
     for site in sites:
@@ -347,10 +347,10 @@ def test_two_services_share(sites: list[Site], database: str) -> None:
     spam = one.deliver(message("spam", 900))
     two.deliver(spam)
     until(lambda: one.contents("Junk") == [spam], "the filter to move it")
-    until(lambda: learned(two) == 50, "the other host to hear all lessons")
+    until(lambda: learned(two) == 50, "the other host to receive all lessons")
     until(lambda: "took over" in two.log(), "the other host to say so")
     new = two.deliver(message("spam", 901))
-    until(lambda: two.contents("Junk") == [new], "the other host to move mail by what it has heard")
+    until(lambda: two.contents("Junk") == [new], "the other host to move mail by what it has received")
     one.move(spam, "Junk", "INBOX")
     until(lambda: two.label(spam) == HAM, "the correction")
     with Ledger(str(two.ledger)) as ledger:
@@ -362,7 +362,7 @@ def test_two_services_share(sites: list[Site], database: str) -> None:
 
 
 def test_a_forgotten_user_is_forgotten_by_a_running_service(sites: list[Site], database: str) -> None:
-    """The service removes the ledger with all its copies, moves nothing of the mail that is there, and begins anew."""
+    """The service removes a forgotten user's ledger with all copies, leaves the mail where it is, and begins anew."""
     one, _ = sites
     one.teach()
     one.start()
@@ -372,7 +372,7 @@ def test_a_forgotten_user_is_forgotten_by_a_running_service(sites: list[Site], d
     until(lambda: bool(list(copies.glob("*.gz"))), "the copy of the day")
     before = one.everything()
     with connected(database) as log:
-        until(lambda: len(log.hear("anna", 0, ALL)) == 50, "all to be told")
+        until(lambda: len(log.receive("anna", 0, ALL)) == 50, "all to be sent")
         log.forget("anna", time.time())
     until(lambda: "the ledger is removed" in one.log(), "the ledger to be removed")
     until(lambda: "will not be moved" in one.log().partition("the ledger is removed")[2], "the service to begin anew")
@@ -381,14 +381,14 @@ def test_a_forgotten_user_is_forgotten_by_a_running_service(sites: list[Site], d
         assert ledger.messages.find(read(spam).digest) is None or not list(ledger.journal.newest(9))
     assert one.everything() == before
     with connected(database) as log:
-        assert log.hear("anna", 0, ALL) == []
+        assert log.receive("anna", 0, ALL) == []
     assert one.end() == 0
     assert "Traceback" not in one.log()
 
 
 @pytest.mark.parametrize("more", ["", "exchange: {database: 'host=/nowhere', user: anna}"])
 def test_one_person_without_an_exchange_imports_nothing_of_it(tmp_path: Path, more: str) -> None:
-    """A service that shares nothing loads neither psycopg nor any module of the exchange; one that shares does."""
+    """A service that shares nothing loads neither psycopg nor a module of the exchange; one that shares does."""
     site = Site(tmp_path)
     site.configure(more)
     script = (
@@ -400,7 +400,7 @@ def test_one_person_without_an_exchange_imports_nothing_of_it(tmp_path: Path, mo
         service = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=log, text=True)
     until(lambda: "watching" in site.log(), "the service to watch")
     if more:
-        until(lambda: "Lessons wait to be told" in site.log() or cluster.why_not() != "", "the exchange")
+        until(lambda: "Lessons wait to be sent" in site.log() or cluster.why_not() != "", "the exchange")
     service.send_signal(signal.SIGTERM)
     said, _ = service.communicate(timeout=PATIENCE)
     assert said == f"0 {bool(more)}\n"

@@ -1,4 +1,4 @@
-"""`kill -9` of a host at any moment of a round: nothing is lost, and nothing is learned twice."""
+"""After `kill -9` of a host at any moment of a round nothing is lost, and nothing is learned twice."""
 
 import shutil
 from collections import Counter
@@ -13,15 +13,15 @@ from spamnb.base.label import How, Label
 from spamnb.exchange.connecting import connected
 from spamnb.ledger.ledger import Ledger
 from tests.dying import Fuse, burning, kill, killed
+from tests.exchange.learned import ALL, Learned, a_round, by_the_ledger, by_the_log
 from tests.exchange.test_rounds import reading, teach
-from tests.exchange.told import ALL, Learned, a_round, by_the_ledger, by_the_log
 from tests.traced import calls, killed_before
 
 HAM, SPAM = Label
 
 
 class Death:
-    """A ledger that has something to tell, and a log that has something for it; both begin anew for each death."""
+    """A ledger with lessons to send, and a log with lessons for it; both are made anew for each death."""
 
     def __init__(self, directory: Path, database: str) -> None:
         self.directory = directory
@@ -37,16 +37,16 @@ class Death:
             for number in range(1, 6):
                 teach(theirs, number, HAM, 5.0 - number)
             a_round(theirs, log, "theirs", "mx2")
-            self._theirs = [row.kept for row in log.hear("theirs", 0, ALL)]
+            self._theirs = [row.kept for row in log.receive("theirs", 0, ALL)]
         self.again()
 
     def again(self) -> None:
-        """All as it was before, in another account of the log."""
+        """Make everything anew, in a different account of the log."""
         self._account = f"user{next(self._numbers)}"
         self._path = self.directory / self._account / "ledger"
         shutil.copytree(self._before, self._path.parent)
         with connected(self._database) as log:
-            log.tell(self._account, 0, "mx2", self._theirs)
+            log.send(self._account, 0, "mx2", self._theirs)
 
     def work(self) -> None:
         """A round, as the service makes it."""
@@ -54,7 +54,7 @@ class Death:
             a_round(ledger, log, self._account)
 
     def burn(self, at: int) -> Callable[[], None]:
-        """A round in which the process dies at the `at`th statement that it gives to SQLite."""
+        """Make a round in which the process dies at the `at`th statement that it gives to SQLite."""
 
         def work() -> None:
             ledger = Ledger(str(self._path), busy_seconds=0.2)
@@ -64,11 +64,11 @@ class Death:
         return work
 
     def check(self) -> tuple[Learned, Counter[tuple[object, ...]]]:
-        """After another round the ledger is what the log says; what was learned, and each line of its history."""
+        """Check that after one more round the ledger and its history agree with the log."""
         self.work()
         with Ledger(str(self._path)) as ledger, connected(self._database) as log:
             learned = by_the_ledger(ledger)
-            assert learned == by_the_log(log.hear(self._account, 0, ALL))
+            assert learned == by_the_log(log.receive(self._account, 0, ALL))
             done = Counter(
                 (action.digest, action.before, action.after, action.why, action.how)
                 for action in ledger.journal.newest(ALL)
@@ -79,12 +79,12 @@ class Death:
 
 @pytest.fixture
 def death(tmp_path: Path, database: str) -> Iterator[Death]:
-    """A round that is to be cut off."""
+    """A round that is going to be killed."""
     yield Death(tmp_path, database)
 
 
 def test_killed_at_any_statement(death: Death) -> None:
-    """Whichever statement of the ledger is the last of a round, the next round brings all to the same end, once."""
+    """A round that dies at any statement of the ledger is completed by the next; nothing is learned twice."""
     wanted = death.check()
     assert max(wanted[1].values()) == 1
     for at in count(1):
@@ -97,7 +97,7 @@ def test_killed_at_any_statement(death: Death) -> None:
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 def test_killed_at_any_call(death: Death, tmp_path: Path) -> None:
-    """Whichever call is the last that changes a file or says something to the database, the same holds."""
+    """A round that dies before any call that changes a file or writes to the database is completed by the next one."""
     wanted = death.check()
     death.again()
     made = calls(death.work, tmp_path / "calls", ",sendto,connect")

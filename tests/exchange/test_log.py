@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from spamnb.base.errors import ExchangeError
 from spamnb.base.label import How, Label
-from spamnb.exchange.port import Account, Log, Told, wins
+from spamnb.exchange.port import Account, Log, LogRow, wins
 from spamnb.ledger.lessons.port import Kept, Lesson
 from tests.profiles import daily
 
@@ -35,47 +35,47 @@ def digest(number: int) -> bytes:
     return bytes([number]) * 16
 
 
-def heard(log: Log, since: int = 0, account: str = "anna") -> list[tuple[int, str, Label | None]]:
-    """Places, hosts and labels of the rows."""
-    return [(row.place, row.host, row.kept.lesson.label) for row in log.hear(account, since, ALL)]
+def received(log: Log, since: int = 0, account: str = "anna") -> list[tuple[int, str, Label | None]]:
+    """Return the places, hosts and labels of the rows."""
+    return [(row.place, row.host, row.kept.lesson.label) for row in log.receive(account, since, ALL)]
 
 
-def test_what_is_told_is_heard(log: Log) -> None:
-    """A row has all of the lesson but what is its teller's alone, and the place as the lesson's number."""
-    told = [lesson(2, SPAM, 3.25, weak=True), lesson(1, None, -5.0, how=How.TELL), lesson(3)]
-    log.tell("anna", 0, "mx1", told)
+def test_what_is_sent_is_received(log: Log) -> None:
+    """A received row has all of the lesson that concerns other hosts, and its place as the lesson's number."""
+    sent = [lesson(2, SPAM, 3.25, weak=True), lesson(1, None, -5.0, how=How.TELL), lesson(3)]
+    log.send("anna", 0, "mx1", sent)
     wanted = [
-        Told(place, "mx1", kept._replace(lesson=replace(kept.lesson, number=place, takes_back=None)))
-        for place, kept in enumerate(told, 1)
+        LogRow(place, "mx1", kept._replace(lesson=replace(kept.lesson, number=place, takes_back=None)))
+        for place, kept in enumerate(sent, 1)
     ]
-    assert log.hear("anna", 0, ALL) == wanted
-    assert log.hear("anna", 1, 1) == wanted[1:2]
-    assert log.hear("anna", 3, ALL) == log.hear("bert", 0, ALL) == []
+    assert log.receive("anna", 0, ALL) == wanted
+    assert log.receive("anna", 1, 1) == wanted[1:2]
+    assert log.receive("anna", 3, ALL) == log.receive("bert", 0, ALL) == []
 
 
 def test_accounts_are_apart(log: Log) -> None:
-    """Each account has its own places; one that was never told is none."""
-    log.tell("anna", 0, "mx1", [lesson(1), lesson(2)])
-    log.tell("bert@b.example", 0, "mx1", [lesson(1, SPAM)])
-    log.tell("nobody", 0, "mx1", [])
+    """Each account has its own places; an account to which nothing was sent does not exist."""
+    log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
+    log.send("bert@b.example", 0, "mx1", [lesson(1, SPAM)])
+    log.send("nobody", 0, "mx1", [])
     assert log.accounts(["bert@b.example", "carl", "anna", "nobody"]) == {
         "anna": Account(2),
         "bert@b.example": Account(1),
     }
-    assert heard(log, account="bert@b.example") == [(1, "mx1", SPAM)]
+    assert received(log, account="bert@b.example") == [(1, "mx1", SPAM)]
     assert log.has("bert@b.example", [digest(1), digest(2)]) == {digest(1)}
     assert log.has("carl", [digest(1)]) == log.has("anna", []) == set()
     assert log.accounts([]) == {}
 
 
 def test_a_row_that_is_written_moves_to_the_end(log: Log) -> None:
-    """There is one row a message; told otherwise it gets the next place, and its tokens, relations and summary stay."""
+    """A message has one row; a changed lesson moves it to the next place, and keeps tokens, relations and summary."""
     first = lesson(1, tokens="first")
-    log.tell("anna", 0, "mx1", [first, lesson(2)])
+    log.send("anna", 0, "mx1", [first, lesson(2)])
     other = lesson(1, SPAM, 2.0, tokens="other", how=How.HAND)
-    log.tell("anna", 2, "mx2", [other._replace(relations=b"", lesson=replace(other.lesson, summary="other"))])
-    assert heard(log) == [(2, "mx1", HAM), (3, "mx2", SPAM)]
-    (row,) = log.hear("anna", 2, ALL)
+    log.send("anna", 2, "mx2", [other._replace(relations=b"", lesson=replace(other.lesson, summary="other"))])
+    assert received(log) == [(2, "mx1", HAM), (3, "mx2", SPAM)]
+    (row,) = log.receive("anna", 2, ALL)
     assert row.kept._replace(lesson=first.lesson) == first
     assert (row.kept.lesson.how, row.kept.lesson.at, row.kept.lesson.summary) == (How.HAND, 2.0, "message 1")
     assert log.accounts(["anna"]) == {"anna": Account(3)}
@@ -94,18 +94,18 @@ def test_a_row_that_is_written_moves_to_the_end(log: Log) -> None:
     ],
 )
 def test_who_wins_over_a_decision(log: Log, new: Kept, knew: bool, is_written: bool) -> None:
-    """Who knew the row, a decision over a weak label, the later one, what is there: in this order."""
-    log.tell("anna", 0, "mx1", [lesson(1)])
-    log.tell("anna", int(knew), "mx2", [new])
-    assert heard(log) == ([(2, "mx2", new.lesson.label)] if is_written else [(1, "mx1", HAM)])
+    """A lesson replaces a decision if its host knew the row, or if it is a decision and later."""
+    log.send("anna", 0, "mx1", [lesson(1)])
+    log.send("anna", int(knew), "mx2", [new])
+    assert received(log) == ([(2, "mx2", new.lesson.label)] if is_written else [(1, "mx1", HAM)])
     assert log.accounts(["anna"]) == {"anna": Account(1 + is_written)}
 
 
 def test_who_wins_over_a_weak_label(log: Log) -> None:
-    """Any decision takes the place of a weak label, however old it is; a weak label only where it is later."""
-    log.tell("anna", 0, "mx1", [lesson(1, weak=True), lesson(2, weak=True), lesson(3, weak=True)])
-    log.tell("anna", 0, "mx2", [lesson(1, SPAM, 0.5), lesson(2, SPAM, 0.5, weak=True), lesson(3, SPAM, 2.0, weak=True)])
-    assert sorted(row.kept.lesson.digest for row in log.hear("anna", 3, ALL)) == [digest(1), digest(3)]
+    """Any decision replaces a weak label, however old it is; a weak label does so only if it is later."""
+    log.send("anna", 0, "mx1", [lesson(1, weak=True), lesson(2, weak=True), lesson(3, weak=True)])
+    log.send("anna", 0, "mx2", [lesson(1, SPAM, 0.5), lesson(2, SPAM, 0.5, weak=True), lesson(3, SPAM, 2.0, weak=True)])
+    assert sorted(row.kept.lesson.digest for row in log.receive("anna", 3, ALL)) == [digest(1), digest(3)]
 
 
 LESSONS = st.builds(
@@ -127,21 +127,21 @@ TELLS = st.lists(
 
 @given(TELLS)
 @settings(max_examples=daily(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rows_are_those_of_a_plain_loop(log: Log, tells: list[tuple[int, str, list[Kept]]]) -> None:
-    """Whatever is told, by whom and knowing how much, the rows are those that a plain loop over it gives."""
+def test_rows_are_those_of_a_plain_loop(log: Log, sendings: list[tuple[int, str, list[Kept]]]) -> None:
+    """Whatever hosts send, and whatever they knew, the rows are those of a plain loop over all lessons."""
     log.forget("anna", 1.0)
     start = log.accounts(["anna"])["anna"].last
-    rows: dict[bytes, Told] = {}
+    rows: dict[bytes, LogRow] = {}
     last = start
-    for knew, host, lessons in tells:
+    for knew, host, lessons in sendings:
         written = set()
         for kept in lessons:
             row = rows.get(kept.lesson.digest)
             if row is None or wins(kept, row, start + knew):
                 written.add(kept.lesson.digest)
-                rows[kept.lesson.digest] = Told(0, host, kept)
-        log.tell("anna", start + knew, host, lessons)
-        now = log.hear("anna", 0, ALL)
+                rows[kept.lesson.digest] = LogRow(0, host, kept)
+        log.send("anna", start + knew, host, lessons)
+        now = log.receive("anna", 0, ALL)
         assert {row.kept.lesson.digest for row in now if row.place > last} == written
         for row in now:
             mine = rows[row.kept.lesson.digest]
@@ -153,67 +153,67 @@ def test_rows_are_those_of_a_plain_loop(log: Log, tells: list[tuple[int, str, li
 
 
 def test_lessons_without_tokens(log: Log) -> None:
-    """Of a message that has a row no tokens are told; where there is no row, nothing of the tell is written."""
-    log.tell("anna", 0, "mx1", [lesson(1)])
+    """A lesson on a message with a row needs no tokens; without a row it is refused, and nothing is written."""
+    log.send("anna", 0, "mx1", [lesson(1)])
     bare = lesson(1, SPAM, 2.0)._replace(tokens=None)
-    log.tell("anna", 0, "mx2", [bare, lesson(2)])
-    assert [row.kept.tokens for row in log.hear("anna", 0, ALL)] == [{"a": 2, "t1": 1}, {"a": 2, "t2": 1}]
+    log.send("anna", 0, "mx2", [bare, lesson(2)])
+    assert [row.kept.tokens for row in log.receive("anna", 0, ALL)] == [{"a": 2, "t1": 1}, {"a": 2, "t2": 1}]
     with pytest.raises(ExchangeError, match="no longer has"):
-        log.tell("anna", 9, "mx2", [lesson(2, SPAM, 5.0), lesson(3)._replace(tokens=None)])
-    assert heard(log) == [(2, "mx2", SPAM), (3, "mx2", HAM)]
-    log.tell("anna", 0, "mx2", [lesson(4)])
+        log.send("anna", 9, "mx2", [lesson(2, SPAM, 5.0), lesson(3)._replace(tokens=None)])
+    assert received(log) == [(2, "mx2", SPAM), (3, "mx2", HAM)]
+    log.send("anna", 0, "mx2", [lesson(4)])
     assert log.accounts(["anna"])["anna"].last >= 4
 
 
 def test_any_text_passes(log: Log) -> None:
-    """Tokens may be any text that a ledger holds, NUL among it; of sentences what is not printable may be escaped."""
+    """Tokens may be any text that a ledger holds, even NUL; in sentences unprintable characters may be escaped."""
     tokens = {"a\0b": 1, "é": 65_535, "\U0001f600": 2, "'\"\\": 3, "": 1}
     odd = lesson(1)._replace(tokens=tokens)
     texts = replace(odd.lesson, why="moved\0 to \udc80", summary="a\0\ud83d'")
-    log.tell("anna", 0, "mx1", [odd._replace(lesson=texts)])
-    (row,) = log.hear("anna", 0, ALL)
+    log.send("anna", 0, "mx1", [odd._replace(lesson=texts)])
+    (row,) = log.receive("anna", 0, ALL)
     assert row.kept.tokens == tokens
     assert row.kept.lesson.why.startswith("moved")
 
 
 def test_a_message_without_tokens_and_relations(log: Log) -> None:
-    """An empty message is a lesson too, and its tokens are known to be none."""
-    log.tell("anna", 0, "mx1", [lesson(1)._replace(tokens={}, relations=b"")])
-    (row,) = log.hear("anna", 0, ALL)
+    """An empty message is a lesson too: its tokens are empty, not missing."""
+    log.send("anna", 0, "mx1", [lesson(1)._replace(tokens={}, relations=b"")])
+    (row,) = log.receive("anna", 0, ALL)
     assert (row.kept.tokens, row.kept.relations) == ({}, b"")
 
 
 def test_forgotten(log: Log) -> None:
-    """Of a forgotten user no row is left, and no place is given twice; that is known of one without rows too."""
-    log.tell("anna", 0, "mx1", [lesson(1), lesson(2)])
-    log.tell("bert", 0, "mx1", [lesson(1)])
+    """After a user is forgotten no row is left, and no place is used twice; the user may have had no rows."""
+    log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
+    log.send("bert", 0, "mx1", [lesson(1)])
     log.forget("anna", 7.5)
     log.forget("carl", 8.0)
-    assert log.hear("anna", 0, ALL) == []
+    assert log.receive("anna", 0, ALL) == []
     assert log.has("anna", [digest(1)]) == set()
     assert log.accounts(["anna", "bert", "carl"]) == {
         "anna": Account(2, 7.5),
         "bert": Account(1),
         "carl": Account(0, 8.0),
     }
-    log.tell("anna", 2, "mx1", [lesson(1)])
-    assert heard(log) == [(3, "mx1", HAM)]
+    log.send("anna", 2, "mx1", [lesson(1)])
+    assert received(log) == [(3, "mx1", HAM)]
     log.forget("anna", 9.0)
     assert log.accounts(["anna"]) == {"anna": Account(3, 9.0)}
 
 
 def test_many_lessons_together(log: Log) -> None:
-    """Some hundreds are told by one call, and heard some at a time."""
-    told = [
+    """One call sends some hundreds of lessons; they can be received some at a time."""
+    sent = [
         lesson(1)._replace(lesson=replace(lesson(1).lesson, digest=bytes([9, *divmod(n, 256)]))) for n in range(600)
     ]
-    log.tell("anna", 0, "mx1", told)
-    first = log.hear("anna", 0, 50)
+    log.send("anna", 0, "mx1", sent)
+    first = log.receive("anna", 0, 50)
     assert [row.place for row in first] == list(range(1, 51))
-    rest = log.hear("anna", 50, ALL)
-    assert [row.kept.lesson.digest for row in first + rest] == [kept.lesson.digest for kept in told]
+    rest = log.receive("anna", 50, ALL)
+    assert [row.kept.lesson.digest for row in first + rest] == [kept.lesson.digest for kept in sent]
 
 
 def test_it_is_known_which_log_it_is(log: Log) -> None:
-    """A log says the same each time."""
+    """A log always returns the same identity."""
     assert log.identity() == log.identity() != ""

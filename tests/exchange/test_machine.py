@@ -1,4 +1,4 @@
-"""Several hosts that share a log: whatever they learn, and whatever breaks in between, they agree in the end."""
+"""Several hosts that share a log: whatever they learn and whatever breaks, they agree in the end."""
 
 import contextlib
 import copy
@@ -23,7 +23,7 @@ from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from tests.exchange.interrupted import Interrupted
-from tests.exchange.told import ALL, a_round, by_the_ledger, by_the_log
+from tests.exchange.learned import ALL, a_round, by_the_ledger, by_the_log
 from tests.profiles import daily
 
 HOSTS = st.sampled_from(["mx1", "mx2", "mx3"])
@@ -33,7 +33,7 @@ LEARNED_BY = st.sampled_from([How.MOVE, How.KEPT, How.HAND])
 
 
 class Hosts(RuleBasedStateMachine):
-    """Three hosts with a ledger each of one user, whose clocks differ, and one of them reads mail otherwise."""
+    """Three hosts with one ledger each of one user; their clocks differ, and one host reads mail differently."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,30 +96,30 @@ class Hosts(RuleBasedStateMachine):
         assert done.is_over
         assert done.changed or by_the_ledger(self.ledgers[host]) == before
 
-    @rule(host=HOSTS, at=st.integers(0, 4), is_heard=st.booleans(), number=NUMBERS, label=LABELS)
-    def a_round_that_is_cut(self, host: str, at: int, is_heard: bool, number: int, label: Label | None) -> None:
-        """What is lost is only the answer, or the question too; then something is learned before the next round."""
+    @rule(host=HOSTS, at=st.integers(0, 4), is_after=st.booleans(), number=NUMBERS, label=LABELS)
+    def a_round_that_is_cut(self, host: str, at: int, is_after: bool, number: int, label: Label | None) -> None:
+        """The connection breaks before or after a call; then something is learned before the next round."""
 
         def cut() -> None:
             raise ExchangeAwayError("cut")
 
         with contextlib.suppress(ExchangeAwayError):
-            self._interrupted(host, at, cut, is_heard=is_heard)
+            self._interrupted(host, at, cut, is_after=is_after)
         self.learn(host, [number], label, False, How.MOVE)
 
     @rule(host=HOSTS, at=st.integers(0, 5), number=NUMBERS, label=LABELS, weak=st.booleans())
     def learned_in_the_middle(self, host: str, at: int, number: int, label: Label | None, weak: bool) -> None:
-        """While a round waits for an answer, mail is learned."""
+        """The host learns a message while a round waits for an answer."""
         self._interrupted(host, at, lambda: self.learn(host, [number], label, weak, How.MOVE))
 
     @rule(host=HOSTS, at=st.integers(0, 5), other=HOSTS)
     def two_rounds_at_once(self, host: str, at: int, other: str) -> None:
-        """While a round waits for an answer, a command makes another one of the same ledger, or of another host's."""
+        """While a round waits for an answer, a command makes a round of the same ledger, or of another host's."""
         self._interrupted(host, at, lambda: self.a_round(other))
 
     @rule(host=HOSTS, at=st.integers(0, 4))
     def put_back_in_the_middle(self, host: str, at: int) -> None:
-        """While a round waits for an answer, the log is put back, and a command begins with what is there now."""
+        """While a round waits for an answer, the log is put back, and a command begins with the older rows."""
 
         def put_back() -> None:
             self.the_log_is_put_back()
@@ -127,8 +127,8 @@ class Hosts(RuleBasedStateMachine):
 
         self._interrupted(host, at, put_back)
 
-    def _interrupted(self, host: str, at: int, meanwhile: Callable[[], None], *, is_heard: bool = True) -> None:
-        log: Any = Interrupted(self.log, at, meanwhile, is_heard=is_heard)
+    def _interrupted(self, host: str, at: int, meanwhile: Callable[[], None], *, is_after: bool = True) -> None:
+        log: Any = Interrupted(self.log, at, meanwhile, is_after=is_after)
         exchange(self.ledgers[host], log, "anna", host, self._news())
 
     @rule(host=HOSTS, steps=st.integers(0, 3))
@@ -138,7 +138,7 @@ class Hosts(RuleBasedStateMachine):
 
     @rule(host=HOSTS, other=HOSTS)
     def two_rounds_of_one_ledger(self, host: str, other: str) -> None:
-        """A command makes a round while the service's is under way, by what that was told before."""
+        """While the service makes a round, a command makes one too, with older news of the log."""
         news = self._news()
         a_round(self.ledgers[other], self.log, host=other)
         a_round(self.ledgers[host], self.log, host=host)
@@ -168,21 +168,21 @@ class Hosts(RuleBasedStateMachine):
 
     @rule()
     def all_agree(self) -> None:
-        """After a round of each and one more, all ledgers are what a plain loop over the log gives."""
+        """After two rounds of each host, all ledgers hold what a plain loop over the log gives."""
         for _ in range(2):
             for host, ledger in self.ledgers.items():
                 assert a_round(ledger, self.log, host=host).is_over
-        wanted = by_the_log(self.log.hear("anna", 0, ALL))
+        wanted = by_the_log(self.log.receive("anna", 0, ALL))
         for ledger in self.ledgers.values():
             assert by_the_ledger(ledger) == wanted
-            assert ledger.state.heard == self._news().account.last
+            assert ledger.state.received == self._news().account.last
         for host, ledger in self.ledgers.items():
             done = a_round(ledger, self.log, host=host)
-            assert (done.told, done.heard, done.changed, done.is_over) == (0, 0, 0, True)
+            assert (done.sent, done.received, done.changed, done.is_over) == (0, 0, 0, True)
 
 
 class TestHosts(Hosts.TestCase):
-    """Whatever hosts learn, and whatever is cut, lost or put back, their ledgers are the same in the end."""
+    """Whatever hosts learn, and whatever is cut off, lost or put back, all ledgers are the same in the end."""
 
     settings = settings(max_examples=daily(25), stateful_step_count=30)
 

@@ -1,4 +1,4 @@
-"""The exchange of mail hosts: what of all users waits to be told, and a user who is forgotten on all of them."""
+"""The exchange of mail hosts: the waiting lessons of all users, and a user who is forgotten on all hosts."""
 
 import gzip
 import json
@@ -59,7 +59,7 @@ def teach(host: Host, user: str) -> None:
 
 
 def found(host: Host, word: str) -> list[Path]:
-    """The files of a host, but its mail, in which a word is."""
+    """Return the files of a host, without its mail, that contain a word."""
     places = []
     for path in host.path.parent.rglob("*"):
         with suppress(FileNotFoundError):  # which the service removes
@@ -71,7 +71,7 @@ def found(host: Host, word: str) -> list[Path]:
 
 
 def test_the_tables_are_of_all_users(made: Made, postgres: cluster.Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """The tables are made without naming a user; a round is of one."""
+    """The tables are made without naming a user; a round needs the name of one."""
     host = made("mx1", postgres.database())
     command(host, "exchange", "--upgrade")
     assert "the log has its tables now" in capsys.readouterr().out
@@ -113,7 +113,7 @@ def test_a_user_of_mail_hosts_is_forgotten_everywhere(made: Made, database: str,
 
 
 def test_nobody_is_forgotten_while_the_database_is_away(made: Made, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the log cannot be told, the ledger stays: what is in the log would come back."""
+    """If the database is away, `users forget` keeps the ledger: the lessons in the log would come back."""
     host = made("mx1", "host=/nowhere dbname=log")
     teach(host, ANNA)
     command(host, "users", "forget", "--yes", ANNA, code=75)
@@ -122,7 +122,7 @@ def test_nobody_is_forgotten_while_the_database_is_away(made: Made, capsys: pyte
 
 
 def test_what_waits_is_known_of_all_users(made: Made, database: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """`status` and `doctor` of a mail host say how many lessons of how many users wait to be told, and since when."""
+    """`status` and `doctor` of a mail host say how many lessons of how many users wait to be sent, and since when."""
     host = made("mx1", database)
 
     def said() -> tuple[str, dict[str, object], str, str]:
@@ -133,17 +133,17 @@ def test_what_waits_is_known_of_all_users(made: Made, database: str, capsys: pyt
         (finding,) = [each for each in checkup(host.path, {}) if each.what == "exchange"]
         return line, json.loads(capsys.readouterr().out)["exchange"], finding.state, finding.means
 
-    assert said()[0].endswith("all is told")
+    assert said()[0].endswith("all is sent")
     for user in WORDS:
         teach(host, user)
     line, values, state, means = said()
-    assert "2 lessons of 2 users wait to be told, since " in line
+    assert "2 lessons of 2 users wait to be sent, since " in line
     assert line.endswith("; 2 ledgers new to the log")
     assert (values["lessons"], values["users"], values["strangers"]) == (2, 2, 2)
     assert (state, means) == (WARNING, line.split(maxsplit=1)[1])
     command(host, "--user", ANNA, "exchange")
-    assert "1 lesson of 1 user waits to be told" in said()[0]
+    assert "1 lesson of 1 user waits to be sent" in said()[0]
     command(host, "--user", BERT, "exchange")
-    assert said()[2:] == (OK, "all is told")
+    assert said()[2:] == (OK, "all is sent")
     host.ledger_of(BERT).write_bytes(b"no ledger" * 1000)
-    assert said()[2:] == (OK, "all is told")
+    assert said()[2:] == (OK, "all is sent")

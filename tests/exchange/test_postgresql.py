@@ -1,4 +1,4 @@
-"""The log in PostgreSQL: its tables, what is refused, and a server that is away, silent, or killed."""
+"""The log in PostgreSQL: its tables, refused rows, and a server that is away, silent or killed."""
 
 import signal
 import time
@@ -26,7 +26,7 @@ if not cluster.why_not():
 
 @pytest.fixture
 def own() -> Iterator[cluster.Cluster]:
-    """A cluster of a test's own, which it may kill."""
+    """A cluster of one test alone, which the test may kill."""
     if why := cluster.why_not():
         pytest.skip(why)
     with cluster.running() as running:
@@ -34,7 +34,7 @@ def own() -> Iterator[cluster.Cluster]:
 
 
 def run(database: str, *statements: str) -> list[tuple[Any, ...]]:
-    """Run statements as an administrator does; what the last one finds."""
+    """Run statements as an administrator, and return the rows of the last one."""
     with psycopg.connect(database, autocommit=True) as db:
         for statement in statements:
             cursor = db.execute(statement)
@@ -42,7 +42,7 @@ def run(database: str, *statements: str) -> list[tuple[Any, ...]]:
 
 
 def fault_of(database: str, ask: Callable[[Any], object]) -> str:
-    """What is said where something cannot be done."""
+    """Return the error text of an act that must fail."""
     with connected(database) as log, pytest.raises(ExchangeError) as raised:
         ask(log)
     return str(raised.value)
@@ -52,7 +52,7 @@ def fault_of(database: str, ask: Callable[[Any], object]) -> str:
 
 
 def test_tables_are_made_once(postgres: cluster.Cluster) -> None:
-    """Several hosts may make the tables at once: one makes them, and the others find them made."""
+    """Several hosts may make the tables at once: one makes them, and the others find them."""
     database = postgres.database()
     with ThreadPoolExecutor(4) as hosts:
         made = list(hosts.map(upgrade, [database] * 4))
@@ -64,10 +64,10 @@ def test_tables_are_made_once(postgres: cluster.Cluster) -> None:
 
 
 def test_a_step_is_added(database: str) -> None:
-    """A later version's step changes what is there; hosts of the version before refuse the log, and those after too."""
+    """A later version's step upgrades the tables; hosts of the earlier version then refuse the log."""
     step = "ALTER TABLE lesson ADD more text; UPDATE spamnb SET version = 2"
     with connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(1)])
+        log.send("anna", 0, "mx1", [lesson(1)])
         made = log.identity()
         with (
             mock.patch.object(postgresql, "STEPS", (*log_schema.STEPS, step)),
@@ -79,7 +79,7 @@ def test_a_step_is_added(database: str) -> None:
                 log.identity()
             assert upgrade(database) == (1, 2)
             assert log.identity() == made
-            log.tell("anna", 0, "mx1", [lesson(2)])
+            log.send("anna", 0, "mx1", [lesson(2)])
         with pytest.raises(ExchangeError, match=r"by a later spamnb .* upgrade spamnb on this host"):
             log.identity()
     with pytest.raises(ExchangeError, match="later spamnb"):
@@ -87,7 +87,7 @@ def test_a_step_is_added(database: str) -> None:
 
 
 def test_a_step_that_fails_changes_nothing(postgres: cluster.Cluster) -> None:
-    """Tables are made whole, or not at all."""
+    """Tables are made completely or not at all."""
     database = postgres.database()
     with (
         mock.patch.object(postgresql, "STEPS", (*log_schema.STEPS, "SELECT no_such_thing")),
@@ -98,47 +98,47 @@ def test_a_step_that_fails_changes_nothing(postgres: cluster.Cluster) -> None:
 
 
 def test_ways_of_learning_are_of_a_version() -> None:
-    """A new way by which lessons come is a new version of the log, which hosts that do not know it refuse."""
-    told = ["move", "keyword", "kept", "silence", "seen", "hand", "tell"]
+    """A new value of `How` needs a new version of the log; hosts that do not know it refuse the log."""
+    sent = ["move", "keyword", "kept", "silence", "seen", "hand", "tell"]
     assert (log_schema.VERSION, [str(how) for how in How if how not in ("maildir", "spamd", "pipe", "import")]) == (
         1,
-        told,
+        sent,
     )
 
 
 def test_without_tables(postgres: cluster.Cluster) -> None:
-    """Of an empty database it is said how the tables are made."""
+    """For an empty database the error says how to make the tables."""
     assert "spamnb exchange --upgrade" in fault_of(postgres.database(), lambda log: log.identity())
 
 
-def test_an_account_that_is_told_again_takes_no_number(database: str) -> None:
-    """The numbers of accounts last: to tell what is there already takes none."""
+def test_an_account_that_is_sent_again_takes_no_number(database: str) -> None:
+    """Sending to an existing account uses up no account number."""
     with connected(database) as log:
         for at in range(5):
-            log.tell("anna", at, "mx1", [lesson(1, at=float(at))])
-        log.tell("bert", 0, "mx1", [lesson(1)])
+            log.send("anna", at, "mx1", [lesson(1, at=float(at))])
+        log.send("bert", 0, "mx1", [lesson(1)])
     assert run(database, "SELECT name, id FROM account ORDER BY id") == [("anna", 1), ("bert", 2)]
 
 
-def test_two_hosts_tell_at_once(database: str) -> None:
-    """Places are in the order in which rows become visible, whoever tells at the same time."""
+def test_two_hosts_send_at_once(database: str) -> None:
+    """Places are in the order in which rows become visible, even if several hosts send at once."""
 
-    def tell(host: int) -> None:
+    def send(host: int) -> None:
         with connected(database) as log:
             for number in range(30):
-                log.tell("anna", 0, f"mx{host}", [lesson(1 + (number + host) % 20, at=float(number))])
+                log.send("anna", 0, f"mx{host}", [lesson(1 + (number + host) % 20, at=float(number))])
 
     with ThreadPoolExecutor(4) as hosts:
-        telling = [hosts.submit(tell, host) for host in range(4)]
+        sending = [hosts.submit(send, host) for host in range(4)]
         with connected(database) as log:
             seen, rows = 0, {}
-            while not all(each.done() for each in telling) or log.hear("anna", seen, 1):
-                for row in log.hear("anna", seen, 7):
+            while not all(each.done() for each in sending) or log.receive("anna", seen, 1):
+                for row in log.receive("anna", seen, 7):
                     seen = row.place
                     rows[row.kept.lesson.digest] = row
-            for each in telling:
+            for each in sending:
                 each.result()
-            assert sorted(rows.values()) == log.hear("anna", 0, 1000)
+            assert sorted(rows.values()) == log.receive("anna", 0, 1000)
             assert log.accounts(["anna"]) == {"anna": Account(seen)}
 
 
@@ -162,13 +162,13 @@ def test_two_hosts_tell_at_once(database: str) -> None:
     ],
 )
 def test_damaged_rows_are_refused(database: str, change: str) -> None:
-    """A row that no host has written so is refused, with its place and account, and what to do."""
+    """A row that no host can have written is refused; the error names its place, its account and the next step."""
     with connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(1), lesson(2)])
+        log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
         run(database, f"UPDATE lesson SET {change} WHERE seq = 2")
         with pytest.raises(ExchangeError, match=r"row 2 of anna in the log is damaged \(.+\): delete that row"):
-            log.hear("anna", 0, 50)
-        assert [row.place for row in log.hear("anna", 0, 1)] == [1]
+            log.receive("anna", 0, 50)
+        assert [row.place for row in log.receive("anna", 0, 1)] == [1]
 
 
 @pytest.mark.parametrize(
@@ -187,29 +187,29 @@ def test_damaged_rows_are_refused(database: str, change: str) -> None:
     ],
 )
 def test_tokens_that_are_none_are_refused(database: str, tokens: bytes) -> None:
-    """Tokens that no ledger could hold are refused, and so is what would unpack to more than a message has."""
+    """Tokens that no ledger can hold are refused, as are tokens that unpack to more than a message may have."""
     import zlib
 
     with connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(1)])
+        log.send("anna", 0, "mx1", [lesson(1)])
         for blob in (zlib.compress(tokens), zlib.compress(b"1" + b"\x01" * 9_000_000)):
             run(database, f"UPDATE lesson SET tokens = '\\x{blob.hex()}'")
             with pytest.raises(ExchangeError, match="row 1 of anna"):
-                log.hear("anna", 0, 50)
+                log.receive("anna", 0, 50)
 
 
 def test_texts_of_other_hosts_are_shown_as_text(database: str) -> None:
-    """What reaches a terminal of the texts in a row is printable, and not longer than a line."""
+    """Texts of a row reach a terminal printable, and no longer than a line."""
     with connected(database) as log:
-        log.tell("anna", 0, "mx\x1b[2J", [lesson(1)])
+        log.send("anna", 0, "mx\x1b[2J", [lesson(1)])
         run(database, r"UPDATE lesson SET why = E'\x1b[2J', summary = repeat('x', 100000) || E'\n'")
-        (row,) = log.hear("anna", 0, 50)
+        (row,) = log.receive("anna", 0, 50)
     assert (row.host, row.kept.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
     assert len(row.kept.lesson.summary) == 1000
 
 
 def test_what_is_no_time_forgets_nobody(database: str) -> None:
-    """When a user was forgotten is a time, whatever another program has written; else nobody was."""
+    """If another program has written an impossible time of forgetting, the user does not count as forgotten."""
     with connected(database) as log:
         log.forget("anna", 1.0)
         for wrong in ("NaN", "Infinity", "-Infinity"):
@@ -219,47 +219,47 @@ def test_what_is_no_time_forgets_nobody(database: str) -> None:
 
 @pytest.mark.parametrize("change", ["DELETE FROM spamnb", "INSERT INTO spamnb SELECT * FROM spamnb"])
 def test_a_log_that_does_not_say_which_it_is(database: str, change: str) -> None:
-    """A log without a name, or with two, is refused."""
+    """A log with no identity, or with two, is refused."""
     run(database, change)
     assert "does not say which one it is" in fault_of(database, lambda log: log.identity())
 
 
 def test_a_row_of_any_size(database: str) -> None:
-    """Of a row that is larger than any lesson no more is fetched than can be right; it is refused."""
+    """A row larger than any lesson is refused, and no more of it is fetched than a lesson can have."""
     with connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(1)])
+        log.send("anna", 0, "mx1", [lesson(1)])
         run(database, "UPDATE lesson SET summary = repeat('x', 9000000), why = summary, host = summary")
-        assert len(log.hear("anna", 0, 50)) == 1
+        assert len(log.receive("anna", 0, 50)) == 1
         run(database, "UPDATE lesson SET tokens = tokens || convert_to(repeat('x', 9000000), 'UTF8')")
-        ((*_, tokens, _, summary),) = log._all(postgresql._HEAR, "anna", 0, 50)
+        ((*_, tokens, _, summary),) = log._all(postgresql._RECEIVE, "anna", 0, 50)
         assert (len(tokens), len(summary)) == (1 << 20, 1000)
         with pytest.raises(ExchangeError, match=r"too many"):
-            log.hear("anna", 0, 50)
+            log.receive("anna", 0, 50)
 
 
 def test_faults_hold_no_mail(database: str) -> None:
-    """What the database says of a row that it refuses has nothing of the row."""
+    """The error for a row that the database refuses quotes nothing of that row."""
     run(database, "ALTER TABLE lesson ADD CONSTRAINT short CHECK (length(summary) < 3)")
     with connected(database) as log, pytest.raises(ExchangeError) as raised:
-        log.tell("anna", 0, "mx1", [lesson(1)])
+        log.send("anna", 0, "mx1", [lesson(1)])
     assert "short" in str(raised.value)
     assert "message 1" not in str(raised.value)
 
 
 def test_rights_that_are_missing(postgres: cluster.Cluster, database: str) -> None:
-    """A role that may not read or write is told so."""
+    """If the role may not read or write, the error names the missing right."""
     run(database, "DROP ROLE IF EXISTS mx9", "CREATE ROLE mx9 LOGIN")
     of_host = database.replace("user=postgres", "user=mx9")
     assert "grant that to the role" in fault_of(of_host, lambda log: log.identity())
     run(database, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO mx9")
-    assert "grant that" in fault_of(of_host, lambda log: log.tell("anna", 0, "mx9", [lesson(1)]))
+    assert "grant that" in fault_of(of_host, lambda log: log.send("anna", 0, "mx9", [lesson(1)]))
     run(database, "DROP OWNED BY mx9", "DROP ROLE mx9")
 
 
-def test_a_standby_is_told_nothing(database: str) -> None:
-    """A database that only reads is away for who tells."""
+def test_a_standby_is_sent_nothing(database: str) -> None:
+    """For a host that sends, a read-only database is away."""
     run(database, "ALTER DATABASE " + database.rpartition("=")[2] + " SET default_transaction_read_only = on")
-    said = fault_of(database, lambda log: log.tell("anna", 0, "mx1", [lesson(1)]))
+    said = fault_of(database, lambda log: log.send("anna", 0, "mx1", [lesson(1)]))
     assert "read-only" in said
 
 
@@ -267,7 +267,7 @@ def test_a_standby_is_told_nothing(database: str) -> None:
 
 
 def test_nobody_is_there() -> None:
-    """A database that is away is said at once, with the reason; so is a connection string that is none."""
+    """The error for an unreachable database, or for an invalid connection string, comes at once and has the reason."""
     if why := cluster.why_not():
         pytest.skip(why)
     with pytest.raises(ExchangeAwayError, match=r"the database is away: .*No such file"):
@@ -281,7 +281,7 @@ def test_nobody_is_there() -> None:
 
 
 def test_without_psycopg() -> None:
-    """Where psycopg is not installed, it is said how it is."""
+    """If psycopg is not installed, the error says how to install it."""
     with mock.patch.dict("sys.modules", {"spamnb.exchange.postgresql": None}):
         for ask in (connecting.connected, connecting.upgrade):
             with pytest.raises(ExchangeError, match="apt-get install python3-psycopg"):
@@ -289,25 +289,25 @@ def test_without_psycopg() -> None:
 
 
 def test_a_server_that_is_killed(own: cluster.Cluster) -> None:
-    """A connection that breaks is said, and what was told before is there when the server is back."""
+    """If the server is killed, the call fails; after its return the log still has all that was sent before."""
     database = own.database()
     upgrade(database)
     with connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(1)])
+        log.send("anna", 0, "mx1", [lesson(1)])
         own.kill()
         with pytest.raises(ExchangeAwayError, match="away"):
-            log.hear("anna", 0, 50)
+            log.receive("anna", 0, 50)
         with pytest.raises(ExchangeAwayError, match="away"):
             log.accounts(["anna"])
     with pytest.raises(ExchangeAwayError):
         connected(database)
     own.start()
     with connected(database) as log:
-        assert [row.kept.lesson.digest for row in log.hear("anna", 0, 50)] == [digest(1)]
+        assert [row.kept.lesson.digest for row in log.receive("anna", 0, 50)] == [digest(1)]
 
 
 def test_a_silent_server(own: cluster.Cluster) -> None:
-    """A server that is stopped closes no connection: nobody waits for it longer than some seconds."""
+    """A stopped server closes no connection; no call waits for it longer than some seconds."""
     database = own.database()
     upgrade(database)
     stopping = False
@@ -319,7 +319,7 @@ def test_a_silent_server(own: cluster.Cluster) -> None:
         own.signal(signal.SIGSTOP)
         began = time.monotonic()
         with pytest.raises(ExchangeAwayError, match="no answer"):
-            log.tell("anna", 0, "mx1", [lesson(1)])
+            log.send("anna", 0, "mx1", [lesson(1)])
         with pytest.raises(ExchangeAwayError):
             log.identity()
         with pytest.raises(ExchangeAwayError, match="timeout"):
@@ -330,7 +330,7 @@ def test_a_silent_server(own: cluster.Cluster) -> None:
         mock.patch.object(postgresql, "_SILENT_SECONDS", 10 * PATIENCE),
         connected(database, lambda: stopping) as log,
     ):
-        assert log.hear("anna", 0, 50) == []
+        assert log.receive("anna", 0, 50) == []
         own.signal(signal.SIGSTOP)
         stopping = True
         began = time.monotonic()
@@ -341,7 +341,7 @@ def test_a_silent_server(own: cluster.Cluster) -> None:
 
 
 def test_a_host_that_is_cut_off_holds_nobody_up(database: str) -> None:
-    """Who goes silent in the middle of a transaction loses its connection, and others can tell then."""
+    """A host that falls silent inside a transaction loses its connection, so others can send."""
     session = postgresql._SESSION.replace("session_timeout', '10s'", "session_timeout', '300ms'")
     with (
         mock.patch.object(postgresql, "_SESSION", session),
@@ -350,37 +350,37 @@ def test_a_host_that_is_cut_off_holds_nobody_up(database: str) -> None:
     ):
         cut_off._db.execute("BEGIN")
         cut_off._locked("anna")
-        other.tell("anna", 0, "mx2", [lesson(1, Label.SPAM)])
-        assert len(other.hear("anna", 0, 50)) == 1
+        other.send("anna", 0, "mx2", [lesson(1, Label.SPAM)])
+        assert len(other.receive("anna", 0, 50)) == 1
         with pytest.raises(ExchangeAwayError):
-            cut_off.hear("anna", 0, 50)
+            cut_off.receive("anna", 0, 50)
 
 
 def test_who_waits_too_long_for_another_host(database: str) -> None:
-    """An account that another session holds is waited for some seconds only."""
+    """A call waits only some seconds for an account that another session holds."""
     session = postgresql._SESSION.replace("'lock_timeout', '5s'", "'lock_timeout', '200ms'")
     with mock.patch.object(postgresql, "_SESSION", session), connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(1)])
+        log.send("anna", 0, "mx1", [lesson(1)])
         with psycopg.connect(database) as holder:
             holder.execute("SELECT * FROM account FOR UPDATE")
             with pytest.raises(ExchangeAwayError, match="lock"):
-                log.tell("anna", 0, "mx1", [lesson(2)])
-        log.tell("anna", 0, "mx1", [lesson(2)])
-        assert len(log.hear("anna", 0, 50)) == 2
+                log.send("anna", 0, "mx1", [lesson(2)])
+        log.send("anna", 0, "mx1", [lesson(2)])
+        assert len(log.receive("anna", 0, 50)) == 2
 
 
-def test_what_was_told_outlives_a_crash(database: str) -> None:
-    """Where the database answers before its log is on disk, this program waits for that all the same."""
+def test_what_was_sent_outlives_a_crash(database: str) -> None:
+    """Even if the database answers before its log is on disk, this program waits for the disk."""
     run(database, "ALTER DATABASE " + database.rpartition("=")[2] + " SET synchronous_commit = off")
     with connected(database) as log:
         assert log._db.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 
-def test_some_rows_are_heard_without_reading_the_others(database: str) -> None:
-    """To hear the next rows the database reads no others, however many there are."""
+def test_some_rows_are_received_without_reading_the_others(database: str) -> None:
+    """To return the next rows the database reads no others, however many there are."""
     with connected(database) as log:
-        log.tell("anna", 0, "mx1", [lesson(number) for number in range(250)])
-        explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {postgresql._HEAR}"
+        log.send("anna", 0, "mx1", [lesson(number) for number in range(250)])
+        explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {postgresql._RECEIVE}"
         run(database, "ANALYZE lesson")
         ((plans,),) = log._all(explained, "anna", 20, 5)
     nodes = [plans[0]["Plan"]]
@@ -390,17 +390,17 @@ def test_some_rows_are_heard_without_reading_the_others(database: str) -> None:
 
 
 def test_no_plan_outlives_what_it_was_made_for(database: str) -> None:
-    """A connection that has asked often while the tables were small keeps no plan that is made for these."""
+    """A connection that asked often while the tables were small does not keep the plan for small tables."""
     with connected(database) as log:
         for _ in range(12):
             log.accounts(["anna"])
-            log.hear("anna", 0, 1)
+            log.receive("anna", 0, 1)
             log.has("anna", [b"x"])
         assert log._all("SELECT count(*) FROM pg_prepared_statements") == [(0,)]
 
 
 def test_nobody_is_forgotten_in_the_future(database: str) -> None:
-    """Where the clock of a host is ahead, its user is forgotten now, and not what is learned until then."""
+    """If a host's clock is ahead, its user is forgotten now, and lessons learned later stay."""
     with connected(database) as log:
         log.forget("anna", time.time() + 1e6)
         at = log.accounts(["anna"])["anna"].forgotten_at

@@ -1,20 +1,22 @@
-"""A round of one ledger: what is told, what is taken over, and what stays."""
+"""A round of one ledger: what it sends, what it takes over, and what stays."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
 
-from spamnb.acts.may_move import await_nobody, begin, hindrance, known_missing
+from spamnb.acts.may_move import await_nobody, begin_if_ready, hindrance, missing_by_numbers
 from spamnb.acts.training import forget, import_counts, learn, take_over
 from spamnb.base.errors import ExchangeAwayError
 from spamnb.base.label import How, Label
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.exchange.memory import MemoryLog
 from spamnb.exchange.port import Account, Log, News, news_of
-from spamnb.exchange.rounds import _HEARD_TOGETHER, Round, exchange, is_forgotten
+from spamnb.exchange.rounds import _RECEIVED_TOGETHER, Round, exchange, is_forgotten
 from spamnb.ledger.copies import copy as copies
 from spamnb.ledger.copies.recovery import restore
 from spamnb.ledger.history.journal import Action
@@ -23,7 +25,7 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.mail.reading import Reading
 from tests.exchange.interrupted import Interrupted
-from tests.exchange.told import ALL, a_round, by_the_ledger, by_the_log
+from tests.exchange.learned import ALL, a_round, by_the_ledger, by_the_log
 from tests.ledger.test_read_again import former_tokenizer
 
 HAM, SPAM = Label
@@ -36,7 +38,7 @@ def reading(number: int, **tokens: int) -> Reading:
 
 
 def teach(ledger: Ledger, number: int, label: Label | None, at: float = 1.0, *, weak: bool = False) -> None:
-    """Learn a message, or forget it."""
+    """Learn or forget a message."""
     if label is None:
         forget(ledger, [reading(number).digest], "untrained", at, how=How.HAND)
     else:
@@ -44,19 +46,19 @@ def teach(ledger: Ledger, number: int, label: Label | None, at: float = 1.0, *, 
 
 
 def label(ledger: Ledger, number: int) -> Label | None:
-    """What a message is learned as."""
+    """Return the label of a message."""
     found = ledger.lessons.find(reading(number).digest)
     return None if found is None else found.label
 
 
 def waiting(ledger: Ledger) -> tuple[int, float | None]:
-    """How many lessons wait to be told, and since when the oldest of them."""
+    """Return how many lessons wait to be sent, and when the oldest was learned."""
     shared = ledger.shared()
-    return shared.untold, shared.waiting_since
+    return shared.unsent, shared.waiting_since
 
 
 def test_what_one_host_learns_another_knows(log: Log, ledger: Made) -> None:
-    """A lesson is told by one round and known after another's, with its label, tokens and counts; forgetting too."""
+    """One round sends a lesson, another host's takes it over with label, tokens and counts; forgetting too."""
     one, two = ledger("one"), ledger("two")
     teach(one, 1, HAM)
     teach(one, 2, SPAM, weak=True)
@@ -64,7 +66,7 @@ def test_what_one_host_learns_another_knows(log: Log, ledger: Made) -> None:
     teach(one, 3, None, 2.0)
     assert a_round(one, log, host="mx1") == Round(3, 3, 0, is_over=True)
     assert a_round(two, log, host="mx2") == Round(0, 3, 3, is_over=True)
-    assert by_the_ledger(one) == by_the_ledger(two) == by_the_log(log.hear("anna", 0, ALL))
+    assert by_the_ledger(one) == by_the_ledger(two) == by_the_log(log.receive("anna", 0, ALL))
     teach(two, 1, SPAM, 3.0)
     assert a_round(two, log, host="mx2") == Round(1, 1, 0, is_over=True)
     assert a_round(one, log, host="mx1") == Round(0, 1, 1, is_over=True)
@@ -73,7 +75,7 @@ def test_what_one_host_learns_another_knows(log: Log, ledger: Made) -> None:
 
 
 def test_the_history_says_where_it_was_learned(ledger: Made) -> None:
-    """In the history a lesson of another host names that host; the lesson itself says what was said there."""
+    """In the history a lesson of another host names that host; the lesson itself keeps its own reason."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(one, 1, HAM)
@@ -93,8 +95,8 @@ def test_the_history_says_where_it_was_learned(ledger: Made) -> None:
     assert (known.label, known.summary) == (HAM, "message 1")
 
 
-def test_who_is_told_that_mail_is_spam_does_not_want_it_out_of_spam(ledger: Made) -> None:
-    """A decision of another host counts as one of this: what was rescued here is so no more."""
+def test_a_decision_of_another_host_ends_a_rescue(ledger: Made) -> None:
+    """A decision of another host counts like one of this host: a message that was rescued here is spam again."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(two, 1, HAM, 1.0)
@@ -108,8 +110,8 @@ def test_who_is_told_that_mail_is_spam_does_not_want_it_out_of_spam(ledger: Made
     assert two.messages.get(message.id).rescued_at is None
 
 
-def test_imports_are_not_told(ledger: Made) -> None:
-    """Counts that were imported stay on their host, and so do tokens that were read again."""
+def test_imports_are_not_sent(ledger: Made) -> None:
+    """Imported counts, and tokens that were read again, stay on their host."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     with former_tokenizer():
@@ -126,8 +128,8 @@ def test_imports_are_not_told(ledger: Made) -> None:
     assert two.lessons.counts(["word", "other"]).messages.tolist() == [[1, 0], [0, 0]]
 
 
-def test_how_much_waits_to_be_told(ledger: Made) -> None:
-    """The number of lessons that wait is known without the log, and since when the oldest of them waits."""
+def test_how_much_waits_to_be_sent(ledger: Made) -> None:
+    """The ledger knows without the log how many lessons wait, and since when the oldest waits."""
     one = ledger("one")
     assert waiting(one) == (0, None)
     for number in range(5):
@@ -143,25 +145,25 @@ def test_how_much_waits_to_be_told(ledger: Made) -> None:
 
 
 def interrupted(ledger: Ledger, log: Log, at: int, meanwhile: Callable[[], None], **more: Any) -> Round:
-    """A round at whose `at`th question something else happens: has, tell and hear are asked."""
+    """Make a round at whose `at`th call something else happens; `has`, `send` and `receive` are calls."""
     busy: Any = Interrupted(log, at, meanwhile)
     return exchange(ledger, busy, "anna", "mx1", news_of(log, ["anna"])["anna"], **more)
 
 
-def test_what_is_learned_meanwhile_is_told_before_anything_is_taken_over(ledger: Made) -> None:
-    """A person's decision in the middle of a round is not overwritten by what another host had told before."""
+def test_what_is_learned_meanwhile_is_sent_before_anything_is_taken_over(ledger: Made) -> None:
+    """A decision in the middle of a round is not overwritten by what another host sent before."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(two, 1, SPAM, 1.0)
     a_round(two, log, host="mx2")
     done = interrupted(one, log, 0, lambda: teach(one, 1, HAM, 2.0))
-    assert (label(one, 1), done.told, done.is_over) == (HAM, 1, True)
+    assert (label(one, 1), done.sent, done.is_over) == (HAM, 1, True)
     a_round(two, log, host="mx2")
     assert label(two, 1) is HAM
 
 
-def test_what_is_told_is_known_to_have_known_no_more_than_it_did(ledger: Made) -> None:
-    """A lesson is told with the place of its own moment: what was heard after it is not overwritten by it."""
+def test_a_lesson_is_sent_with_the_place_of_its_own_moment(ledger: Made) -> None:
+    """A lesson is sent with the place that its host knew when it was learned: later rows stay as they are."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(one, 1, SPAM, 1.0)
@@ -171,7 +173,7 @@ def test_what_is_told_is_known_to_have_known_no_more_than_it_did(ledger: Made) -
     teach(one, 1, HAM, 3.0)
 
     def by_a_command() -> None:
-        """Told and heard by another process, after which another host has decided again."""
+        """Another process sends and receives; then another host decides again."""
         a_round(one, log, host="mx1")
         a_round(two, log, host="mx2")
         teach(two, 1, SPAM, 2.5)  # its clock is slow
@@ -187,7 +189,7 @@ def test_what_is_told_is_known_to_have_known_no_more_than_it_did(ledger: Made) -
 
 
 def test_a_stale_answer_is_not_taken_over(ledger: Made) -> None:
-    """Rows whose answer came late do not undo what another process has heard since."""
+    """Rows whose answer came late do not undo what another process has received since."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(two, 1, SPAM, 1.0)
@@ -200,11 +202,11 @@ def test_a_stale_answer_is_not_taken_over(ledger: Made) -> None:
 
     steps = iter([True, True])
     interrupted(one, log, 0, by_a_command, go_on=lambda: next(steps, False))
-    assert (label(one, 1), one.state.heard) == (HAM, 2)
+    assert (label(one, 1), one.state.received) == (HAM, 2)
 
 
 def test_places_are_of_one_log(ledger: Made) -> None:
-    """Where another process has begun with another log, a round ends and leaves the places as they are."""
+    """If another process has begun with a different log, the round ends and leaves the places as they are."""
     former, log = MemoryLog("former"), MemoryLog("new")
     one = ledger("one")
     teach(one, 1, SPAM)
@@ -213,12 +215,12 @@ def test_places_are_of_one_log(ledger: Made) -> None:
         exchange(one, log, "anna", "mx1", news_of(log, ["anna"])["anna"], lambda: False)
 
     assert not interrupted(one, former, 1, begun_by_a_command).is_over
-    assert (one.state.log, one.state.told) == ("new", 0)
+    assert (one.state.log, one.state.sent) == ("new", 0)
     assert a_round(one, log) == Round(1, 1, 0, is_over=True)
 
 
 def test_news_may_be_old(ledger: Made) -> None:
-    """News from before another process's round do not begin it all again; from a log that was put back they do."""
+    """News from before another process's round do not start everything again; news of a log that was put back do."""
     log = MemoryLog()
     one = ledger("one")
     old = news_of(log, ["anna"])["anna"]
@@ -230,8 +232,8 @@ def test_news_may_be_old(ledger: Made) -> None:
     assert exchange(one, log, "anna", "mx1", news_of(log, ["anna"])["anna"]) == Round(3, 3, 0, is_over=True)
 
 
-def test_another_log_is_told_everything(ledger: Made) -> None:
-    """A log that is another, or put back from an older copy, is told all again, and heard from its beginning."""
+def test_another_log_is_sent_everything(ledger: Made) -> None:
+    """To a different log, or to an older copy put back, a host sends everything again, and receives all of it."""
     log = MemoryLog("first")
     one, two = ledger("one"), ledger("two")
     teach(one, 1, HAM)
@@ -241,25 +243,25 @@ def test_another_log_is_told_everything(ledger: Made) -> None:
     other = MemoryLog("second")
     assert a_round(one, other) == Round(2, 2, 0, is_over=True)
     assert a_round(two, other) == Round(2, 2, 0, is_over=True)
-    assert by_the_ledger(two) == by_the_log(other.hear("anna", 0, ALL))
+    assert by_the_ledger(two) == by_the_log(other.receive("anna", 0, ALL))
 
 
 def test_a_round_ends_when_it_is_to(ledger: Made) -> None:
-    """A round that is told to end does so after a transaction, and goes on there the next time."""
+    """A round that is asked to end does so after a transaction; the next one goes on from there."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     for number in range(120):
         teach(one, number, HAM)
     a_round(one, log, host="mx1")
-    steps, heard = iter([True, True, True, True]), 2 * _HEARD_TOGETHER
+    steps, received = iter([True, True, True, True]), 2 * _RECEIVED_TOGETHER
     news = news_of(log, ["anna"])["anna"]
     done = exchange(two, log, "anna", "mx2", news, lambda: next(steps, False))
-    assert (done.heard, done.is_over, two.state.heard) == (heard, False, heard)
-    assert exchange(two, log, "anna", "mx2", news) == Round(0, 120 - heard, 120 - heard, is_over=True)
+    assert (done.received, done.is_over, two.state.received) == (received, False, received)
+    assert exchange(two, log, "anna", "mx2", news) == Round(0, 120 - received, 120 - received, is_over=True)
 
 
-def test_cut_after_it_was_told(ledger: Made) -> None:
-    """A lesson whose answer is lost is told again, which writes no row; and what is decided meanwhile is not lost."""
+def test_cut_after_it_was_sent(ledger: Made) -> None:
+    """A lesson whose answer is lost is sent again, which writes no row; a decision in between is not lost."""
     log = MemoryLog()
     one = ledger("one")
 
@@ -269,7 +271,7 @@ def test_cut_after_it_was_told(ledger: Made) -> None:
     teach(one, 1, HAM, 1.0)
     with pytest.raises(ExchangeAwayError):
         interrupted(one, log, 1, cut)
-    assert (one.state.told, len(log.hear("anna", 0, ALL))) == (0, 1)
+    assert (one.state.sent, len(log.receive("anna", 0, ALL))) == (0, 1)
     assert a_round(one, log) == Round(1, 1, 0, is_over=True)
     assert log.accounts(["anna"])["anna"].last == 1
     teach(one, 2, HAM, 2.0)
@@ -280,8 +282,8 @@ def test_cut_after_it_was_told(ledger: Made) -> None:
     assert label(one, 2) is SPAM
 
 
-def test_a_ledger_that_is_put_back_hears_what_it_has_missed(ledger: Made, tmp_path: Path) -> None:
-    """A ledger that is restored from a copy goes on where the copy was: nothing is lost that other hosts know."""
+def test_a_ledger_that_is_put_back_receives_what_it_has_missed(ledger: Made, tmp_path: Path) -> None:
+    """A ledger restored from a copy receives everything since that copy from the log."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(one, 1, HAM)
@@ -297,7 +299,7 @@ def test_a_ledger_that_is_put_back_hears_what_it_has_missed(ledger: Made, tmp_pa
         teach(back, 3, HAM, 4.0)
         assert a_round(back, log, host="mx1") == Round(1, 3, 2, is_over=True)
         a_round(two, log, host="mx2")
-        assert by_the_ledger(back) == by_the_ledger(two) == by_the_log(log.hear("anna", 0, ALL))
+        assert by_the_ledger(back) == by_the_ledger(two) == by_the_log(log.receive("anna", 0, ALL))
         assert (label(back, 1), label(back, 2)) == (SPAM, SPAM)
 
 
@@ -305,7 +307,7 @@ def test_a_ledger_that_is_put_back_hears_what_it_has_missed(ledger: Made, tmp_pa
 
 
 def test_mail_is_not_moved_by_a_part_of_what_others_know(ledger: Made) -> None:
-    """On a host that is new to a user no mail is moved until all is heard that was told before it came."""
+    """A host that is new to a user moves no mail until it has received all earlier lessons."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     for number in range(30):
@@ -317,44 +319,52 @@ def test_mail_is_not_moved_by_a_part_of_what_others_know(ledger: Made) -> None:
     news = news_of(log, ["anna"])["anna"]
     steps = iter([True, True])
     exchange(two, log, "anna", "mx2", news, lambda: next(steps, False))
-    lacking = begin(two, scoring, learning)
-    assert lacking == f"{_HEARD_TOGETHER} of 90 changes from other hosts have arrived"
-    assert known_missing(two, learning) == lacking
+    lacking = begin_if_ready(two, scoring, learning)
+    assert lacking == f"{_RECEIVED_TOGETHER} of 90 changes from other hosts have arrived"
+    assert missing_by_numbers(two, learning) == lacking
     config = Config((Mailbox("/m", {}),), "/l", learning=learning)  # type: ignore[arg-type]
     assert hindrance(two, config, 1.0).words == lacking
     exchange(two, log, "anna", "mx2", news)
-    assert begin(two, scoring, learning) == ""
-    assert begin(one, scoring, learning) == ""
+    assert begin_if_ready(two, scoring, learning) == ""
+    assert begin_if_ready(one, scoring, learning) == ""
 
 
 def test_a_host_that_has_moved_mail_goes_on(ledger: Made) -> None:
-    """Who has moved mail before waits for no other host; nor does who takes part in no exchange any more."""
+    """A host that has moved mail before does not wait for others, nor does one that no longer shares lessons."""
     learning, scoring = Learning(minimum_messages=1), Scoring()
     one = ledger("one")
-    one.state.to_hear = 10
-    assert begin(one, scoring, learning).startswith("0 of 10")
+    one.state.to_receive = 10
+    assert begin_if_ready(one, scoring, learning).startswith("0 of 10")
     one.state.begun_with = 1
-    assert begin(one, scoring, learning) == ""
+    assert begin_if_ready(one, scoring, learning) == ""
     one.state.begun_with = None
     await_nobody(one)
     await_nobody(one)
-    assert begin(one, scoring, learning).startswith("1 more ham")
+    assert begin_if_ready(one, scoring, learning).startswith("1 more ham")
+
+
+def test_places_that_0_1_0_has_written(ledger: Made) -> None:
+    """A ledger of version 0.1.0 keeps its places in the log."""
+    one = ledger("one")
+    with closing(sqlite3.connect(one.path)) as former, former:
+        former.executemany("INSERT INTO state VALUES (?, ?)", [("told", "3"), ("heard", "5"), ("to hear", "7")])
+    assert (one.state.sent, one.state.received, one.state.to_receive) == (3, 5, 7)
 
 
 def test_places_above_which_nothing_is(ledger: Made) -> None:
-    """Where rows were deleted, a host comes up to the last place all the same."""
+    """If rows were deleted, a host still reaches the last place of its account."""
     log = MemoryLog()
     one, two = ledger("one"), ledger("two")
     teach(one, 1, HAM)
     a_round(one, log, host="mx1")
     log.forget("anna", 0.5)
     assert a_round(two, log, host="mx2") == Round(is_over=True)
-    assert (two.state.heard, two.state.to_hear) == (1, 1)
-    assert begin(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
+    assert (two.state.received, two.state.to_receive) == (1, 1)
+    assert begin_if_ready(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
 
 
 def test_a_forgotten_user(log: Log, ledger: Made) -> None:
-    """A ledger that shared in the log before its user was forgotten is to be removed; one made later is kept."""
+    """A ledger that shared before its user was forgotten has to be removed; one made later is kept."""
     one, two = ledger("one"), ledger("two")
     for each in (one, two):
         teach(each, 1, HAM, 10.0)
@@ -362,7 +372,7 @@ def test_a_forgotten_user(log: Log, ledger: Made) -> None:
     log.forget("anna", 5.0)  # whatever the clock of the host says that forgets
     for each in (one, two):
         assert a_round(each, log) == Round(is_forgotten=True)
-        assert log.hear("anna", 0, ALL) == []
+        assert log.receive("anna", 0, ALL) == []
     new = ledger("new")
     assert a_round(new, log).is_over
     teach(new, 2, HAM, 1.0)
@@ -373,7 +383,7 @@ def test_a_forgotten_user(log: Log, ledger: Made) -> None:
 
 
 def test_a_ledger_that_never_shared(ledger: Made) -> None:
-    """A ledger that meets the log for the first time is of the forgotten user if it has something older than that."""
+    """A ledger that is new to the log belongs to the forgotten user if it has an older entry than the forgetting."""
     old, new, empty = ledger("old"), ledger("new"), ledger("empty")
     teach(old, 1, HAM, 10.0)
     teach(new, 1, HAM, 30.0)
@@ -383,7 +393,7 @@ def test_a_ledger_that_never_shared(ledger: Made) -> None:
 
 
 def test_taken_over_by_a_function(ledger: Made) -> None:
-    """Nothing to take over is nothing done."""
+    """Taking over an empty list changes nothing."""
     one = ledger("one")
     assert take_over(one, [], {}) == 0
     assert one.lessons.last_change() == 0

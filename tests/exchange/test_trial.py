@@ -1,4 +1,4 @@
-"""Three hosts with four users, while everything breaks that can: in the end all ledgers are what the log says."""
+"""Three hosts with four users, while everything breaks that can break: in the end all ledgers agree with the log."""
 
 import random
 import signal
@@ -20,15 +20,15 @@ from spamnb.ledger.ledger import Ledger
 from tests.documents import ROOT
 from tests.exchange import cluster
 from tests.exchange.host import USERS
+from tests.exchange.learned import ALL, by_the_ledger, by_the_log
 from tests.exchange.relay import Relay
-from tests.exchange.told import ALL, by_the_ledger, by_the_log
 from tests.patience import PATIENCE
 
 _HOSTS = ("mx1", "mx2", "mx3")
 
 
 class Host:
-    """A host, which runs in a process of its own, behind a network of its own."""
+    """A host in a process of its own, behind a network of its own."""
 
     def __init__(self, directory: Path, relay: Relay, database: str, name: str) -> None:
         self.name = name
@@ -39,14 +39,14 @@ class Host:
         self._seeds = count(1000 * int(name[-1]))
 
     def start(self) -> None:
-        """Start it, or again."""
+        """Start the process, or start it again."""
         self.directory.mkdir(exist_ok=True)
         command = [sys.executable, "-m", "tests.exchange.host"]
         named = [str(self.directory), self._database, self.name, str(next(self._seeds))]
         self._process = subprocess.Popen([*command, *named], cwd=ROOT)
 
     def end(self, by: signal.Signals) -> int:
-        """End it; its exit code."""
+        """End the process, and return its exit code."""
         assert self._process is not None
         self._process.send_signal(by)
         return self._process.wait(PATIENCE)
@@ -56,16 +56,16 @@ class Host:
         return str(self.directory / user / "ledger")
 
     def said(self) -> str:
-        """Its log."""
+        """Return its log."""
         return (self.directory / "log").read_text()
 
     @property
     def is_begun(self) -> bool:
-        """Whether it has come to its first act."""
+        """Whether it has done its first act."""
         return (self.directory / "acts").exists()
 
     def acts(self) -> int:
-        """How much it has done."""
+        """Return how many acts it has done."""
         return (self.directory / "acts").stat().st_size
 
 
@@ -79,7 +79,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster.Cluster]
 
 
 def run(seconds: float, acts: int, seed: int, postgres: cluster.Cluster, directory: Path) -> Counter[str]:
-    """The trial, for so long, and until the hosts have done so much; what was done."""
+    """Run the trial for this time, and until the hosts have done enough; return what was done."""
     chance = random.Random(seed)
     database = postgres.database()
     upgrade(database)
@@ -109,7 +109,7 @@ def run(seconds: float, acts: int, seed: int, postgres: cluster.Cluster, directo
 
 
 def disturb(what: str, chance: random.Random, postgres: cluster.Cluster, host: Host) -> None:
-    """Break something, and mend it after a while."""
+    """Break something, and repair it after a while."""
     pause = chance.uniform(0.1, 4.0)
     match what:
         case "host":
@@ -132,39 +132,39 @@ def disturb(what: str, chance: random.Random, postgres: cluster.Cluster, host: H
 
 
 def compare(hosts: list[Host], database: str, done: Counter[str]) -> None:
-    """After two rounds of each, all ledgers of a user are what a plain loop over the log gives."""
+    """Check after two rounds of each host that all ledgers of a user hold what a plain loop over the log gives."""
     with connected(database) as log:
         for user in USERS:
             for _ in range(2):
                 for host in hosts:
                     keep_up(host, user, log)
-            wanted = by_the_log(log.hear(user, 0, ALL))
+            wanted = by_the_log(log.receive(user, 0, ALL))
             done["lessons"] += len(wanted.lessons)
             for host in hosts:
                 with Ledger(host.ledger(user)) as ledger:
                     assert by_the_ledger(ledger) == wanted, f"{user} on {host.name}"
-                    done["heard"] += sum("(on mx" in action.why for action in ledger.journal.newest(ALL))
+                    done["received"] += sum("(on mx" in action.why for action in ledger.journal.newest(ALL))
 
 
 def keep_up(host: Host, user: str, log: Log) -> None:
-    """A round."""
+    """Make a round."""
     with Ledger(host.ledger(user)) as ledger:
         assert exchange(ledger, log, user, host.name, news_of(log, [user])[user]).is_over
 
 
 @pytest.mark.real_system
 def test_whatever_breaks_all_agree(place: cluster.Cluster, tmp_path: Path) -> None:
-    """Twenty seconds of kills, partitions and a silent server, with contradictions meanwhile: all ledgers agree."""
+    """After twenty seconds of kills, partitions, a silent server and contradicting lessons all ledgers agree."""
     done = run(20, 200, 1, place, tmp_path)
     assert done["acts"] > 200, done
     assert done["lessons"] > 100, done
-    assert done["heard"] > 100, done
+    assert done["received"] > 100, done
     assert done["away"] > 1, done
 
 
 @pytest.mark.slow
 def test_whatever_breaks_for_ten_minutes(place: cluster.Cluster, tmp_path: Path) -> None:
-    """The same for ten minutes."""
+    """After ten minutes of the same all ledgers agree."""
     done = run(600, 10_000, 2, place, tmp_path)
     assert done["acts"] > 10_000, done
     assert done["lessons"] > 900, done

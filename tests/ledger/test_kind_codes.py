@@ -151,7 +151,7 @@ def test_both_stores_say_the_same(tmp_path_factory, tokens: list[str]) -> None: 
         assert "".join(ledger.lessons.export()) == "".join(memory.export())
         of_both = []
         for lessons in (ledger.lessons, memory):
-            kinds = lessons.crowds()
+            kinds = lessons.families()
             texts = lessons.texts(range(len(kinds)))
             together: dict[int, set[str]] = {}
             for id_, text in texts.items():

@@ -263,12 +263,12 @@ def test_learned_tokens(lessons: Lessons) -> None:
 
 def test_kinds_of_tokens(lessons: Lessons) -> None:
     """Tokens with one prefix are of one kind, and so are bare words; each id has its kind."""
-    assert lessons.crowds().tolist() == []
+    assert lessons.families().tolist() == []
     names = ["word", "subject:word", "subject:a:b", "other", "from:word", "subject"]
     for number, name in enumerate(names):
         lessons.learn([Reading(digest(number), "", {name: 1})], HAM, "a test", 1.0, how=How.HAND)
     ids = [int(lessons.learned([digest(number)]).ids[0]) for number in range(len(names))]
-    kinds = [int(lessons.crowds()[id_]) for id_ in ids]
+    kinds = [int(lessons.families()[id_]) for id_ in ids]
     assert kinds[1] == kinds[2]
     assert kinds[0] == kinds[3] == kinds[5]
     assert len({kinds[0], kinds[1], kinds[4]}) == 3
@@ -520,12 +520,12 @@ def test_taken_over_with_tokens_of_another_tokenizer(lessons: Lessons) -> None:
     ]
     lessons.take_over(theirs)
     assert lessons.stats().tokenizers == {VERSION, VERSION - 1}
-    assert lessons.read_otherwise() == [digest(2), digest(3)]
+    assert lessons.learned_with_other_tokenizer() == [digest(2), digest(3)]
     last = lessons.last_change()
     again = Batch.of([reading(2, c=1), reading(1, c=1), reading(2, d=1)])
     assert lessons.batcher().read_again([again]) == 1
     assert lessons.last_change() > last
-    assert lessons.read_otherwise() == lessons.read_otherwise(digest(2), 1) == [digest(3)]
+    assert lessons.learned_with_other_tokenizer() == lessons.learned_with_other_tokenizer(digest(2), 1) == [digest(3)]
     assert lessons.counts(["a", "b", "c", "known:answer"]).messages.tolist()[0] == [1, 1, 1, 2]
     assert lessons.verify() == []
 

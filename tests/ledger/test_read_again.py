@@ -86,10 +86,14 @@ def test_what_was_known_then_is_known_still(upgraded: Ledger) -> None:
 
 def test_those_that_are_left(upgraded: Ledger) -> None:
     """Which messages have tokens of another tokenizer is known, in the order of their identities; not the forgotten."""
-    assert upgraded.lessons.read_otherwise() == [b"\1", b"\2"]
-    assert upgraded.lessons.read_otherwise(b"\1") == upgraded.lessons.read_otherwise(b"\1", 1) == [b"\2"]
+    assert upgraded.lessons.learned_with_other_tokenizer() == [b"\1", b"\2"]
+    assert (
+        upgraded.lessons.learned_with_other_tokenizer(b"\1")
+        == upgraded.lessons.learned_with_other_tokenizer(b"\1", 1)
+        == [b"\2"]
+    )
     upgraded.lessons.forget([b"\1"], "a test", 4.0, how=How.HAND)
-    assert upgraded.lessons.read_otherwise() == [b"\2"]
+    assert upgraded.lessons.learned_with_other_tokenizer() == [b"\2"]
     assert upgraded.lessons.batcher().read_again([Batch.of([reading(1, TODAY)])]) == 0
 
 
@@ -101,7 +105,7 @@ def test_corrections_are_exact(upgraded: Ledger, is_read_again: bool) -> None:
     kept = exported(upgraded)
     upgraded.lessons.learn([reading(1, TODAY)], SPAM, "moved", 4.0, how=How.MOVE)
     assert upgraded.lessons.counts(["a", "c"]).messages.tolist()[0] == [0, 1]
-    assert bytes([1]) in upgraded.lessons.read_otherwise()
+    assert bytes([1]) in upgraded.lessons.learned_with_other_tokenizer()
     back = Relabel(b"\1", SPAM, False, HAM, False, "undone", How.HAND)
     assert upgraded.lessons.relabel([back], 5.0) == [True]
     assert exported(upgraded) == kept
@@ -113,6 +117,6 @@ def test_corrections_are_exact(upgraded: Ledger, is_read_again: bool) -> None:
 def test_only_what_is_read_by_another_tokenizer(lessons: Lessons) -> None:
     """What this version has learned is not read again, in either store."""
     lessons.learn([reading(1, FORMER)], HAM, "a test", 1.0, how=How.HAND)
-    assert lessons.read_otherwise() == []
+    assert lessons.learned_with_other_tokenizer() == []
     assert lessons.batcher().read_again([Batch.of([reading(1, TODAY)])]) == 0
     assert lessons.counts(["a", "c"]).messages.tolist() == [[1, 0], [0, 0]]

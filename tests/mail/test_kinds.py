@@ -13,7 +13,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
-from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, crowd_of, row_of
+from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, family_of, row_of
 from tests.documents import ROOT
 
 PLAIN = b"""Received: from mx.example.org (mx.example.org [192.0.2.9]) by home.example; Mon, 2 Nov 2026 10:00:00 +0100
@@ -227,11 +227,11 @@ def test_in_words(token: str, kind: str, text: str) -> None:
 
 
 def test_what_is_weighed_together() -> None:
-    """What says that a message is HTML is one crowd; all else is one with its kind, grams with all other grams."""
-    html = {token.partition(":")[0] for token in tokens() if crowd_of(token) == "html:"}
-    assert html == {kind.prefix for kind in KINDS.values() if kind.crowd} | {"html"}
-    assert {crowd_of("mime-parts:1"), crowd_of("url-image:x"), crowd_of("html")} == {"mime-parts:", "url-image:", ""}
-    assert crowd_of("4: of ") == crowd_of("4:sing ") == GRAMS
+    """What says that a message is HTML is one family; all else is one with its kind, grams with all other grams."""
+    html = {token.partition(":")[0] for token in tokens() if family_of(token) == "html:"}
+    assert html == {kind.prefix for kind in KINDS.values() if kind.family} | {"html"}
+    assert {family_of("mime-parts:1"), family_of("url-image:x"), family_of("html")} == {"mime-parts:", "url-image:", ""}
+    assert family_of("4: of ") == family_of("4:sing ") == GRAMS
 
 
 def test_the_document_lists_the_kinds() -> None:

@@ -267,7 +267,7 @@ def test_the_document(register: Register) -> None:
     measured.exchanged_at = 1.0
     text = metrics(config, None, NOW, measured.metrics(1)) + of_host(config, register, Measurements())
     written = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
-    written |= {"spamnb_last_judgement_timestamp_seconds", "spamnb_untold_lessons"}
+    written |= {"spamnb_last_judgement_timestamp_seconds", "spamnb_unsent_lessons"}
     named = set(re.findall(r"`(spamnb_\w+)`", read("docs/monitoring.md")))
     assert named == written
 

@@ -106,7 +106,7 @@ def test_mail_that_moves_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) 
     assert len(moved) == 3
     assert "left out" not in said
     with ledger_of(home) as ledger:
-        assert len(ledger.lessons.read_otherwise()) == _GONE
+        assert len(ledger.lessons.learned_with_other_tokenizer()) == _GONE
         assert ledger.state.read_again == VERSION
 
 
@@ -117,7 +117,7 @@ def test_all_mail_that_is_there_is_read_again(home: Path) -> None:
     assert kept.spamnb(home, "history", "--json") == before
     mail = contents(home)
     with ledger_of(home) as ledger, Ledger(str(home / "fresh.sqlite")) as fresh:
-        gone = ledger.lessons.read_otherwise()
+        gone = ledger.lessons.learned_with_other_tokenizer()
         assert len(gone) == _GONE
         assert mail.keys().isdisjoint(gone)
         ledger.lessons.forget(gone, "a test", 1.0, how=ledger.lessons.changes(0)[0].how)
@@ -135,9 +135,9 @@ def test_training_reads_again(home: Path) -> None:
     said = kept.spamnb(home, "train", "--spam", junk)
     with ledger_of(home) as ledger:
         spam = ledger.lessons.newest(Label.SPAM, 1000)
-        waiting = [ledger.lessons.find(digest) for digest in ledger.lessons.read_otherwise()]
+        waiting = [ledger.lessons.find(digest) for digest in ledger.lessons.learned_with_other_tokenizer()]
         assert {lesson.label for lesson in waiting if lesson is not None} == {Label.HAM}
-        assert {lesson.digest for lesson in spam}.isdisjoint(ledger.lessons.read_otherwise())
+        assert {lesson.digest for lesson in spam}.isdisjoint(ledger.lessons.learned_with_other_tokenizer())
         assert ledger.verify() == []
     assert f"; {len(spam)} of them read again" in said or f"{len(spam) - 1} of them read again" in said
     assert "read again" not in kept.spamnb(home, "train", "--spam", junk)
@@ -184,11 +184,11 @@ def test_what_was_away_is_read_again_when_it_is_back(home: Path) -> None:
     (home / "Maildir" / ".Junk").rename(home / "away")
     kept.spamnb(home, "train", "--again")
     with ledger_of(home) as ledger:
-        assert len(ledger.lessons.read_otherwise()) > _GONE
+        assert len(ledger.lessons.learned_with_other_tokenizer()) > _GONE
     (home / "away").rename(home / "Maildir" / ".Junk")
     kept.spamnb(home, "train", "--again")
     with ledger_of(home) as ledger:
-        assert len(ledger.lessons.read_otherwise()) == _GONE
+        assert len(ledger.lessons.learned_with_other_tokenizer()) == _GONE
 
 
 def test_a_copy_is_read_where_another_one_has_changed(home: Path) -> None:
@@ -204,4 +204,4 @@ def test_a_copy_is_read_where_another_one_has_changed(home: Path) -> None:
     (home / "one.eml").write_bytes((home / "unseen" / "ham-200.eml").read_bytes())
     kept.spamnb(home, "train", "--again")
     with ledger_of(home) as ledger:
-        assert read(raw).digest not in ledger.lessons.read_otherwise()
+        assert read(raw).digest not in ledger.lessons.learned_with_other_tokenizer()

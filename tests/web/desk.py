@@ -18,7 +18,7 @@ from spamnb.host.host import Host
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.web import login_keys
-from spamnb.web.access import Access, Door
+from spamnb.web.access import Access, ServerAddress
 from spamnb.web.application import Application
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.page_server import Activity
@@ -117,7 +117,7 @@ def pages_of(
     now: Callable[[], float] = time.time,
     *,
     config_path: str = "config.yaml",
-    door: Door | None = None,
+    address: ServerAddress | None = None,
     read_only: bool = False,
     at_once: bool = False,
     host: Host | None = None,
@@ -127,7 +127,7 @@ def pages_of(
     at_once: what follows an answer is done before it; else it is not done.
     """
     router = Router(all_routes() if host is None else routes_of_a_host())
-    access = Access(door or Door(7726), lambda: KEY, lambda: 1e9)
+    access = Access(address or ServerAddress(7726), lambda: KEY, lambda: 1e9)
     environ = {"CONFIGURATION_DIRECTORY": str(Path(config_path).absolute().parent)}  # so it is the usual one
     kept = KeptValues(config_path, environ)
     of_host = None if host is None else lambda: host
@@ -152,9 +152,11 @@ class WebDesk(Desk):
         mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
-    def application(self, *, door: Door | None = None, read_only: bool = False, at_once: bool = False) -> Application:
+    def application(
+        self, *, address: ServerAddress | None = None, read_only: bool = False, at_once: bool = False
+    ) -> Application:
         """The pages. at_once: what follows an answer is done before it; else it is not done."""
-        return pages_of(lambda: self.config, self.now, door=door, read_only=read_only, at_once=at_once)
+        return pages_of(lambda: self.config, self.now, address=address, read_only=read_only, at_once=at_once)
 
     def number_of(self, content: bytes) -> int:
         """The number of a message in the ledger."""

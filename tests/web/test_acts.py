@@ -15,7 +15,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
-from spamnb.web import runs
+from spamnb.web import action_ids
 from tests.ledger.test_choices import choose, in_force
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
@@ -260,7 +260,7 @@ def test_many_are_undone_and_done_again(desk: WebDesk) -> None:
 def test_more_than_an_address_can_say(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what has no room in the address the page says how much it is, and that History has it."""
     first = learn_a_thousand(desk)
-    monkeypatch.setattr(runs, "MOST", 600)
+    monkeypatch.setattr(action_ids, "MOST", 600)
     page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id(), lessons=1))
     assert page.words.startswith("600 forgotten and 400 more: see History")
 
@@ -275,8 +275,8 @@ def test_an_address_of_no_act(desk: WebDesk, written: str) -> None:
 @given(st.sets(st.integers(1, 3000)) | st.sets(st.integers(1, 10**9), max_size=2000))
 def test_runs(ids: set[int]) -> None:
     """Ids are written as runs, the lowest first, as long as there is room; what is written is read as it was."""
-    text, left_out = runs.written(ids)
-    told = runs.read(text) if text else []
+    text, left_out = action_ids.written(ids)
+    told = action_ids.read(text) if text else []
     assert told == sorted(ids)[: len(told)]
     assert len(told) + left_out == len(ids)
     assert len(text) <= 3000

@@ -12,7 +12,7 @@ from subprocess import PIPE
 
 import pytest
 
-from spamnb.web.background import Apart, EndingError, Later, NoPlaceError, Tell, here
+from spamnb.web.background import EndingError, Later, NoPlaceError, Tell, WorkerProcesses, here
 from tests.patience import PATIENCE, until
 
 
@@ -44,7 +44,7 @@ def endless(tell: Tell) -> None:
 def test_apart() -> None:
     """The work is done in another process, which tells how far it is, and ends."""
     told: list[tuple[int, int]] = []
-    process, total = Apart()(partial(counted, 3), lambda *progress: told.append(progress))
+    process, total = WorkerProcesses()(partial(counted, 3), lambda *progress: told.append(progress))
     assert (total, told) == (3, [(0, 3), (1, 3)])
     assert process != os.getpid()
     with pytest.raises(ProcessLookupError):
@@ -59,14 +59,14 @@ def test_here() -> None:
 def test_fault(capfd: pytest.CaptureFixture[str]) -> None:
     """A work that fails is a fault here, and its traceback is in the log."""
     with pytest.raises(RuntimeError, match="has ended with 1"):
-        Apart()(failing, lambda *_: None)
+        WorkerProcesses()(failing, lambda *_: None)
     assert "ValueError: a fault" in capfd.readouterr().err
 
 
 def test_the_log_names_no_argument(caplog: pytest.LogCaptureFixture) -> None:
     """Where such a process dies, the log names the work and how it ended, and none of what it was given."""
     later, work = Later(), partial(killed, "a password in the environment")
-    later(lambda: later.apart(work, lambda *_: None))
+    later(lambda: later.processes(work, lambda *_: None))
     until(lambda: bool(caplog.records), "the log")
     later.wait()
     assert "tests.web.test_background.killed has ended with -9" in caplog.text
@@ -88,21 +88,21 @@ def test_killed_meanwhile() -> None:
 def test_end() -> None:
     """The program's end does not wait for such work: it is ended, also where it ignores SIGTERM; none is begun then."""
     later, begun = Later(), []
-    later(lambda: later.apart(endless, lambda process, _: begun.append(process)))
+    later(lambda: later.processes(endless, lambda process, _: begun.append(process)))
     until(lambda: bool(begun), "the work to begin")
     os.kill(begun[0], signal.SIGTERM)
     later.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(begun[0], 0)
     with pytest.raises(EndingError):
-        later.apart(failing, lambda *_: None)
+        later.processes(failing, lambda *_: None)
     assert "spamnb-web-later" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_few_at_once_for_many() -> None:
     """Of many users each has one work at a time, and all of them two; what finds no place says so at once."""
     later, begun = Later(), []
-    runs = [later.apart.for_one_of_many() for _ in range(3)]
+    runs = [later.processes.for_one_of_many() for _ in range(3)]
     for run in runs[:2]:
         later(lambda run=run: run(endless, lambda process, _: begun.append(process)))
     until(lambda: len(begun) == 2, "two works to begin")
@@ -118,7 +118,7 @@ def test_few_at_once_for_many() -> None:
 def test_one_at_a_time_for_a_user() -> None:
     """A user who has a work under way has no second one, though there is a place; another has."""
     later, begun = Later(), []
-    one, other = later.apart.for_one_of_many(), later.apart.for_one_of_many()
+    one, other = later.processes.for_one_of_many(), later.processes.for_one_of_many()
     later(lambda: one(endless, lambda process, _: begun.append(process)))
     until(lambda: bool(begun), "the work to begin")
     with pytest.raises(NoPlaceError):

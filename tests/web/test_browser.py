@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from spamnb.acts import training
-from spamnb.acts.may_move import begin
+from spamnb.acts.may_move import begin_if_ready
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config.writing import render
@@ -233,7 +233,7 @@ def test_what_is_looked_at_for_a_second(fresh: Chromium) -> None:
 def test_an_old_check(browser: Any, tmp_path: Path) -> None:
     """What is wrong since the last check is on the overview and on Health soon after they are opened, or left open."""
     desk = WebDesk(tmp_path)
-    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     config = tmp_path / "config.yaml"
     config.write_text(render(desk.config.mailboxes, desk.config.ledger))
     server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)

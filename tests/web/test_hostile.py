@@ -26,17 +26,17 @@ def pages(desk: WebDesk, numbers: list[int], place: Path) -> dict[str, Answer]:
     file = place / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
-    browser, told = Browser(application), application._site.seal.written({"failed": 1, "stays": 1})
+    browser, sealed = Browser(application), application._site.seal.written({"failed": 1, "stays": 1})
     senders = [str(one.id) for one in desk.ledger.senders.page(50, "shop.example")]
     patterns = [one.pattern for one in all_routes() if one.method == "GET" and not one.is_public]
     paths = [pattern for pattern in patterns if "{" not in pattern]
     some = [pattern for pattern in patterns if "{" in pattern]
     paths += [pattern.replace("{sender}", senders[0]).replace("{id}", str(numbers[1])) for pattern in some]
     paths += [f"/m/{number}?text=1&all=1" for number in numbers] + ["/history?show=learned", "/undo?since=1"]
-    paths += [f"/m/{numbers[2]}/teachers?part=1", "/senders?q=shop", f"/review?told={told}"]
-    paths += [f"/senders/{sender}?told={told}" for sender in senders[:4]]
+    paths += [f"/m/{numbers[2]}/teachers?part=1", "/senders?q=shop", f"/review?outcome={sealed}"]
+    paths += [f"/senders/{sender}?outcome={sealed}" for sender in senders[:4]]
     newest = desk.ledger.journal.newest_id()
-    paths += [f"/senders?did={newest - back}&told={told}" for back in range(5)]
+    paths += [f"/senders?did={newest - back}&outcome={sealed}" for back in range(5)]
     for path in ("/", "/review", "/tune", "/health"):  # what takes longer is there the next time
         browser.get(path)
     found = {}

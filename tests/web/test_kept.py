@@ -3,24 +3,24 @@
 import pytest
 
 from spamnb.web.background import NoPlaceError, Tell
-from spamnb.web.kept import After, Looked, Recent, Worked
+from spamnb.web.kept import After, BackgroundValue, Recent, Snapshot
 
 Key = tuple[str, int]
 
 
 def test_the_former_value_is_shown_meanwhile() -> None:
     """What was found stays until there is something new of the same file; the work is begun after the answer."""
-    kept, after = Worked[Key, str](lambda key, _: f"{key[0]} {key[1]}"), After()
-    assert kept.ensure(("a", 1), after) == Looked(None, is_current=False)
+    kept, after = BackgroundValue[Key, str](lambda key, _: f"{key[0]} {key[1]}"), After()
+    assert kept.ensure(("a", 1), after) == Snapshot(None, is_current=False)
     after.pop()()
-    assert kept.ensure(("a", 1), after) == Looked("a 1", is_current=True)
+    assert kept.ensure(("a", 1), after) == Snapshot("a 1", is_current=True)
     assert not after
-    assert kept.ensure(("a", 2), after) == Looked("a 1", is_current=False)
-    assert kept.look(("b", 1)) == Looked(None, is_current=False), "another file"
+    assert kept.ensure(("a", 2), after) == Snapshot("a 1", is_current=False)
+    assert kept.look(("b", 1)) == Snapshot(None, is_current=False), "another file"
     after.pop()()
-    assert kept.look(("a", 2)) == Looked("a 2", is_current=True)
+    assert kept.look(("a", 2)) == Snapshot("a 2", is_current=True)
     kept.expire()
-    assert kept.look(("a", 2)) == Looked("a 2", is_current=False)
+    assert kept.look(("a", 2)) == Snapshot("a 2", is_current=False)
 
 
 def test_one_at_a_time() -> None:
@@ -31,15 +31,15 @@ def test_one_at_a_time() -> None:
         begun.append(key)
         tell(3, 5)
         kept.find(key)
-        assert kept.look(key) == Looked(None, False, len(begun) > 1, 3, 5)
+        assert kept.look(key) == Snapshot(None, False, len(begun) > 1, 3, 5)
         raise RuntimeError("a fault")
 
-    kept = Worked[Key, str](work)
+    kept = BackgroundValue[Key, str](work)
     for _ in range(2):
         with pytest.raises(RuntimeError):
             kept.find(("a", 1))
     assert begun == [("a", 1)] * 2
-    assert kept.look(("a", 1)) == Looked(None, is_current=False, has_failed=True)
+    assert kept.look(("a", 1)) == Snapshot(None, is_current=False, has_failed=True)
 
 
 def test_what_is_said_to_be_old_while_it_is_found() -> None:
@@ -49,14 +49,14 @@ def test_what_is_said_to_be_old_while_it_is_found() -> None:
         kept.expire()
         return "old"
 
-    kept = Worked[Key, str](work)
+    kept = BackgroundValue[Key, str](work)
     kept.find(("a", 1))
-    assert kept.look(("a", 1)) == Looked("old", is_current=False)
+    assert kept.look(("a", 1)) == Snapshot("old", is_current=False)
 
 
 def test_a_value_of_the_moment_at_which_it_is_found() -> None:
     """A value that changes with time alone is current by the time at which its work has ended."""
-    kept = Worked[Key, str](lambda key, _: "checked")
+    kept = BackgroundValue[Key, str](lambda key, _: "checked")
     kept.find(("a", 1), lambda: ("a", 3))
     assert [kept.look(("a", minute)).is_current for minute in (1, 3)] == [False, True]
 
@@ -67,7 +67,7 @@ def test_what_has_failed_is_not_begun_by_each_page() -> None:
     def work(key: Key, _: Tell) -> str:
         raise RuntimeError("a fault")
 
-    kept, after = Worked[Key, str](work), After()
+    kept, after = BackgroundValue[Key, str](work), After()
     kept.ensure_once(("a", 1), after)
     with pytest.raises(RuntimeError):
         after.pop()()
@@ -80,7 +80,7 @@ def test_what_has_failed_is_not_begun_by_each_page() -> None:
 def test_begun_by_two_pages() -> None:
     """What two pages have begun is worked out once."""
     begun: list[Key] = []
-    kept, after = Worked[Key, None](lambda key, _: begun.append(key)), After()
+    kept, after = BackgroundValue[Key, None](lambda key, _: begun.append(key)), After()
     for _ in range(2):
         kept.ensure(("a", 1), after)
     for work in after:
@@ -97,14 +97,14 @@ def test_where_there_is_no_place() -> None:
             raise NoPlaceError
         return "found"
 
-    kept, after = Worked[Key, str](work), After()
+    kept, after = BackgroundValue[Key, str](work), After()
     for _ in range(2):
         kept.ensure_once(("a", 1), after)
         after.pop()()
-        assert kept.look(("a", 1)) == Looked(None, is_current=False)
+        assert kept.look(("a", 1)) == Snapshot(None, is_current=False)
     kept.ensure_once(("a", 1), after)
     after.pop()()
-    assert kept.look(("a", 1)) == Looked("found", is_current=True)
+    assert kept.look(("a", 1)) == Snapshot("found", is_current=True)
 
 
 def test_of_the_last() -> None:

@@ -9,8 +9,8 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
 from spamnb.review.queue import to_answer
-from spamnb.web.background import Apart
-from spamnb.web.kept import After, Looked
+from spamnb.web.background import WorkerProcesses
+from spamnb.web.kept import After, Snapshot
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.rendering import percent
 from tests.service.desk import DAY
@@ -157,12 +157,12 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
 
 def test_weak_lessons_are_judged_in_another_process(desk: WebDesk) -> None:
     """What is in doubt comes from the one process to the other."""
-    kept, scoring, after = KeptValues("config.yaml", {}, Apart()), desk.config.scoring, After()
+    kept, scoring, after = KeptValues("config.yaml", {}, WorkerProcesses()), desk.config.scoring, After()
     desk.deliver(message("spam", 100), "INBOX", "S")
     training.learn_message(
         desk.ledger, message("spam", 100), Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT
     )
-    assert kept.weak_lessons(desk.ledger, scoring, desk.now(), after) == Looked(None, is_current=False)
+    assert kept.weak_lessons(desk.ledger, scoring, desk.now(), after) == Snapshot(None, is_current=False)
     after.pop()()
     looked = kept.weak_lessons(desk.ledger, scoring, desk.now(), after)
     assert [(finding.weak, finding.label) for finding in looked.value or ()] == [(True, Label.HAM)]
@@ -189,14 +189,14 @@ def test_what_an_address_cannot_say(desk: WebDesk, asked: list[bytes]) -> None:
     lost = "1 message could not be learned"
     for _ in range(2):
         assert lost in desk.browser.follow(answer).words
-    told = parse_qs(urlsplit(answer.location).query)["told"][0]
-    assert lost not in Browser(desk.application()).get(f"/review?told={told}").words
+    sealed = parse_qs(urlsplit(answer.location).query)["outcome"][0]
+    assert lost not in Browser(desk.application()).get(f"/review?outcome={sealed}").words
     for link in (
         "answered=12&moved=3&failed=1&stays=1&left=4",
-        f"told={told.replace('failed-1', 'failed-2')}",
-        "told=answered-1.failed-1.",
-        "told=answered-1.failed-1." + 32 * "0",
-        "told=failed-\u0661.",
+        f"outcome={sealed.replace('failed-1', 'failed-2')}",
+        "outcome=answered-1.failed-1.",
+        "outcome=answered-1.failed-1." + 32 * "0",
+        "outcome=failed-\u0661.",
     ):
         words = desk.browser.get(f"/review?{link}").words
         assert "could not" not in words and "answers moved" not in words, link

@@ -9,7 +9,7 @@ from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.host import load_host
 from spamnb.web import login_keys
-from spamnb.web.access import HEADERS, Door
+from spamnb.web.access import HEADERS, ServerAddress
 from spamnb.web.http import MAX_BODY
 from spamnb.web.routes import Route
 from tests.web.desk import HOST, KEY, Answer, Browser, WebDesk, all_routes, pages_of
@@ -92,7 +92,7 @@ def test_own_names(desk: WebDesk, host: str) -> None:
 def test_another_name_may_be_allowed(desk: WebDesk) -> None:
     """--allow-host names another name, and the page that refuses says so."""
     assert "--allow-host mail.example" in desk.browser.get("/", {"host": "mail.example"}).text
-    allowed = Browser(desk.application(door=Door(7726, frozenset({"mail.example"}))))
+    allowed = Browser(desk.application(address=ServerAddress(7726, frozenset({"mail.example"}))))
     assert allowed.get("/", {"host": "mail.example"}).status == 200
     assert allowed.get("/", {"host": "other.example"}).status == 421
 
@@ -372,9 +372,9 @@ def test_answers_lead_to_our_own_pages(desk: WebDesk, number: int, back: str) ->
 
 def test_unix_socket(desk: WebDesk) -> None:
     """Over a Unix socket there is no login but its file's mode; if a group may ask, names have to be allowed."""
-    alone = Browser(desk.application(door=Door(None, is_private=True)))
-    group = Browser(desk.application(door=Door(None)))
-    named = Browser(desk.application(door=Door(None, frozenset({"mail.example"}))))
+    alone = Browser(desk.application(address=ServerAddress(None, is_private=True)))
+    group = Browser(desk.application(address=ServerAddress(None)))
+    named = Browser(desk.application(address=ServerAddress(None, frozenset({"mail.example"}))))
     for browser, host, status in (
         (alone, "anything.example", 200),
         (group, "mail.example", 421),
@@ -386,7 +386,7 @@ def test_unix_socket(desk: WebDesk) -> None:
     assert named.post("/pause", {**NO_COOKIE, "host": "mail.example", "sec-fetch-site": "same-site"}).status == 403
 
 
-def test_the_page_of_a_host_has_the_same_door(desk: WebDesk) -> None:
+def test_the_page_of_a_host_has_the_same_address(desk: WebDesk) -> None:
     """The sums of a mail host are shown to nobody who has not logged in, or calls the page by another name."""
     path = desk.directory / "host.yaml"
     path.write_text(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.acts.may_move import begin
+from spamnb.acts.may_move import begin_if_ready
 from spamnb.base.label import How, Label
 from spamnb.checkup.finding import fault, warning
 from spamnb.cli.common.sample_mail import message
@@ -127,7 +127,7 @@ def test_the_mailbox_is_away(desk: WebDesk) -> None:
 
 def test_the_service_is_down(desk: WebDesk) -> None:
     """While the service does not run every page says so first, with the command that starts it here."""
-    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     for page in ("/", "/history", "/tune"):
         words = desk.browser.get(page).words
         assert words.startswith("The service is not running, so nothing is judged now.")
@@ -196,7 +196,7 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
-    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     noon = 1_800_000_000.0  # the begin of a minute
     browser = Browser(pages_of(lambda: desk.config, lambda: noon + desk.ahead, config_path=str(file), at_once=True))
 
@@ -262,7 +262,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
     training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
     browser, site = Browser(application), application._site
 
@@ -319,7 +319,7 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
         buttons = place.xpath(".//a | .//button")
         return place.findtext(".//h1//span"), [" ".join(one.text_content().split()) for one in buttons]
 
-    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     pause = "Pause for an hour"
     assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
     with only_service(desk.ledger.path):
@@ -340,7 +340,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
-    begin(desk.ledger, desk.config.scoring, desk.config.learning)
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     wrong = message("spam", 100)
     training.learn(desk.ledger, read(wrong), Label.HAM, "a test", desk.now(), how=How.HAND)
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)

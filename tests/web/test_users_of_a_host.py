@@ -242,8 +242,8 @@ def test_what_is_kept_is_of_one_user(fresh: HostDesk) -> None:
         assert badges(dora.get("/")) == [] != badges(leo.get("/"))
         told = dora.post("/m/61/teach", label="spam").location
         sealed = sealed_for(server, LEO)
-        assert "2 could not be" in leo.get(f"/history?did=61&told={sealed}").words
-        assert "2 could not be" not in dora.get(f"/history?did=61&told={sealed}").words
+        assert "2 could not be" in leo.get(f"/history?did=61&outcome={sealed}").words
+        assert "2 could not be" not in dora.get(f"/history?did=61&outcome={sealed}").words
         assert "secret-dorothea" in dora.get(told).words and "secret-dorothea" not in leo.get(told).words
         for browser, name in ((dora, DORA), (leo, LEO)):
             assert browser.get("/words").tree.xpath("//*[@class='owner']")[0].text_content() == name

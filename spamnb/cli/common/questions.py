@@ -60,7 +60,7 @@ def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: 
     return 0
 
 
-def where_to_look_first(options: argparse.Namespace) -> str:
+def misfiled_hint(options: argparse.Namespace) -> str:
     """Return how many learned messages look as if they were filed wrongly, in words; "" for none."""
     config, ledger = open_to_read(options)
     if ledger is None:

@@ -16,9 +16,9 @@ def set_up(level: int, *, service: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Formatter(timed=service and not journal, priorities=journal))
     if service:
-        from spamnb.service.log import AboutMailbox
+        from spamnb.service.log import MailboxPrefix
 
-        handler.addFilter(AboutMailbox())
+        handler.addFilter(MailboxPrefix())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("watchdog").setLevel(max(level, logging.INFO))
 

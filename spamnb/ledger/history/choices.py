@@ -13,7 +13,7 @@ from typing import Literal
 
 from spamnb.base.label import Label
 from spamnb.config import Config, Senders
-from spamnb.config.chosen import Chosen, laid_over
+from spamnb.config.chosen import Chosen, with_choices
 from spamnb.ledger.connection import Connection
 
 ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff"]
@@ -77,7 +77,7 @@ class Choices:
             self._known = number, self._chosen()
         chosen = self._known[1]
         if self._last is None or self._last[0] is not chosen or self._last[1] is not config:
-            self._last = chosen, config, laid_over(config, chosen)
+            self._last = chosen, config, with_choices(config, chosen)
         return self._last[2]
 
     def _chosen(self) -> Chosen:

@@ -104,9 +104,9 @@ class State:
 
     For a log of lessons that hosts share (`exchange`):
     log: the log that this ledger's places belong to; "" for none.
-    told: the number of the last lesson that was told to it.
-    heard: the place in it up to which this ledger has taken over lessons of others.
-    to_hear: the place up to which all must be heard before mail is moved.
+    sent: the number of the last lesson that was sent to it.
+    received: the place in it up to which this ledger has taken over lessons of others.
+    to_receive: the place up to which all must be received before mail is moved.
     forgotten_at: when this user was last forgotten there, before this ledger was made; None if never.
     skipped: base names of files, and digests of requests, that are not read, because a process has died while it read
         them.
@@ -125,9 +125,9 @@ class State:
     tallied = _Value("tallied", int, 0)
     read_again = _Value("read again", int, 0)
     log = _Value("log", str, "")
-    told = _Value("told", int, 0)
-    heard = _Value("heard", int, 0)
-    to_hear = _Value("to hear", int, 0)
+    sent = _Value("told", int, 0)  # the names in the ledgers of 0.1.0, for this and the next two
+    received = _Value("heard", int, 0)
+    to_receive = _Value("to hear", int, 0)
     forgotten_at = _Value[float | None]("forgotten at", _finite, None)
     skipped = _Value[tuple[str, ...]]("skipped", _texts, (), json.dumps)
     suspected = _Value[tuple[str, ...]]("suspected", _texts, (), json.dumps)

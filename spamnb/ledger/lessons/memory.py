@@ -32,7 +32,7 @@ from spamnb.ledger.lessons.port import (
 )
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.mail.tokens.kinds import crowd_of, kind
+from spamnb.mail.tokens.kinds import family_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
 
@@ -66,8 +66,8 @@ class MemoryLessons:
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
-        self._crowd_numbers = first_numbers()
-        self._crowds: list[int] = []  # of the first ids, as far as they were asked for
+        self._family_numbers = first_numbers()
+        self._families: list[int] = []  # of the first ids, as far as they were asked for
         self._counts: NDArray[np.int64] = np.zeros((4, 1 << 16), dtype=np.int64)
         self._totals: NDArray[np.int64] = np.zeros(7, dtype=np.int64)
         self._kept: dict[bytes, _Kept] = {}
@@ -139,12 +139,12 @@ class MemoryLessons:
         occurrences = np.concatenate([none, *(kept.occurrences for kept in found)])
         return LearnedTokens([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
 
-    def crowds(self) -> NDArray[np.int64]:
-        """Return the crowd of each token: int64 (n,), a number for each id."""
-        numbers = self._crowd_numbers
-        new = islice(self._ids, len(self._crowds), None)
-        self._crowds += [numbers.setdefault(crowd_of(token), len(numbers)) for token in new]
-        return np.array(self._crowds, dtype=np.int64)
+    def families(self) -> NDArray[np.int64]:
+        """Return the family of each token: int64 (n,), a number for each id."""
+        numbers = self._family_numbers
+        new = islice(self._ids, len(self._families), None)
+        self._families += [numbers.setdefault(family_of(token), len(numbers)) for token in new]
+        return np.array(self._families, dtype=np.int64)
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """Return the tokens of these ids."""
@@ -168,7 +168,7 @@ class MemoryLessons:
                 changed.append(Change(reading.digest, before))
         return changed
 
-    def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+    def learned_with_other_tokenizer(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """Return learned messages with tokens of another tokenizer version; only lessons from another store."""
         return sorted(digest for digest in self._kept if digest > after and self._is_otherwise(digest))[:most]
 
@@ -234,9 +234,9 @@ class MemoryLessons:
     def take_over(self, lessons: Iterable[Kept]) -> int:
         """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed."""
         made = []
-        for told in lessons:  # if one lacks its tokens, nothing is taken over
-            ids, occurrences = self._numbered(told.with_its_tokens())
-            made.append(_Kept(told.lesson, ids, occurrences, sender_of(told.relations), told.tokenizer))
+        for kept in lessons:  # if one lacks its tokens, nothing is taken over
+            ids, occurrences = self._numbered(kept.with_its_tokens())
+            made.append(_Kept(kept.lesson, ids, occurrences, sender_of(kept.relations), kept.tokenizer))
         changed = 0
         for new in made:
             former = self._kept.get(new.lesson.digest)

@@ -217,7 +217,7 @@ class Lessons(Protocol):
         (`acquaintance.tokens_of`).
         """
 
-    def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+    def learned_with_other_tokenizer(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """Return learned messages whose tokens are of a different tokenizer version than this program's.
 
         Returns the first `most` identities above `after`, sorted.
@@ -283,8 +283,8 @@ class Lessons(Protocol):
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Return the messages among these that are learned now, in order, with their tokens and the tokens' counts."""
 
-    def crowds(self) -> NDArray[np.int64]:
-        """Return the crowd of each token: int64 (n,), a number for each id, as in `first_numbers`."""
+    def families(self) -> NDArray[np.int64]:
+        """Return the family of each token: int64 (n,), a number for each id, as in `first_numbers`."""
 
     def texts(self, ids: Collection[int]) -> dict[int, str]:
         """Return the tokens of these ids."""

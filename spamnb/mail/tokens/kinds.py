@@ -12,7 +12,7 @@ class Kind(NamedTuple):
 
     words: the words before the text, for a person. first, last: used instead if the text is a pair at the very
     beginning or end. of_header: the kind concerns the header alone; a person reads the Subject, so it does not count as
-    header. page: where the page Words shows it. code: the character for the prefix on disk, "" for none. crowd: the
+    header. page: where the page Words shows it. code: the character for the prefix on disk, "" for none. family: the
     group that it is weighed with, if not this kind alone. in_bits: the text n means a number below two to the power of
     n.
     """
@@ -24,7 +24,7 @@ class Kind(NamedTuple):
     first: str = ""
     last: str = ""
     code: str = ""
-    crowd: str = ""
+    family: str = ""
     in_bits: bool = False
 
 
@@ -37,7 +37,8 @@ class Note(NamedTuple):
 
 
 # All of these say that a message is HTML, which a young filter takes for spam. (1−ROCA)% of csdmc2010 over four orders:
-# as separate crowds 0.0193, as one 0.0186; without `mime:` in it 0.0187, without `image-*:` 0.0191. Enron has no HTML.
+# as separate families 0.0193, as one 0.0186; without `mime:` in it 0.0187, without `image-*:` 0.0191. Enron has no
+# HTML.
 _HTML = "html:"
 
 _KINDS = (
@@ -101,7 +102,7 @@ _KINDS = (
     Kind("content-language", "the language that it names,", of_header=True),
     Kind("transfer", "the transfer encoding", of_header=True),
     Kind("charset", "the character set"),
-    Kind("mime", "the structure", crowd=_HTML),
+    Kind("mime", "the structure", family=_HTML),
     Kind("mime-parts", "the number of parts, below", in_bits=True),
     Kind("attached", "an attachment of type"),
     Kind("attached-extension", "an attachment that ends in"),
@@ -116,15 +117,15 @@ _KINDS = (
     Kind("url-path", "in a link,", page="link", code="H"),
     Kind("url-scheme", "a link that begins with"),
     Kind("mail", "an address at", page="link"),
-    Kind("image-url", "a picture from", page="link", code="P", crowd=_HTML),
-    Kind("image-url-ip", "a picture from the bare address", crowd=_HTML),
-    Kind("image-url-path", "in a picture's address,", code="I", crowd=_HTML),
-    Kind("image-url-scheme", "a picture whose address begins with", crowd=_HTML),
-    Kind("image-mail", "a picture that leads to an address at", crowd=_HTML),
+    Kind("image-url", "a picture from", page="link", code="P", family=_HTML),
+    Kind("image-url-ip", "a picture from the bare address", family=_HTML),
+    Kind("image-url-path", "in a picture's address,", code="I", family=_HTML),
+    Kind("image-url-scheme", "a picture whose address begins with", family=_HTML),
+    Kind("image-mail", "a picture that leads to an address at", family=_HTML),
     Kind("html", "in the HTML,"),
-    Kind("html-images", "the number of pictures, below", in_bits=True, crowd=_HTML),
-    Kind("html-links", "the number of links, below", in_bits=True, crowd=_HTML),
-    Kind("tag", "the HTML element", crowd=_HTML),
+    Kind("html-images", "the number of pictures, below", in_bits=True, family=_HTML),
+    Kind("html-links", "the number of links, below", in_bits=True, family=_HTML),
+    Kind("tag", "the HTML element", family=_HTML),
     Kind("limit", "more than is read,"),
     Kind("4", "at the ends of words,", code="U"),
 )
@@ -221,7 +222,7 @@ _GRAM, _GRAM_CHARS = "4:", 4
 _SEEN = frozenset(("opening", "opening-pair", "closing", "shout", "to", "to-name", "cc", "cc-name", "attached-name"))
 _ARRIVED = {"skew": "it arrived", "skew-first": "its first server had it"}
 _SPANS = ((19, "years"), (11, "days"), (6, "hours"), (1, "minutes"))  # from which power of two of minutes on
-_CROWDS = {f"{kind.prefix}:": kind.crowd for kind in _KINDS if kind.crowd}
+_FAMILIES = {f"{kind.prefix}:": kind.family for kind in _KINDS if kind.family}
 
 
 def row_of(token: str) -> Kind | Note | None:
@@ -311,11 +312,11 @@ def number_in_words(token: str) -> tuple[str, str] | None:
     return f"{_ARRIVED[prefix]} {f'{span} after' if span else 'at the minute of'} its date", ""
 
 
-def crowd_of(token: str) -> str:
-    """Return the crowd with which a token shares its weight: its kind, "" for bare words, or several kinds.
+def family_of(token: str) -> str:
+    """Return the family with which a token shares its weight: its kind, "" for bare words, or several kinds.
 
-    >>> crowd_of("subject:hello"), crowd_of("hello"), crowd_of("tag:p"), crowd_of("image-url:example.org")
+    >>> family_of("subject:hello"), family_of("hello"), family_of("tag:p"), family_of("image-url:example.org")
     ('subject:', '', 'html:', 'html:')
     """
     prefix = kind(token)
-    return _CROWDS.get(prefix, prefix)
+    return _FAMILIES.get(prefix, prefix)

@@ -125,7 +125,7 @@ class Performer:
         This may take half a second. The judgement is as old: it is made without the ledger too.
         """
         config = self._context.in_force
-        return may_move.begin(self._ledger, config.scoring, config.learning, self._context.remembered)
+        return may_move.begin_if_ready(self._ledger, config.scoring, config.learning, self._context.remembered)
 
     def _destination(self, judgement: Judgement, arrival: Arrival, known: KnownMessage, missing: str) -> Destination:
         """Return where a message goes by its verdict; called in the transaction that would move it.

@@ -11,7 +11,7 @@ from spamnb.filter.judge import UNTAUGHT
 from spamnb.review.misfiled import Misfiled, still_asked, with_places
 from spamnb.review.near_copies import shape
 from spamnb.web.http import HttpError, Response, label_of
-from spamnb.web.parts.answered import said_in
+from spamnb.web.parts.answered import answers_in
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -36,15 +36,15 @@ class AskedFinding:
 
 def audit(visit: Visit) -> Response:
     """Return a page of the findings, the clearest first."""
-    looked = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
-    findings = [] if looked.value is None else still_asked(visit.ledger, looked.value.findings)
+    snapshot = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
+    findings = [] if snapshot.value is None else still_asked(visit.ledger, snapshot.value.findings)
     clear = [finding for finding in findings if finding.is_clear]
     start = visit.request.query.number("from") or 0
     shown = findings[start : start + _ON_A_PAGE]
     return visit.page(
         "audit.html",
         title=f"{len(clear)} probably misfiled" if clear else "Audit",
-        looked=looked,
+        snapshot=snapshot,
         questions=_questions(visit, findings, shown),
         start=start,
         number=len(findings),
@@ -72,7 +72,7 @@ def answer(visit: Visit) -> Response:
     """Carry out the person's answers. Messages left for later do not change."""
     form = visit.request.form
     answered = [
-        (number, *_read(value, form.label(f"was.{number}"))) for number, value in said_in(form) if value != "later"
+        (number, *_read(value, form.label(f"was.{number}"))) for number, value in answers_in(form) if value != "later"
     ]
     answers, actions, failed, stays = visit.answers(), list[int](), 0, 0
     for number, label, said in answered:

@@ -18,19 +18,19 @@ from spamnb.web.visit import Visit
 def health(visit: Visit) -> Response:
     """Return the findings of this minute; until they are there, the last findings, with their time."""
     kept = visit.site.kept
-    looked = kept.checkup(visit.site.now, visit.after)
-    checked = looked.value
+    snapshot = kept.checkup(visit.site.now, visit.after)
+    checked = snapshot.value
     findings = () if checked is None else checked.findings
     is_over = _is_over(visit)
-    if looked.is_current and any(map(is_over, findings)):
+    if snapshot.is_current and any(map(is_over, findings)):
         kept.check_again()  # the other findings may have changed too
-        looked = kept.checkup(visit.site.now, visit.after)
+        snapshot = kept.checkup(visit.site.now, visit.after)
     findings = tuple(finding for finding in findings if not is_over(finding))
     return visit.page(
         "health.html",
-        title=_title(findings) if looked.is_current else not_checked(looked),
-        is_current=looked.is_current,
-        has_failed=looked.has_failed,
+        title=_title(findings) if snapshot.is_current else not_checked(snapshot),
+        is_current=snapshot.is_current,
+        has_failed=snapshot.has_failed,
         checked=checked,
         findings=sorted(findings, key=lambda finding: (FAULT, WARNING, OK).index(finding.state)),
         config=_config(visit),

@@ -21,7 +21,7 @@ def please_log_in(visit: Visit) -> Response:
 
 def _log_in(visit: Visit) -> Response:
     access = visit.site.access
-    if not access.door.has_login:
+    if not access.address.has_login:
         return visit.redirect("")
     is_looked_at = visit.request.method == "HEAD"  # a program that checks links must not use up the person's code
     code = "" if is_looked_at else visit.request.query.text("code")

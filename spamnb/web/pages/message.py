@@ -48,7 +48,7 @@ def message(visit: Visit) -> Response:
         sender=sender,
         why=reasons,
         is_kept=raw is None,
-        lies=[_lies(place, names) for place in current],
+        places=[_file_place(place, names) for place in current],
         away=_away(visit, files),
         is_in_spam=any(place.label is Label.SPAM for place in current),
         opposite=_opposite(known),
@@ -113,7 +113,7 @@ def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes |
 
 
 @dataclass(frozen=True, slots=True)
-class Lies:
+class FilePlace:
     """The place of a file of the message. flags: the letters of Maildir."""
 
     folder: str
@@ -122,13 +122,13 @@ class Lies:
     flags: str
 
 
-def _lies(place: CurrentFile, names: Names) -> Lies:
+def _file_place(place: CurrentFile, names: Names) -> FilePlace:
     location = place.location
     if location is None:
-        return Lies(place.path, "", False, "")
+        return FilePlace(place.path, "", False, "")
     mailbox = next((path for path in names.by_path if place.path.startswith(f"{path}/")), "")
     name = names.by_path.get(mailbox, "") if names.are_several else ""
-    return Lies(location.folder_name, name, True, parse_name(place.path.rpartition("/")[2]).flags)
+    return FilePlace(location.folder_name, name, True, parse_name(place.path.rpartition("/")[2]).flags)
 
 
 def _opposite(known: KnownMessage) -> list[Label]:
@@ -137,7 +137,7 @@ def _opposite(known: KnownMessage) -> list[Label]:
 
 
 @dataclass(frozen=True, slots=True)
-class Taught:
+class TaughtClue:
     """A clue with the messages that taught it, each with its number in the history, or None."""
 
     named: Named
@@ -154,14 +154,14 @@ def teachers(visit: Visit) -> Response:
     return visit.page("teachers.html", title="Where it was learned", taught=taught, known=known)
 
 
-def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[Taught]:
+def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[TaughtClue]:
     ledger = visit.ledger
     explanation = judge_of(visit).explain(reading, strongest=0, without_itself=known.label is not None)
     strongest = [clue for side in sides(explanation).values() for clue in side[:CLUES]]
     without = known.digest if known.label is not None else None
     teachers_of = ledger.lessons.teachers([clue.clue.token for clue in strongest], without=without)
     for clue in strongest:
-        yield Taught(clue, [(teacher, visit.number_of(teacher.digest)) for teacher in teachers_of[clue.clue.token]])
+        yield TaughtClue(clue, [(teacher, visit.number_of(teacher.digest)) for teacher in teachers_of[clue.clue.token]])
 
 
 def message_as_json(visit: Visit) -> Response:

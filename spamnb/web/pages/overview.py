@@ -17,7 +17,7 @@ from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import Status, status
 from spamnb.web.http import Response, as_json
-from spamnb.web.kept import Looked
+from spamnb.web.kept import Snapshot
 from spamnb.web.kept_values import Checked, not_checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
@@ -38,12 +38,12 @@ _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 
 def overview(visit: Visit) -> Response:
     """Return the state of the filter, its figures, and the newest acts."""
     ledger, config, kept = visit.ledger, visit.config, visit.site.kept
-    looked = kept.glance(visit.site.now, visit.after)
-    troubles = _troubles(looked)
+    snapshot = kept.glance(visit.site.now, visit.after)
+    troubles = _troubles(snapshot)
     known = status(config, ledger, visit.now, visit.missing)
     waiting = kept.badges(ledger, config.scoring).get("review", 0)
     asked = _asked(kept.misfiled(ledger, config.scoring, visit.now, visit.after), waiting)
-    heading = _heading(known, bool(config.mailboxes), asked, troubles) or Heading(not_checked(looked))
+    heading = _heading(known, bool(config.mailboxes), asked, troubles) or Heading(not_checked(snapshot))
     days = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[days])
     figures = _sum(spans)
@@ -57,7 +57,7 @@ def overview(visit: Visit) -> Response:
         known=known,
         learning=config.learning,
         is_checked=troubles is not None,
-        has_failed=looked.has_failed,
+        has_failed=snapshot.has_failed,
         troubles=troubles or [],
         today=_today(ledger, visit.now),
         days=days,
@@ -72,11 +72,13 @@ def overview(visit: Visit) -> Response:
     )
 
 
-def _troubles(looked: Looked[Checked]) -> list[Finding] | None:
+def _troubles(snapshot: Snapshot[Checked]) -> list[Finding] | None:
     """Return faults and warnings without those that the banner shows; None if they are not known yet."""
-    if looked.value is None or not looked.is_current:
+    if snapshot.value is None or not snapshot.is_current:
         return None
-    return [finding for finding in looked.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER]
+    return [
+        finding for finding in snapshot.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER
+    ]
 
 
 class Heading(NamedTuple):

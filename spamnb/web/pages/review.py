@@ -9,8 +9,8 @@ from spamnb.monitoring.status import without_inbox
 from spamnb.review.misfiled import Misfiled
 from spamnb.review.queue import LASTING, Queue, waiting
 from spamnb.web.http import HttpError, Response, Values, label_of
-from spamnb.web.kept import Looked
-from spamnb.web.parts.answered import said_in
+from spamnb.web.kept import Snapshot
+from spamnb.web.parts.answered import answers_in
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -44,11 +44,11 @@ def review(visit: Visit) -> Response:
     )
 
 
-def _weak_lessons(visit: Visit) -> Looked[list[Misfiled]]:
+def _weak_lessons(visit: Visit) -> Snapshot[list[Misfiled]]:
     return visit.site.kept.weak_lessons(visit.ledger, visit.config.scoring, visit.now, visit.after)
 
 
-def _queue(visit: Visit, weak: Looked[list[Misfiled]]) -> Queue:
+def _queue(visit: Visit, weak: Snapshot[list[Misfiled]]) -> Queue:
     """Return the waiting messages, with the weak lessons that are known to be in doubt."""
     return waiting(visit.ledger, visit.config, visit.now - LASTING, weak.value or ())
 
@@ -77,7 +77,7 @@ def answer(visit: Visit) -> Response:
 
 def _moved(visit: Visit, answered: Set[int]) -> int:
     """Return how many unanswered messages of the page have left the queue through the answers."""
-    shown = {number for number, _ in said_in(visit.request.form)}
+    shown = {number for number, _ in answers_in(visit.request.form)}
     messages = map(visit.ledger.messages.lookup, shown - answered)
     others = {message.digest for message in messages if message is not None}
     queue = _queue(visit, _weak_lessons(visit))
@@ -86,7 +86,7 @@ def _moved(visit: Visit, answered: Set[int]) -> int:
 
 def _answered(form: Values) -> Iterator[tuple[int, Label]]:
     """Yield the number of each answered message, and its label. Raises HttpError."""
-    for number, value in said_in(form):
+    for number, value in answers_in(form):
         if value != "later":
             label = label_of(value)
             if label is None:

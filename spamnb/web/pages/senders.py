@@ -14,7 +14,7 @@ from spamnb.ledger.history.choices import LABEL_OF
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
-from spamnb.web.parts.offers import Said, offers, said_of
+from spamnb.web.parts.offers import FixedLabel, fixed_label_of, offers
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -33,7 +33,7 @@ _COLUMNS = {
 }
 
 
-class Then(NamedTuple):
+class LabelEffect(NamedTuple):
     """The effect of a label. learns: the message is not learned with it yet. moves: it is in the wrong folder."""
 
     learns: bool
@@ -41,17 +41,17 @@ class Then(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class SenderMessage:
     """A message of a sender, the folder of one of its files, or "", and the effect of each label."""
 
     known: KnownMessage
     folder: str
-    then: dict[str, Then]
+    effects: dict[str, LabelEffect]
 
     @property
     def is_possible(self) -> bool:
         """Whether it can be taught: its tokens are kept, or its file exists."""
-        return bool(self.then)
+        return bool(self.effects)
 
 
 def senders(visit: Visit) -> Response:
@@ -78,28 +78,28 @@ def senders(visit: Visit) -> Response:
     )
 
 
-def _said(visit: Visit, sender: Sender) -> Said | None:
+def _said(visit: Visit, sender: Sender) -> FixedLabel | None:
     """Return the fixed label of a sender's mail, or None."""
-    return said_of(visit.config, *(("", sender.name) if sender.is_list else (sender.name, "")))
+    return fixed_label_of(visit.config, *(("", sender.name) if sender.is_list else (sender.name, "")))
 
 
 def sender(visit: Visit) -> Response:
     """Return one sender's newest messages, and the effect of teaching all of them."""
     asked = _sender(visit)
     messages = _messages(visit, visit.ledger.senders.messages(asked.id, _AT_ONCE))
-    foreseen = list(_foresee(visit, messages))
+    listed = list(_with_effects(visit, messages))
     return visit.page(
         "sender.html",
         title="Sender",
         sender=asked,
         said=_said(visit, asked),
         offers=offers(visit.config, [asked]),
-        foreseen=foreseen,
-        possible=[message.known.id for message in foreseen if message.is_possible],
-        folders=_folders(foreseen),
+        listed=listed,
+        possible=[message.known.id for message in listed if message.is_possible],
+        folders=_folders(listed),
         many=_MANY,
         failed=visit.outcome("failed"),
-        previews={label.word: _sum_of(foreseen, label.word) for label in Label},
+        previews={label.word: _sum_of(listed, label.word) for label in Label},
     )
 
 
@@ -114,34 +114,34 @@ def _messages(visit: Visit, numbers: Iterable[int]) -> list[KnownMessage]:
     return [message for message in map(visit.ledger.messages.lookup, numbers) if message is not None]
 
 
-def _foresee(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Foreseen]:
+def _with_effects(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[SenderMessage]:
     places = CurrentFiles(visit.ledger, visit.config, {message.digest for message in messages})
     for message in messages:
         files = places.of(message.digest)
         lesson = visit.ledger.lessons.find(message.digest)
         is_possible = lesson is not None or any(file.location is not None for file in files)
-        then = {label.word: _then(message, files, label) for label in Label} if is_possible else {}
+        effects = {label.word: _effect(message, files, label) for label in Label} if is_possible else {}
         folder = ""
         if files:
             folder = files[0].path if files[0].location is None else files[0].location.folder_name
-        yield Foreseen(message, folder, then)
+        yield SenderMessage(message, folder, effects)
 
 
-def _then(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> Then:
+def _effect(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> LabelEffect:
     is_learned = known.label is label and not known.weak
     moves = any(place.location is not None and (place.is_unsure or place.label is Label(1 - label)) for place in places)
-    return Then(not is_learned, moves)
+    return LabelEffect(not is_learned, moves)
 
 
-def _sum_of(foreseen: Sequence[Foreseen], word: str) -> tuple[int, int]:
+def _sum_of(listed: Sequence[SenderMessage], word: str) -> tuple[int, int]:
     """Return how many messages would be learned with this label, and how many would be moved."""
-    effects = [message.then[word] for message in foreseen if message.is_possible]
-    return sum(then.learns for then in effects), sum(then.moves for then in effects)
+    effects = [message.effects[word] for message in listed if message.is_possible]
+    return sum(effect.learns for effect in effects), sum(effect.moves for effect in effects)
 
 
-def _folders(foreseen: Sequence[Foreseen]) -> list[tuple[str, int]]:
+def _folders(listed: Sequence[SenderMessage]) -> list[tuple[str, int]]:
     """Return the folders of the messages that can be taught, each with their number, the largest first."""
-    return Counter(message.folder for message in foreseen if message.is_possible and message.folder).most_common()
+    return Counter(message.folder for message in listed if message.is_possible and message.folder).most_common()
 
 
 def teach(visit: Visit) -> Response:
@@ -153,7 +153,7 @@ def teach(visit: Visit) -> Response:
     theirs = set(visit.ledger.senders.messages(asked.id, asked.messages))
     if len(numbers) > _AT_ONCE or not theirs.issuperset(numbers):
         raise HttpError(400, "These are not messages of this sender.", "Go back, and load the page again.")
-    all_of_them = list(_foresee(visit, _messages(visit, numbers)))
+    all_of_them = list(_with_effects(visit, _messages(visit, numbers)))
     if len(numbers) >= _MANY and not form.text("sure"):
         return visit.page(
             "teach.html",
@@ -167,11 +167,11 @@ def teach(visit: Visit) -> Response:
     answers = visit.answers()
     actions: list[int] = []
     failed = 0
-    for foreseen in all_of_them:
-        if not any(foreseen.then.get(label.word, ())):
+    for message in all_of_them:
+        if not any(message.effects.get(label.word, ())):
             continue
         try:
-            actions += answers.call(foreseen.known.digest, label, ON_A_PAGE).actions
+            actions += answers.call(message.known.digest, label, ON_A_PAGE).actions
         except MaildirError:
             failed += 1
     return visit.done(actions, back=f"senders/{asked.id}", failed=failed)

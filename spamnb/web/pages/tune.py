@@ -39,17 +39,17 @@ class Row:
 def tune(visit: Visit) -> Response:
     """Return the page with the cutoffs."""
     ledger, scoring = visit.ledger, visit.config.scoring
-    looked = visit.site.kept.own_mail(ledger, scoring, visit.after)
-    mail = looked.value
+    snapshot = visit.site.kept.own_mail(ledger, scoring, visit.after)
+    mail = snapshot.value
     if mail is None or not _has_both(mail):
-        return visit.page("tune.html", title="Tune", looked=looked, rows=[], has_both=mail is None)
+        return visit.page("tune.html", title="Tune", snapshot=snapshot, rows=[], has_both=mail is None)
     asked = _asked(visit, scoring.spam_cutoff)
     rows = _rows(mail, {*CUTOFFS, scoring.spam_cutoff, asked})
     chosen = next(place for place, row in enumerate(rows) if row.at.cutoff == asked)
     return visit.page(
         "tune.html",
         title="Tune",
-        looked=looked,
+        snapshot=snapshot,
         has_both=True,
         rows=rows,
         chosen=chosen,

@@ -11,7 +11,7 @@ from spamnb.acts.undo import UndoOutcome
 from spamnb.base.wording import plural
 from spamnb.ledger.history.journal import Action, Kind
 from spamnb.ledger.ledger import Ledger
-from spamnb.web import runs
+from spamnb.web import action_ids
 from spamnb.web.http import HttpError, Response, Values
 from spamnb.web.parts.lines import acts
 from spamnb.web.parts.mailbox_names import Names
@@ -103,7 +103,9 @@ def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
     learned = {outcome.action.message for outcome in outcomes if outcome.action.kind == "learned"}
     boxes = []
     for name, kinds in BOXES.items():
-        of_box = [one for one in outcomes if one.action.kind in kinds and not _is_told(one.action, learned)]
+        of_box = [
+            one for one in outcomes if one.action.kind in kinds and not _ends_only_the_asking(one.action, learned)
+        ]
         numbers = Counter(outcome.action.kind for outcome in of_box if outcome.fault is None)
         stay = [outcome for outcome in of_box if outcome.fault is not None]
         says = ", ".join(plural(numbers[kind], _NOUNS[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
@@ -112,7 +114,7 @@ def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
     return boxes
 
 
-def _is_told(action: Action, learned: Container[int]) -> bool:
+def _ends_only_the_asking(action: Action, learned: Container[int]) -> bool:
     """Return whether an action only records that the filter does not ask again about a learned message."""
     return action.kind == "settled" and action.message in learned
 
@@ -146,7 +148,9 @@ def _chosen(visit: Visit) -> Sequence[Action]:
         actions = [action for action in _all_since(ledger, since, ticked) if action.id <= upto]
     else:
         try:
-            actions = taking_back.of_ids(ledger, [number for text in form.all("id") for number in runs.read(text)])
+            actions = taking_back.of_ids(
+                ledger, [number for text in form.all("id") for number in action_ids.read(text)]
+            )
         except taking_back.NoSuchActionError as fault:
             raise HttpError(404, str(fault), "Look at the present history.") from fault
     if not actions:

@@ -23,7 +23,7 @@ _KINDS = {"": "All", "text": "Words", "subject": "Subject", "sender": "Sender", 
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class WordRow:
     """A token in words, with its figures. bar: its log-odds, which show how strongly it points to spam or ham."""
 
     word: Word
@@ -57,9 +57,9 @@ def _asked(visit: Visit) -> str:
     return exact if exact != typed and visit.ledger.lessons.evidence([exact]).counts else typed
 
 
-def _shown(word: Word) -> Shown:
+def _shown(word: Word) -> WordRow:
     bar = small_bar(abs(word.log_odds) / _CLEAREST, "spam" if word.log_odds > 0 else "ham")
-    return Shown(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)), bar)
+    return WordRow(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)), bar)
 
 
 def teachers(visit: Visit) -> Response:

@@ -151,7 +151,7 @@ def acts(ledger: Ledger, lines: Sequence[Line], names: Names | None = None, show
             found[key] = tuple(sorted((*found.get(key, ()), line), key=lambda part: part.action.id))
         else:
             found[key] = tuple(groups[key])
-    return _told(ledger, list(found.values()), names)
+    return _acts_of(ledger, list(found.values()), names)
 
 
 def _key(line: Line) -> object:
@@ -177,7 +177,7 @@ def _is_alone(line: Line) -> bool:
     return line.answer is None and not line.undos
 
 
-def _told(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | None) -> list[Act]:
+def _acts_of(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | None) -> list[Act]:
     actions = [part.action for parts in found for part in parts]
     faults = iter(why_not_undone(ledger, actions))
     told = []

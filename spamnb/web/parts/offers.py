@@ -11,7 +11,7 @@ from spamnb.ledger.history.senders import MOST_NAME, Sender
 _WILD = frozenset("*?")  # a stranger's address may hold them; as a pattern it would match other senders too
 
 
-class Said(NamedTuple):
+class FixedLabel(NamedTuple):
     """The fixed label of a sender's mail, whatever the filter thinks. is_chosen: by a choice, not the configuration."""
 
     label: Label
@@ -29,13 +29,13 @@ class Offer(NamedTuple):
 
     pattern: str
     kind: str
-    said: Said | None
+    said: FixedLabel | None
 
 
-def said_of(config: Config, address: str, list_id: str) -> Said | None:
+def fixed_label_of(config: Config, address: str, list_id: str) -> FixedLabel | None:
     """Return the fixed label of mail from an address and a list; each may be "". config: with the choices."""
     named = config.senders.named(address, list_id)
-    return None if named is None else Said(*named, config.senders.is_chosen(named[1]))
+    return None if named is None else FixedLabel(*named, config.senders.is_chosen(named[1]))
 
 
 def offers(config: Config, senders: Iterable[Sender]) -> list[Offer]:
@@ -45,7 +45,7 @@ def offers(config: Config, senders: Iterable[Sender]) -> list[Offer]:
         domain = "" if sender.is_list else sender.name.rpartition("@")[2]
         for pattern, kind in ((sender.name, "list" if sender.is_list else "address"), (domain, "domain")):
             if _names_exactly(pattern):
-                said = said_of(config, *((pattern, "") if "@" in pattern else ("", pattern)))
+                said = fixed_label_of(config, *((pattern, "") if "@" in pattern else ("", pattern)))
                 found.setdefault(pattern, Offer(pattern, kind, said))
     return list(found.values())
 

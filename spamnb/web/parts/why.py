@@ -6,7 +6,7 @@ from spamnb.base.label import Verdict
 from spamnb.filter.explain import Flip, Named, first_named, flip, main_reasons, sides
 from spamnb.filter.judge import Explanation, Filter
 from spamnb.mail.reading import Reading
-from spamnb.web.parts.offers import Said, said_of
+from spamnb.web.parts.offers import FixedLabel, fixed_label_of
 from spamnb.web.visit import Visit
 
 CLUES = 10  # per side
@@ -26,7 +26,7 @@ class Why:
     first: dict[Verdict, list[Named]]
     flip: Flip | None
     is_itself_left_out: bool
-    said: Said | None
+    said: FixedLabel | None
 
     @property
     def first_of(self) -> int:
@@ -44,7 +44,7 @@ def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:
     """Judge a message, and return the judgement with its reasons."""
     judge, relations = judge_of(visit), reading.relations
     explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
-    said = said_of(visit.config, relations.sender, relations.list_id)
+    said = fixed_label_of(visit.config, relations.sender, relations.list_id)
     changed = flip(judge, reading, explanation, without_itself=is_learned)
     both = sides(explanation)
     first = {verdict: first_named(side, CLUES) for verdict, side in both.items()}

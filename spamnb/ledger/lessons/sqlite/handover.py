@@ -40,7 +40,7 @@ class Row(NamedTuple):
     sender_over_path: int | None
 
 
-class _Told(NamedTuple):
+class _Taken(NamedTuple):
     """A lesson from the other ledger: its tokens by the ids of this one, int64 (n,), sorted, with their occurrences.
 
     blob: these, as on disk.
@@ -92,52 +92,52 @@ def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
         sum_ = Sum(db)
         of_vocabulary, sum_.new = Dictionary(db, is_kept=False).ids(rows.vocabulary, rows.hashes, rows.first_met())
         changed = [
-            told
-            for told in _told(list(by_digest.values()), of_vocabulary, rows)
-            if not _is_so(former.get(told.kept.lesson.digest), told)
+            taken
+            for taken in _taken_over(list(by_digest.values()), of_vocabulary, rows)
+            if not _is_so(former.get(taken.kept.lesson.digest), taken)
         ]
-        for told in changed:
-            if (before := former.get(told.kept.lesson.digest)) is not None and before.lesson.label is not None:
+        for taken in changed:
+            if (before := former.get(taken.kept.lesson.digest)) is not None and before.lesson.label is not None:
                 sum_.add(*unpacked(before.number, before.tokens), before.lesson.label, -1)
-            _add(sum_, told)
+            _add(sum_, taken)
         sum_.write()
         numbers = next_changes(db, len(changed)) if changed else ()
-        db.executemany(_PUT, [_row(told, number) for told, number in zip(changed, numbers, strict=True)])
+        db.executemany(_PUT, [_row(taken, number) for taken, number in zip(changed, numbers, strict=True)])
     return len(changed)
 
 
-def _told(lessons: Sequence[Kept], of_vocabulary: NDArray[np.int64], rows: Rows) -> Iterator[_Told]:
+def _taken_over(lessons: Sequence[Kept], of_vocabulary: NDArray[np.int64], rows: Rows) -> Iterator[_Taken]:
     ids = of_vocabulary[rows.columns]
     ends = np.cumsum(rows.lengths)
     blobs = pack_all(ids, rows.occurrences, rows.lengths)
     for kept, blob, length, end in zip(lessons, blobs, rows.lengths.tolist(), ends.tolist(), strict=True):
         order = np.argsort(ids[end - length : end])
-        yield _Told(kept, ids[end - length : end][order], rows.occurrences[end - length : end][order], blob)
+        yield _Taken(kept, ids[end - length : end][order], rows.occurrences[end - length : end][order], blob)
 
 
-def _is_so(former: Row | None, told: _Told) -> bool:
+def _is_so(former: Row | None, taken: _Taken) -> bool:
     """Whether both lessons agree, except in their numbers and in texts for people."""
-    kept = told.kept
+    kept = taken.kept
     if former is None or not former.lesson.is_as(kept.lesson):
         return False
     if (former.tokenizer, former.sender_over_path) != (kept.tokenizer, sender_of(kept.relations)):
         return False
-    if former.tokens == told.blob:
+    if former.tokens == taken.blob:
         return True  # else they may be compressed differently
     ids, occurrences = unpacked(former.number, former.tokens)
-    return np.array_equal(ids, told.ids) and np.array_equal(occurrences, told.occurrences)
+    return np.array_equal(ids, taken.ids) and np.array_equal(occurrences, taken.occurrences)
 
 
-def _add(sum_: Sum, told: _Told) -> None:
+def _add(sum_: Sum, taken: _Taken) -> None:
     """Count a lesson. The dictionary also has a forgotten lesson's tokens, with counts of their own."""
-    label = told.kept.lesson.label
+    label = taken.kept.lesson.label
     if label is not None:
-        sum_.add(told.ids, told.occurrences, label, 1)
+        sum_.add(taken.ids, taken.occurrences, label, 1)
     else:
-        sum_.add_counts(told.ids, of_class(Label.HAM, 0, 0 * told.occurrences), 0 * ONE[Label.HAM])
+        sum_.add_counts(taken.ids, of_class(Label.HAM, 0, 0 * taken.occurrences), 0 * ONE[Label.HAM])
 
 
-def _row(told: _Told, number: int) -> tuple[object, ...]:
-    lesson, tokenizer, _, relations = told.kept
+def _row(taken: _Taken, number: int) -> tuple[object, ...]:
+    lesson, tokenizer, _, relations = taken.kept
     learned = lesson.label, lesson.weak, lesson.at, lesson.why, lesson.how
-    return lesson.digest, lesson.summary, number, *learned, tokenizer, told.blob, sender_of(relations)
+    return lesson.digest, lesson.summary, number, *learned, tokenizer, taken.blob, sender_of(relations)

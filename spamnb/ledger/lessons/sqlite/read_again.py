@@ -25,7 +25,7 @@ _READ_OTHERWISE = "SELECT digest, id, label, tokens FROM lesson WHERE label IS N
 _DIGESTS = "SELECT digest FROM lesson WHERE label IS NOT NULL AND tokenizer <> ? AND digest > ? ORDER BY digest LIMIT ?"
 
 
-def read_otherwise(db: Connection, after: bytes, most: int) -> list[bytes]:
+def learned_with_other_tokenizer(db: Connection, after: bytes, most: int) -> list[bytes]:
     """Return the first `most` identities above that one of learned messages with tokens of another version."""
     return [digest for (digest,) in db.all(_DIGESTS, (VERSION, after, most))]
 

@@ -33,14 +33,14 @@ from spamnb.ledger.lessons.sqlite.counts import Dictionary, Rows, Sum, counts_of
 from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
-from spamnb.ledger.lessons.sqlite.read_again import read_again, read_otherwise
+from spamnb.ledger.lessons.sqlite.read_again import learned_with_other_tokenizer, read_again
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.token_search import beginning_with, frequent
 from spamnb.ledger.lessons.sqlite.verification import verification
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.mail.tokens.kinds import crowd_of, kind
+from spamnb.mail.tokens.kinds import family_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
 _NEWEST = 5000
@@ -146,20 +146,20 @@ class SqliteLessons(SqliteEvidence):
         sums = Counts.of(counts, totals)
         return LearnedTokens([_lesson(row[:-1]) for row in rows], lengths, columns, occurrences, ids, sums)
 
-    def crowds(self) -> NDArray[np.int64]:
-        """Return the crowd of each token: int64 (n,), a number for each id."""
+    def families(self) -> NDArray[np.int64]:
+        """Return the family of each token: int64 (n,), a number for each id."""
         numbers = first_numbers()
         with self._db.snapshot():
             (last,) = total(self._db, "last_token")
             kinds = np.zeros(last + 1 if last else 0, dtype=np.int64)
-            for prefix, *bounds in self._spans_of_crowds():
+            for prefix, *bounds in self._spans_of_families():
                 (ids,) = self._db.row(_BETWEEN, bounds)
                 if ids is not None:
-                    number = numbers.setdefault(crowd_of(prefix), len(numbers))
+                    number = numbers.setdefault(family_of(prefix), len(numbers))
                     kinds[np.fromstring(ids, dtype=np.int64, sep=",")] = number
         return kinds
 
-    def _spans_of_crowds(self) -> Iterator[tuple[str, str, str | bytes]]:
+    def _spans_of_families(self) -> Iterator[tuple[str, str, str | bytes]]:
         """Yield each prefix that tokens have, where they begin on disk, and the end that none of them reaches."""
         for first, end, code in spans():
             if code:
@@ -184,9 +184,9 @@ class SqliteLessons(SqliteEvidence):
         """Learn messages. Returns those that changed, with what they were before."""
         return self._learn([Batch.of(readings)], label, why, at, Dictionary(self._db, is_kept=False), how, weak)
 
-    def read_otherwise(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
+    def learned_with_other_tokenizer(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """Return learned messages whose tokens another version of the tokenizer made, by their identities."""
-        return read_otherwise(self._db, after, most)
+        return learned_with_other_tokenizer(self._db, after, most)
 
     def batcher(self) -> "SqliteBatcher":
         """Return a batcher, which learns many messages, and remembers tokens from one call to the next."""

@@ -1,4 +1,4 @@
-"""What ledgers that share a log must have in the end: a plain loop over its rows, beside what each ledger says."""
+"""What ledgers that share a log must hold in the end, by a plain loop over its rows; and what a ledger holds."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from spamnb.base.label import Label
-from spamnb.exchange.port import Log, Told, news_of
+from spamnb.exchange.port import Log, LogRow, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Kept
@@ -25,8 +25,8 @@ class Learned(NamedTuple):
     totals: list[int]
 
 
-def by_the_log(rows: Iterable[Told]) -> Learned:
-    """What the rows say, added up one by one."""
+def by_the_log(rows: Iterable[LogRow]) -> Learned:
+    """Add up the rows, one by one."""
     counters: list[Counter[str]] = [Counter(), Counter(), Counter(), Counter()]
     totals = [0] * 6
     lessons = {}
@@ -44,7 +44,7 @@ def by_the_log(rows: Iterable[Told]) -> Learned:
 
 
 def by_the_ledger(ledger: Ledger) -> Learned:
-    """What the ledger says, which is sound."""
+    """Return what the ledger holds, after it has passed `verify`."""
     assert ledger.verify() == []
     digests = [lesson.digest for lesson in ledger.lessons.changes(0, ALL)]
     lessons = {kept.lesson.digest: _bare(kept) for kept in ledger.lessons.kept(digests, digests)}
@@ -61,10 +61,10 @@ def _bare(kept: Kept) -> tuple[object, ...]:
 
 
 def a_round(ledger: Ledger, log: Log, account: str = "anna", host: str = "mx1") -> Round:
-    """A whole round."""
+    """Make a whole round."""
     return exchange(ledger, log, account, host, news_of(log, [account])[account])
 
 
 def kept(digest: bytes, label: Label | None, at: float, like: Kept, *, weak: bool = False) -> Kept:
-    """A lesson on another message, or with another label, but with the tokens of one that there is."""
+    """Return a lesson on a different message, or with a different label, with the tokens of an existing one."""
     return like._replace(lesson=replace(like.lesson, digest=digest, label=label, at=at, weak=weak))

@@ -1,4 +1,4 @@
-"""How many lessons of a mail host's users wait to be told to other hosts."""
+"""How many lessons of a mail host's users wait to be sent to other hosts."""
 
 import os
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from spamnb.ledger.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)
-class Untold:
+class Unsent:
     """The waiting lessons of all users.
 
     lessons: how many wait; users: how many users they belong to. since: when the oldest was learned, in seconds since
@@ -26,15 +26,15 @@ class Untold:
     @property
     def words(self) -> str:
         """Say it in words."""
-        waiting = "all is told"
+        waiting = "all is sent"
         if self.since is not None:
             verb = "waits" if self.lessons == 1 else "wait"
             of_users = f"{plural(self.lessons, 'lesson')} of {plural(self.users, 'user')}"
-            waiting = f"{of_users} {verb} to be told, since {clock(self.since)}"
+            waiting = f"{of_users} {verb} to be sent, since {clock(self.since)}"
         return waiting if not self.strangers else f"{waiting}; {plural(self.strangers, 'ledger')} new to the log"
 
 
-def untold(host: Host) -> Untold:
+def unsent(host: Host) -> Unsent:
     """Ask the ledger of each user, which takes 0.9 ms of CPU per user; skip those that cannot be read."""
     waiting, strangers = [], 0
     for user in host.users().users:
@@ -48,6 +48,6 @@ def untold(host: Host) -> Untold:
             continue
         strangers += not shared.log
         if shared.waiting_since is not None:
-            waiting.append((shared.waiting_since, shared.untold))
+            waiting.append((shared.waiting_since, shared.unsent))
     since = min((at for at, _ in waiting), default=None)
-    return Untold(sum(number for _, number in waiting), len(waiting), since, strangers)
+    return Unsent(sum(number for _, number in waiting), len(waiting), since, strangers)
