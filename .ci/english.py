@@ -30,7 +30,7 @@ _PATTERNS = {
     "Of …": _BEGIN + r"Of\b",
     "What … is": _BEGIN + r"Wh(?:at|o)\b(?![^.]*\?)[^.,;:]* (?:is|are|was|were)\b",
     "where, for if": r"\bwhere (?:there|this|that|nothing|nobody|no|none|one|some|a|an|it (?!is\b|was\b)\w+) ",
-    "is no": r"\b(?:is|are|was|were) no\b(?! (?:longer|more|less|later))",
+    "is no": r"(?<![Tt]here )\b(?:is|are|was|were) no\b(?! (?:longer|more|less|later))",  # not "there is no copy"
     "meanwhile": r"\bmeanwhile\b",
     "another one": r"\banother one\b",
     "by now, by turns": r"\bby (?:now|turns)\b",

@@ -5,8 +5,8 @@ for spam. So the filter must show on this person's own ham that it would not hav
 ham, each message as if it were not learned, and takes none for spam. Trained, filed, answered, rescued and kept ham all
 count.
 
-Without this, a mailbox that begins with 540 spam and 20 ham loses 2 ham in the first 100 messages after moving begins
-(csdmc2010 in that order, three shuffles, the habit `tidy`).
+Without this, a mailbox that begins with 540 spam and 20 ham loses 2 ham in the first 100 messages after moving begins.
+This is csdmc2010 in that order, with three shuffles and the habit `tidy`.
 """
 
 import logging

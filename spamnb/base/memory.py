@@ -17,7 +17,7 @@ def share_arenas() -> None:
 def give_back_large() -> None:
     """Return each large piece of memory to the system as soon as it is free, and enlarge it without a copy.
 
-    Otherwise glibc keeps such pieces after the first one, up to 32 MB each, and the holes between them. 40 messages of
+    Otherwise glibc keeps such pieces after the first one, up to 32 MB each, with the holes between them. 40 messages of
     30 MB at once: the server kept 93 MB, and 194 at its peak; with this, 48 and 117 (the connections alone).
     """
     _set(_M_MMAP_THRESHOLD, _LARGE)

@@ -64,7 +64,7 @@ class Kernels(NamedTuple):
 
 
 class Flexible(EventModel):
-    """Flexible Bayes on real numbers, most of which are 0.
+    """Flexible Bayes on real numbers. Most of them are 0.
 
     one_width: False for σ_c = 1/√M_c, like John and Langley; True for one σ = 1/√M, M all training messages.
         With a width for each class, every attribute adds log (σ_ham / σ_spam), whatever its value. With 3000 attributes

@@ -10,7 +10,7 @@ With --fresh the filter starts again with the same configuration. It forgets its
 its history, and your choices. It keeps the old ledger beside the new one.
 
 With --imap it sets up an account at a provider. mbsync fetches the mail into a Maildir
-(MAILDIR or ~/Mail), and a systemd timer keeps both in step. It asks for the password, or
+(MAILDIR or ~/Mail). A systemd timer keeps both in step. It asks for the password, or
 takes it from --pass-command or from ~/.mbsync-password. Then it learns from the folders.
 
 With --host it sets up a mail host, for all users. MAILDIR is a path with fields; without

@@ -1,7 +1,7 @@
 """Add fields to a message in a pipe; all other bytes of the message stay unchanged.
 
-New fields go to the top of the header, after the `From ` line of an mbox and a Return-Path, for which mail software
-looks first. Fields with the same names that came with the message are removed: anybody could have written them.
+New fields go to the top of the header, after the `From ` line of an mbox and a Return-Path. Mail software looks for
+these two first. Fields with the same names that came with the message are removed: anybody could have written them.
 """
 
 import re

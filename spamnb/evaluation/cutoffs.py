@@ -18,8 +18,8 @@ CUTOFFS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 """Spam cutoffs to show: about evenly spaced in log-odds."""
 _LOWEST = 0.5  # mail that is more probably ham is never called spam, however few ham come near
 # To spare ham that are really spam, filed wrongly, means to give up most of the spam. On csdmc2010, Enron1 and Enron6,
-# for one ham in 100 to 2000, a raised cutoff gives up at most 12 % of what is caught at 0.95 (22 % if one ham of
-# Enron6, at 0.995, has to be spared). With 3 or 30 of the spam called ham, it gives up 21 to 98 % or less than 8 %.
+# for one ham in 100 to 2000, a raised cutoff gives up at most 12 % of what is caught at 0.95. It is 22 % if one ham of
+# Enron6, at 0.995, has to be spared. With 3 or 30 of the spam called ham, it gives up 21 to 98 % or less than 8 %.
 _RUINOUS = 0.15
 
 
@@ -48,8 +48,8 @@ class AtCutoff:
 class Advice:
     """The lowest spam cutoff that loses at most one ham in the given number; None if the mail contradicts itself.
 
-    caught, ham_lost: spam caught, in percent, and ham lost, if each message is judged at a cutoff that was chosen in
-    the same way on all others. caught_now, ham_lost_now: at the configured cutoff. given_up: in percent of the spam
+    caught, ham_lost: spam caught, in percent, and ham lost. Each message is judged at a cutoff that was chosen in the
+    same way on all others. caught_now, ham_lost_now: at the configured cutoff. given_up: in percent of the spam
     that is caught now, what a cutoff that spares enough ham would miss. enough: whether there is enough ham to tell.
     look_at: ham that looks like spam, the strongest first, if it decides the cutoff or prevents one.
     """

@@ -114,8 +114,8 @@ def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMP
     Every interval has a width, even if there was no error. Those of hm, sm and unsure are Wilson's. So is that of the
     Brier score: it is a mean of values from 0 to 1, and a share is the widest distribution of such values. That of
     one_minus_roca has the percentiles of a stratified bootstrap. If every spam ranks above every ham, a bootstrap sees
-    nothing else. Then it is Wilson's for the smaller class, since no area A has a variance above
-    A (1 - A) / min(ham, spam) (Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic", 1957).
+    nothing else. Then it is Wilson's for the smaller class: no area A has a variance above A (1 - A) / min(ham, spam).
+    See Birnbaum and Klose, "Bounds for the variance of the Mann-Whitney statistic", 1957.
     Raises MailError if nothing can be measured.
     """
     run = Columns.of(outcomes)
@@ -284,9 +284,9 @@ def _calibration_interval(run: Columns, choose: "np.random.Generator", resamples
     """Draw from Jeffreys' posterior of each bin's share of spam, which has a width even if a bin has no spam.
 
     The error is a sum of absolute values. Any noise increases it: the noise of the draws, and before that the noise of
-    the messages themselves. So the draws exceed the value by about as much as the value exceeds what it estimates, and
-    both ends are lowered by twice that (the basic bootstrap's correction: Davison and Hinkley, "Bootstrap Methods",
-    1997, 5.2). If probabilities without any error would show as much (Bröcker and Smith, "Increasing the Reliability of
+    the messages themselves. So the draws exceed the value by about as much as the value exceeds what it estimates. Both
+    ends are lowered by twice that, the basic bootstrap's correction (Davison and Hinkley, "Bootstrap Methods", 1997,
+    5.2). If probabilities without any error would show as much (Bröcker and Smith, "Increasing the Reliability of
     Reliability Diagrams", 2007), the interval begins at 0.
     """
     value = calibration_error(run.probability, run.is_spam)

@@ -1,9 +1,10 @@
 """A simulated user: how well the filter works for people who correct it late, and not always.
 
-The filter gets one message after another, in the order of the corpus. It decides with the functions of the service: the
-effect of a verdict, when mail may be moved, what kept and silent mail teaches, which weak lessons give way, and when
-the circuit breaker trips. The user acts later. The usual protocols give the filter the true label of each message at
-once. Delayed and partial feedback are those of Cormack, "TREC 2006 Spam Track Overview", and go further here.
+The filter gets one message after another, in the order of the corpus. It decides with the functions of the service.
+These have the effect of a verdict, the lessons of kept and silent mail, and the weak lessons that give way. They also
+decide when mail may be moved and when the circuit breaker trips. The user acts later. The usual protocols give the
+filter the true label of each message at once. Delayed and partial feedback are those of Cormack, "TREC 2006 Spam Track
+Overview", and go further here.
 
 Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it.
 """

@@ -5,7 +5,7 @@ right, the message must be left out. Its tokens are kept, so they are subtracted
 Copies that differ in a number or a name support one another, so a group of messages can be left out together.
 
 The tokens of the message's history (`known:*`) are those of the time of learning, before the message could support
-itself. What later messages taught about its sender is left out, unlike in `Filter.explain`.
+itself. Unlike `Filter.explain`, they leave out what later messages taught about the sender.
 
 Everything is arithmetic on arrays of some hundred messages at a time. Nothing is written, and no lock is held.
 """

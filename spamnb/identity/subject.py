@@ -1,8 +1,8 @@
 """A Subject with its encoded words (RFC 2047) undone: servers rewrite them, and their form does not count.
 
 A text in UTF-8 is the same whether it is encoded or not. In any other charset its bytes and the charset's name count,
-as in the body. If programs decode a Subject in different ways (a word is broken, or has no blanks around it), or if the
-decoded text looks like an encoded word, the Subject counts as written.
+as in the body. A Subject counts as written if programs decode it in different ways: a word is broken, or has no blanks
+around it. It also counts as written if the decoded text looks like an encoded word.
 """
 
 import re

@@ -65,7 +65,7 @@ class Ledger:
 
     `only_read`: makes, upgrades and writes nothing. cache: KB of its pages that are kept in memory.
 
-    What was learned, which may be shared with other hosts:
+    The lessons, which several hosts may share:
     lessons: labels, tokens and counts, by the port of every store of lessons.
     pruning: forgets tokens to save space.
 

@@ -1,19 +1,19 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-What was learned (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the dictionary:
-the text of each token, as `lessons.sqlite.kind_codes` writes it, and its id in lessons; there is no other index of
-them. `counts` holds the counts of the ids, 32 ids per row (`count_block`). It is derived, and so is `total`: each is a
-sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest id that a
-token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: the number of
-the change that made the lesson. lesson.weak: the label was learned without a person's decision; any decision replaces
-it. lesson.takes_back: a value of its learner, not used here. import.takes_back: the same, of the one who has taken the
+Lessons (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the dictionary: the text
+of each token, as `lessons.sqlite.kind_codes` writes it, and its id in lessons. Tokens have no other index. `counts`
+holds the counts of the ids, 32 ids per row (`count_block`). It is derived, and so is `total`: each is a sum over the
+learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest id that a token has
+got. total.change: the number of the last change of a lesson or of the imports; lesson.change: the number of the change
+that made the lesson. lesson.weak: the label was learned without a person's decision; any decision replaces it.
+lesson.takes_back: a value of its learner, not used here. import.takes_back: the same, of the one who has taken the
 import back; then this row is left without its tokens. It is NULL while the import counts. lesson.sender_over_path,
 sent.answer: hashes by which senders are known (`mail.relations`). A message that the person has sent has a row for each
-answer that it may get, and one with 0 if it may get none.
+possible answer, or one row with 0.
 
 This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
-for each message that was seen, judged or learned, and for each import, with its digest. label, weak and learned_at
-repeat its lesson, as of the last recorded action. File names are blobs, since a Maildir's names may be any bytes.
+for each message that was seen, judged or learned, and for each import. label, weak and learned_at repeat its lesson, as
+of the last recorded action. File names are blobs, since a Maildir's names may be any bytes.
 
 message.rescued_at: since when a person wants the message out of spam; it is never moved again. message.header_digest:
 only Message-ID, Date and From; messages that agree in it may be one message that was changed on its way.

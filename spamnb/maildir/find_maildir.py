@@ -75,7 +75,7 @@ def _above_dots(root: Path, folders: Sequence[Folder]) -> Path:
 
 
 def _account_of(folder: Folder) -> str:
-    """Return the Maildir of which a folder seems to be the inbox; "" if it looks like an ordinary folder."""
+    """Return the Maildir whose inbox a folder seems to be; "" if it looks like an ordinary folder."""
     if os.path.basename(folder.path).upper() == INBOX:
         return os.path.dirname(folder.path)
     has_folders = len(find_folders(folder.path, "auto")) > 1

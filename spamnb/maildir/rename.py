@@ -2,9 +2,9 @@
 
 The rule behind every path below: the source name is removed last, and the process that removes it owns the move. So at
 each instruction the message has at least one complete, durable file. If the kernel can rename without replacing, it has
-exactly one. If the source is already gone at that point (a client changed a flag, or moved the message), our copy is
-removed again, and `FileNotFoundError` is raised. But the copy stays if the message has no other name: NFS may answer
-"not there" for a name that it removed for us, if its first answer was lost.
+exactly one. If the source is already gone at that point, a client has changed a flag or moved the message. Then our
+copy is removed again, and `FileNotFoundError` is raised. But the copy stays if the message has no other name: NFS may
+answer "not there" for a name that it removed for us, if its first answer was lost.
 
 Nothing is ever replaced. Content, mtime and mode stay unchanged. The destination is opened without following a link,
 and everything there is done by its descriptor: a link that somebody puts in its place gets no mail.
@@ -124,8 +124,8 @@ def rename_noreplace(
     src_dir_fd, dst_dir_fd: the open directory of a path; then only the name of the path counts. Each way guarantees:
 
     - `renameat2(RENAME_NOREPLACE)`: atomic, never replaces; if killed at any point, exactly one name exists.
-    - `link` and `unlink`, if flags are unknown: never replaces; if killed between the two, both names exist and are one
-      file, which `finish` reduces to one name.
+    - `link` and `unlink`, if flags are unknown: never replaces. If killed between the two, both names exist and are one
+      file. `finish` removes one of them.
     - a look and `rename`, if links are unknown too: atomic, exactly one name, but it replaces a file that appears under
       the destination's name between the look and the rename. Base names are unique, so only a program that broke that
       rule could make one.

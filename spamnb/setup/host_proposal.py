@@ -89,8 +89,8 @@ class HostProposal:
 def propose_host(place: Place) -> HostProposal:
     """Propose a configuration for the users of a host.
 
-    Raises UsageError for a path without users, MaildirError if it finds no usable mailbox or no owner of the mail, and
-    ConfigError if that owner is not a user of this system.
+    Raises UsageError for a path without users, and MaildirError if it finds no usable mailbox or no owner of the mail.
+    Raises ConfigError if that owner is not a user of this system.
     """
     template = template_of(place.path)
     uid = uid_of(place.user) if place.user else owner_of_mail(template)

@@ -9,8 +9,8 @@ Why pages on a person's own machine need all four:
   rebinding). So these pages first check that the request has one of their own names.
 - Every user of the machine can connect to its ports. So there is a login, by a code that only the owner can make. A
   Unix socket has its file's mode instead.
-- A browser does not tell the ports of a machine apart, and would send the cookie to other users' servers. So the cookie
-  is for a path that follows from the key, and only logged-in browsers know the path. The path is in no log, in no
+- A browser treats all ports of a machine alike, and would send the cookie to other users' servers. So the cookie is
+  for a path that follows from the key, and only logged-in browsers know the path. The path is in no log, in no
   argument of a process, and in no Referer, which these pages forbid. The command prints it, but not into the journal.
   Other servers can set cookies for all paths, of any form.
 - A browser sends the cookie with forms of other pages too. SameSite=Strict keeps it from other sites, but another port

@@ -1,6 +1,6 @@
 """The connections of the pages: their time limits, their number, and the requests that they refuse.
 
-Every user of this machine can connect. waitress counts only the seconds without any byte, so a connection that sends a
+Every user of this machine can connect. waitress counts only the seconds without any byte. So a connection that sends a
 byte now and then stays open. At its limit waitress lets no other connection in: 50 such connections kept the owner out.
 So a connection has a limited time to begin a request, to complete it, and to take its answer. If there are too many
 connections, the one that has waited longest is closed. A complete request is always answered.

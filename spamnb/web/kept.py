@@ -1,8 +1,8 @@
-"""Values that take too long for a request: worked out beside the pages, one at a time, and kept between requests.
+"""Values that take too long for a request: computed beside the pages, one at a time, and kept between requests.
 
 In the meantime a page shows the last value:
 
-    own_mail = BackgroundValue(work, run)                # once for each kind of value
+    own_mail = BackgroundValue(work, run)         # once for each kind of value
     snapshot = own_mail.ensure(key, visit.after)  # starts the work if the value has a different key
     snapshot.value, snapshot.is_current
 

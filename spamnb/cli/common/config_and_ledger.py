@@ -37,8 +37,8 @@ def configuration(options: argparse.Namespace, *, of_all: bool = False) -> Confi
     """Return the configuration of one person, or of the named user of a mail host. If no file exists and no file was
     named, return the defaults: training and scoring need no Maildir.
 
-    of_all: accept a mail host's configuration without a user, for the settings of all users. Raises UsageError if it
-    is a host's and nobody was named, if the user is unknown, or if a user was named and it is one person's.
+    of_all: accept a mail host's configuration without a user, for the settings of all users. Raises UsageError if
+    nobody was named for a host's, if the user is unknown, or if a user was named for one person's.
     """
     path = config_path(options)
     if options.for_user:

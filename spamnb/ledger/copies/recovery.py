@@ -47,8 +47,8 @@ class Restored:
 def restore(ledger: str, source: str, at: float) -> Restored:
     """Put the labels and counts of a copy in the ledger's place, once they are proven.
 
-    Raises LedgerError if the copy is not sound in every respect, LedgerBusyError while another process has the ledger
-    open, OSError or LedgerError if the copy cannot be made; then the ledger is unchanged.
+    Raises LedgerError if the copy is not sound in every respect, and LedgerBusyError while another process has the
+    ledger open. Raises OSError or LedgerError if the copy cannot be made. Then the ledger is unchanged.
     """
     with _draft(ledger) as draft:
         try:

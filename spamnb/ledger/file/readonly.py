@@ -136,8 +136,8 @@ def _is_writable(path: str) -> bool:
 def faults_of(path: str, alive: Alive = lambda: None) -> list[str]:
     """Return the faults of a ledger's file; none if it is usable. Changes nothing.
 
-    It checks that SQLite can read all pages, that each index has what its table has, and that the tables and indexes
-    are those of a ledger. Whether the counts are right is the question of `verify`. `alive` is called during the check.
+    It checks that SQLite can read all pages, and that each index agrees with its table. The tables and indexes must be
+    those of a ledger. Whether the counts are right is the question of `verify`. `alive` is called during the check.
     SQLite's `quick_check` does not look at indexes, and with a damaged one a message is learned twice. For a million
     messages it takes 1.4 s of CPU, and `integrity_check` 5.0 s; for 25,000 both take 0.2 s. Raises LedgerError for
     anything but damage: another program's database, a later version, parts that no ledger has, an unreadable file.

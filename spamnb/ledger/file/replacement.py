@@ -1,7 +1,7 @@
 """Replace the ledger's file on disk, and prevent that while it is in use.
 
-SQLite finds a file's write-ahead log by its name. After a rename under an open connection, the connection would write
-to the log of the file that has the name now, and finally delete it. So each connection holds a shared lock on the
+SQLite finds a file's write-ahead log by its name. After a rename under an open connection, that connection would
+write to the log of the new file, and finally delete it. So each connection holds a shared lock on the
 ledger's directory (`locks.open_lock`), and a process that replaces the file holds an exclusive one. A lock file would
 also be needed on a read-only disk; and closing a second descriptor of the ledger itself would drop SQLite's own locks.
 If the lock must be a file, and it is missing or cannot be opened, a connection that only reads does without it: it

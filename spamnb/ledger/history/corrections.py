@@ -1,4 +1,4 @@
-"""What a correction is: a person's decision that contradicts a verdict, until it is taken back.
+"""The definition of a correction: a person's decision that contradicts a verdict, until it is taken back.
 
 A decision that agrees with the verdict does not count, and neither does one about unsure mail, which had no label. A
 decision that was taken back no longer counts, and taking back does not count either. The triggers of `ledger.schema`

@@ -210,14 +210,14 @@ class Journal:
             self.taken_back(action)
 
     def all_settled(self) -> set[bytes]:
-        """Return the identities of the messages about which nobody should be asked again."""
+        """Return the identities of the messages that no question may ask about again."""
         where = f"{_NO_JUDGEMENT} AND a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
         return {action.digest for action in self._actions(where)}
 
     def of_answer(self, settled: int) -> list[Action]:
         """Return everything that a person's answer did, the oldest first: its lessons or forgetting, itself, its moves.
 
-        settled: the action that is the answer itself. Empty if that action is not an answer, or takes another one back.
+        settled: the action that is the answer itself. Empty if that action is not an answer, or takes back an answer.
         """
         return self._actions("a.answer = ? ORDER BY a.id", settled)
 

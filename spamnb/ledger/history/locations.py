@@ -1,4 +1,4 @@
-"""Where each message is, and where it was: mailboxes, folders, and the files in them."""
+"""The present and former places of messages: mailboxes, folders, and the files in them."""
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -44,7 +44,7 @@ _CORRECTED = (
 
 
 class Tally(NamedTuple):
-    """What is counted: judged (verdict, how), moved (where to), learned (label, how), corrected (verdict, label)."""
+    """A counted kind: judged (verdict, how), moved (where to), learned (label, how), corrected (verdict, label)."""
 
     kind: str
     first: str

@@ -1,1 +1,1 @@
-"""What was learned: lessons, their tokens and counts; several hosts may share it."""
+"""Lessons with their tokens, and counts; several hosts may share them."""

@@ -41,7 +41,7 @@ class Acquaintance(StrEnum):
 
 
 class Seen(NamedTuple):
-    """What is kept about the sender of a message.
+    """The record about the sender of a message.
 
     Whether a person has called their mail over this path ham, and spam; and whether the message answers one to them.
     """

@@ -6,8 +6,8 @@ import re
 from spamnb.base.patterns import lazy_pattern
 
 _NOT_BASE64 = bytes(c for c in range(256) if not (chr(c).isalnum() and c < 128) and c not in b"+/")
-# Soft line breaks that `binascii` does not know: with blanks after the mark, which are padding (RFC 2045, 6.7), and at
-# a lone return, after which it drops everything up to the next newline.
+# Soft line breaks that `binascii` does not know. Blanks after the mark are padding (RFC 2045, 6.7). After a lone return
+# it drops everything up to the next newline.
 _PADDED_BREAK = lazy_pattern(rb"=(?:[ \t]+(?:\r*\n|\r|\Z)|\r(?!\r*\n))")
 _UU_BEGIN = lazy_pattern(rb"^begin [0-7]{3,4} ([^\r\n]{1,200})\r?$", re.MULTILINE)
 _UU_LINE = lazy_pattern(rb"\r?\n([ -`]?)([ -`]*)(?=\r?\n)")
@@ -56,7 +56,7 @@ def _decode_uu(body: bytes) -> bytes:
 def without_uuencoded(content: bytes) -> tuple[bytes, str]:
     """Return text without the uuencoded files in it, and the name of the first one ("" if there is none).
 
-    Most programs show such a file as text. A stranger may write anything between `begin` and `end`, so it is a file
+    Most programs show such a file as text. A stranger may write anything between `begin` and `end`. So it is a file
     only if each line has the length that its first letter says.
 
     >>> without_uuencoded(b"a\\nbegin 644 b\\n#86)C\\n`\\nend\\nc"), without_uuencoded(b"begin 644 b\\nhello\\nend\\n")

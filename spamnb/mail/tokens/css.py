@@ -59,8 +59,9 @@ _SELECTOR = lazy_pattern(r"([a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})?", re.IGNOREC
 class Style(NamedTuple):
     """The look of text in an element; the elements in it inherit it.
 
-    Text that is `hidden` stays hidden. Text that is `invisible`, has letters of no size (`tiny`), or the colour of its
-    ground (`same_colour`) is hidden until an element in it sets another value. An unknown colour or ground is "".
+    Text that is `hidden` stays hidden. Three kinds are hidden until an element in them sets a different value: text
+    that is `invisible`, has letters of no size (`tiny`), or has the colour of its ground (`same_colour`). An unknown
+    colour or ground is "".
     """
 
     hidden: int = SHOWN

@@ -1,6 +1,6 @@
 """Header fields that are never read: the verdicts of filters, and the additions of mail software after delivery.
 
-From verdicts this filter would learn the opinion of another one; from additions, the acts of the user's own programs.
+From verdicts this filter would learn another filter's opinion; from additions, the acts of the user's own programs.
 """
 
 from functools import lru_cache

@@ -1,8 +1,8 @@
 """Turn a message into typed tokens.
 
-Body words are bare. Every other token has a prefix for the place where it was found (`subject:`, `from:`, `url:`,
-`received:` …), since the same word means something else in another place. A token may occur several times in a message;
-the event model decides what that means.
+Body words are bare. Every other token has a prefix for the place where it was found: `subject:`, `from:`, `url:`,
+`received:` and others. The same word means something else in a different place. A token may occur several times in a
+message; the event model decides what that means.
 """
 
 from collections import Counter

@@ -18,8 +18,8 @@ and 24,000 distinct ones of four characters (csdmc2010), a message has 425 bytes
 - Ids computed from the four characters, out of 64 each, need no rows in the dictionary, which take 98 bytes per
   message. But few of the 524,288 ids occur: it is 86 bytes more here, and 77 in the counts. With 32 characters it is 11
   more in all.
-- A row only for tokens that occur again saves 45. But then a token that has occurred once must be found in the lesson
-  that holds it, and must still be known when that lesson is forgotten.
+- A row only for tokens that occur again saves 45. But then a token that has occurred once must be found in its
+  lesson, and must still be known when that lesson is forgotten.
 """
 
 import zlib
