@@ -132,7 +132,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (filled(b"\r\ntransfer-encoding:", HEADER), filled(b"a", HEADER, b"\r\ntransfer-encoding:")),
     ),
-    "web.outcome._TOLD": (fullmatch, (fill("a-1.", HEADER), fill("a", HEADER), fill("0", HEADER, "a-1."))),
+    "web.outcome._SEALED": (fullmatch, (fill("a-1.", HEADER), fill("a", HEADER), fill("0", HEADER, "a-1."))),
     "web.text._LINE_END": (every, (fill("\n", TEXT), fill("a", TEXT))),
     "web.upload._BOUNDARY": (
         fullmatch,
