@@ -169,10 +169,12 @@ class Accounts:
         if account is None:
             self._strange(hint)
         elif not account.is_failed:  # else its folders are compared when it is tried again
+            before = account.compare_at
             account.take(hint, self._running())
             if account.is_hinted:
                 self._row[account] = None
-            self._plan(account)
+            if account.compare_at != before:
+                self._plan(account)
 
     def work(self) -> None:
         """Give one turn; if no other account waits for one, make one step of the work that can wait."""
