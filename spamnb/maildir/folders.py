@@ -260,7 +260,7 @@ def _is_directory(path: str) -> bool:
 # --- creating -----------------------------------------------------------------------------------------------
 
 
-def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Folder:
+def create_folder(root: str, layout: Layout | Literal["auto"], name: str, looked: Looked = lambda: None) -> Folder:
     """Return the folder of that name. Missing parts of it are created (0700).
 
     Raises `FolderNameError` if the name would leave the root or could not be found again, and `MaildirError` if the
@@ -269,8 +269,8 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str) -> Fol
     check_name(name, layout)
     try:
         os.makedirs(root, mode=0o700, exist_ok=True)
-        chosen = detect_layout(root) if layout == "auto" else layout
-        existing = next((folder for folder in find_folders(root, chosen) if folder.name == name), None)
+        chosen = detect_layout(root, looked) if layout == "auto" else layout
+        existing = next((folder for folder in find_folders(root, chosen, looked) if folder.name == name), None)
         folder = existing or _new_folder(root, chosen, name)
         for subdir in _SUBDIRS:
             _make_directory(folder.subdir(subdir))

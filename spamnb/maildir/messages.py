@@ -40,13 +40,18 @@ class Entry(NamedTuple):
         return os.path.join(folder.path, self.subdir, self.name)
 
 
-def scan(folder: Folder) -> list[Entry]:
-    """Return the messages of a folder, in no order: regular files in `new/` and `cur/` without a leading dot.
+def entries(folder: Folder) -> Iterator[Entry]:
+    """Yield the messages of a folder, in no order: regular files in `new/` and `cur/` without a leading dot.
 
     A file that is renamed during the listing may be missing here or appear under both names. So absence is a hint, and
     `locate` is the proof. Raises `FolderUnavailableError` if either directory cannot be listed to its end.
     """
-    return [Entry(subdir, name) for subdir in _READING_ORDER for name in _messages(folder, subdir)]
+    return (Entry(subdir, name) for subdir in _READING_ORDER for name in _messages(folder, subdir))
+
+
+def scan(folder: Folder) -> list[Entry]:
+    """Return all that `entries` yields."""
+    return list(entries(folder))
 
 
 def locate(folder: Folder, base: str, flags: str = "") -> Entry | None:

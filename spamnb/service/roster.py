@@ -174,7 +174,8 @@ class Roster(Tenants[Host]):
         changed = []
         for user in users:
             known = self._add(user, rows.get(user.name))
-            has_changed, latest = self._sweeps.has_changed(known)
+            # A polled user may have very many folders; the sweep looks at them some seconds later, and gives turns.
+            has_changed, latest = (False, 0) if self._is_polled(known) else self._sweeps.has_changed(known)
             if has_changed or known.account.met:
                 changed.append((latest, known.account))
         for _, account in sorted(changed, key=lambda each: each[0], reverse=True):

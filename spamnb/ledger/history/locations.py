@@ -110,19 +110,23 @@ class Locations:
         )
         return os.fsdecode(row[0]), row[1]
 
-    def files_in(self, folder: int) -> dict[str, str]:
-        """Return base name to flags for each file in the folder, as of the last look."""
+    def files(self, folder: int) -> Iterator[tuple[str, str]]:
+        """Yield base name and flags of each file in the folder, as of the last look."""
         rows = self._db.rows("SELECT base, flags FROM file WHERE folder = ? AND gone_at IS NULL", (folder,))
-        return {os.fsdecode(base): flags for base, flags in rows}
+        return ((os.fsdecode(base), flags) for base, flags in rows)
 
-    def digests_in(self, folder: int) -> dict[bytes, tuple[str, str]]:
-        """Return the identities of the messages in a folder, each with the base name and flags of one of its files."""
+    def files_in(self, folder: int) -> dict[str, str]:
+        """Return base name to flags for each file in the folder."""
+        return dict(self.files(folder))
+
+    def digests_in(self, folder: int) -> Iterator[tuple[bytes, tuple[str, str]]]:
+        """Yield the identity of each message in a folder, with the base name and flags of its file."""
         rows = self._db.rows(
             "SELECT m.digest, f.base, f.flags FROM file AS f JOIN message AS m ON m.id = f.message"
             " WHERE f.folder = ? AND f.gone_at IS NULL",
             (folder,),
         )
-        return {digest: (os.fsdecode(base), flags) for digest, base, flags in rows}
+        return ((digest, (os.fsdecode(base), flags)) for digest, base, flags in rows)
 
     def recorded_in(self, path: str, folder: str) -> dict[str, tuple[bytes, bool]]:
         """Return base name to message for each file in a folder: its identity, and whether the filter has judged it.

@@ -5,8 +5,10 @@ import logging
 import math
 import os
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
 
 from spamnb.acts.moves import KnownFolder
 from spamnb.base.errors import MaildirError, NotYetError
@@ -22,7 +24,7 @@ from spamnb.maildir.folders import (
     is_maildir,
     link_in_the_way,
 )
-from spamnb.maildir.messages import Entry, locate, read_chunks, scan
+from spamnb.maildir.messages import Entry, entries, locate, read_chunks
 from spamnb.maildir.names import parse_name
 from spamnb.rules.reactions import TRAINING
 from spamnb.service.context import Context
@@ -31,7 +33,9 @@ _log = logging.getLogger(__name__)
 # After a folder has vanished, none is made for this time: else `rm -r` of a mailbox finds a new folder, and fails.
 QUIET_SECONDS = 10.0
 _CHUNKS = 16  # of a message that are read in one go: 4 MB, 40 ms
-_DIRECTORIES = 100  # that are looked at in one go: 2 ms
+_AT_ONCE = 100  # directories, or files, that are looked at in one go: at most 2 ms
+_WRITTEN = 1000  # records of files that are written in one go: 20 ms
+_Item = TypeVar("_Item")
 _BLANK = "it is empty or holds only zero bytes, as after a power cut; delete it if its content does not come back"
 _SKIPPED = "to read it again, perhaps with a newer version: spamnb users retry"
 
@@ -98,7 +102,7 @@ class Folders:
         self.make_at = self._vanished_at + QUIET_SECONDS if missing and self.is_quiet else None
         for name in self._goals:
             if name in missing and (not self.is_quiet or name in linked):  # a link is in the way: report it at once
-                there.append(create_folder(self.root, self.mailbox.layout, name))
+                there.append(create_folder(self.root, self.mailbox.layout, name, self._looked))
                 self._use(there)
                 _log.info("made the folder %s in %s", name, self.root)
 
@@ -114,9 +118,29 @@ class Folders:
 
     def _looked(self) -> None:
         """One of perhaps very many directories was looked at."""
+        self._count(f"looking for the folders of {self.root}")
+
+    def _count(self, doing: str) -> None:
         self._number_looked += 1
-        if self._number_looked % _DIRECTORIES == 0 and not self._context.ledger.is_held:  # as by `named`
-            self._context.alive(f"looking for the folders of {self.root}")
+        if self._number_looked % _AT_ONCE == 0 and not self._context.ledger.is_held:  # as by `named`
+            self._context.alive(doing)
+
+    def with_turns(self, items: Iterable[_Item], doing: str) -> Iterator[_Item]:
+        """Yield these items, perhaps very many, and let other accounts have turns. doing: the work, in words."""
+        for item in items:
+            yield item
+            self._count(doing)
+
+    def in_groups(self, items: Iterable[_Item], doing: str) -> Iterator[list[_Item]]:
+        """Yield these items in groups to write together, and let other accounts have turns after each group."""
+        rest = iter(items)
+        while group := list(islice(rest, _WRITTEN)):
+            yield group
+            self._context.alive(doing)
+
+    def entries(self, folder: WatchedFolder) -> Iterator[Entry]:
+        """Yield the messages of a folder, as `maildir.messages.entries` does, and let other accounts have turns."""
+        return self.with_turns(entries(folder), f"looking at {folder.name} in {self.root}")
 
     def _use(self, there: Collection[Folder]) -> None:
         ids, by_path = self._context.ledger.locations.folders(self.id, [folder.name for folder in there]), {}
@@ -202,7 +226,8 @@ class Folders:
         Then no message is recorded as gone, so none has to come back after the mount.
         """
         try:
-            return not any(scan(folder) for folder in self)
+            there = self.with_turns(self, f"looking at the folders of {self.root}")
+            return not any(True for folder in there for _ in self.entries(folder))
         except FolderUnavailableError:
             return False
 
@@ -222,19 +247,21 @@ class Folders:
                 former = ledger.locations.same_directory(status.st_dev, status.st_ino)
                 if former == folder.id:
                     continue
-                with ledger.transaction():
-                    if former is not None and folder.role not in TRAINING:
-                        self._carry_over(former, folder)
-                    ledger.locations.set_directory(folder.id, status.st_dev, status.st_ino)
+                if former is not None and folder.role not in TRAINING:
+                    self._carry_over(former, folder)
+                # Last: after a kill before this, the next look carries the rest over.
+                ledger.locations.set_directory(folder.id, status.st_dev, status.st_ino)
 
     def _carry_over(self, former: int, folder: WatchedFolder) -> None:
         """Carry the records of known file names over; a new directory with a deleted one's number has none."""
-        locations = self._context.ledger.locations
+        locations, doing = self._context.ledger.locations, f"looking at {folder.name} in {self.root}"
         try:
-            bases = {parse_name(entry.name).key for entry in scan(folder)}
+            bases = {parse_name(entry.name).key for entry in self.entries(folder)}
         except FolderUnavailableError:
             return
-        new = bases - locations.files_in(folder.id).keys()
-        if carried := locations.carry(former, folder.id, new, self._context.now()):
+        new, now = bases - dict(self.with_turns(locations.files(folder.id), doing)).keys(), self._context.now()
+        # Neighbours share a page of the ledger: each is read and written once.
+        groups = self.in_groups(sorted(new), doing)
+        if carried := sum(locations.carry(former, folder.id, group, now) for group in groups):
             was = locations.where(former)[1]
             _log.info("the folder %s is now %s: this teaches nothing about its %d messages", was, folder.name, carried)

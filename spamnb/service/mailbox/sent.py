@@ -55,17 +55,17 @@ class SentMail:
         before = self._ledger.locations.sent_read(self._folders.id)
         for folder in self._folders:
             if folder.id in before - present:
-                self._ledger.lessons.drop_sent(self._ledger.locations.digests_in(folder.id))
+                self._ledger.lessons.drop_sent(dict(self._ledger.locations.digests_in(folder.id)))
                 _log.info("%s no longer holds sent mail: its recipients are forgotten", folder.name)
 
     def _read(self, folder: WatchedFolder) -> int:
-        known = set(all_sent(self._ledger))
-        files = self._ledger.locations.digests_in(folder.id)
+        known, reading = set(all_sent(self._ledger)), f"reading the sent mail in {self._root}"
+        files = dict(self._folders.with_turns(self._ledger.locations.digests_in(folder.id), reading))
         missing = [place for digest, place in files.items() if digest not in known]
         for start in range(0, len(missing), _BATCH):
             sent: dict[bytes, tuple[int, ...]] = {}
             for base, flags in missing[start : start + _BATCH]:
-                self._context.alive(f"reading the sent mail in {self._root}: {start + len(sent)} messages")
+                self._context.alive(f"{reading}: {start + len(sent)} messages")
                 if (unread := self._folders.read_at(folder, base, flags)) is not None:
                     sent |= sent_in(folder, unread)
             self._ledger.lessons.add_sent(sent)

@@ -10,7 +10,7 @@ from spamnb.base.wording import plural
 from spamnb.config import Mailbox
 from spamnb.identity.digests import Digests
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords, scan
+from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
 from spamnb.rules.reactions import Do, Reaction, label_of_keywords
@@ -80,7 +80,7 @@ class WatchedMailbox:
         """Record the mail that was in the mailbox before the filter: it is known, and never moved."""
         root, recorded = self.folders.root, 0
         for folder in self.folders:
-            entries = scan(folder)
+            entries = list(self.folders.entries(folder))
             for start in range(0, len(entries), _BATCH):
                 found = list(self._existing(folder, entries[start : start + _BATCH], f"{root}: {recorded} messages"))
                 self._performer.record_before(folder, found)
@@ -115,6 +115,7 @@ class WatchedMailbox:
         if self._learning.keywords and not folder.role.is_neutral and any(name.keywords for name in names.values()):
             keywords = read_keywords(folder)
             for key, entry in changed.items():
+                self._context.alive(f"learning by keywords in {self.folders.root}")
                 self._learn_keywords(folder, entry, before[key], keywords)
         if folder.role is Role.SPAM:
             for key, name in names.items():
@@ -191,22 +192,26 @@ class WatchedMailbox:
         stamp = _stamp(folder)
         if stamp == self._stamps.get(folder.path):
             return
-        known = self._ledger.locations.files_in(folder.id)
-        files = _files_in(folder)
+        doing = f"looking at {folder.name} in {self.folders.root}"
+        known = dict(self.folders.with_turns(self._ledger.locations.files(folder.id), doing))
+        files = self._files_in(folder)
         if missing := known.keys() - files.keys():
-            files |= _files_in(folder)  # one listing may miss a file that is renamed at that moment
+            files |= self._files_in(folder)  # one listing may miss a file that is renamed at that moment
             if not files and self.folders.is_bare():
                 return
             self._record_gone(folder, missing - files.keys())
-        there = {key: entry for key, entry in files.items() if key in known}
-        changed = {key: entry for key, entry in there.items() if parse_name(entry.name).flags != known[key]}
-        if changed:
-            self._flags_changed(folder, changed, known)
+        there = ((key, entry) for key, entry in self.folders.with_turns(files.items(), doing) if key in known)
+        changed = [(key, entry) for key, entry in there if parse_name(entry.name).flags != known[key]]
+        for some in self.folders.in_groups(changed, f"recording new flags in {folder.name} of {self.folders.root}"):
+            self._flags_changed(folder, dict(some), known)
         for key, entry in files.items():
             if key not in known:
                 self.look(folder, entry)
-                self._context.alive(f"looking at {folder.name} in {self.folders.root}")
-        if any(entry.path(folder) in self.folders.unreadable for entry in files.values()):
+                self._context.alive(doing)
+        unreadable = self.folders.unreadable
+        if unreadable.text and any(
+            entry.path(folder) in unreadable for entry in self.folders.with_turns(files.values(), doing)
+        ):
             return  # a folder that becomes readable has the same stamp
         # A change within the same tick of the clock would leave the same stamp: do not keep a recent one.
         if self._now() - max(stamp) / 1e9 > 2:
@@ -214,15 +219,15 @@ class WatchedMailbox:
 
     def _record_gone(self, folder: WatchedFolder, keys: Collection[str]) -> None:
         """Record that the files of these base names have left the folder."""
-        if folder.role is Role.SPAM:
-            for key in keys:
-                self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
-        self._ledger.locations.gone(folder.id, keys, self._now())
+        for some in self.folders.in_groups(keys, f"recording what has left {folder.name} in {self.folders.root}"):
+            if folder.role is Role.SPAM:
+                for key in some:
+                    self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
+            self._ledger.locations.gone(folder.id, some, self._now())
 
-
-def _files_in(folder: WatchedFolder) -> dict[str, Entry]:
-    """Return the files that are in a folder now, by base name."""
-    return {parse_name(entry.name).key: entry for entry in scan(folder)}
+    def _files_in(self, folder: WatchedFolder) -> dict[str, Entry]:
+        """Return the files that are in a folder now, by base name."""
+        return {parse_name(entry.name).key: entry for entry in self.folders.entries(folder)}
 
 
 def _label_of(flags: str, keywords: Mapping[str, str]) -> Label | None:

@@ -3,23 +3,28 @@
 import contextlib
 import itertools
 import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
 
 from spamnb.base import memory
+from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import State
 from spamnb.ledger.file.locks import only_service
-from spamnb.maildir.folders import create_folder
+from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.service import sweeps
 from spamnb.service.account import Account
-from spamnb.service.mailbox import untouched
+from spamnb.service.known import Known
+from spamnb.service.mailbox import folders, untouched
 from spamnb.service.watcher import Hint
 from tests.patience import PATIENCE
 from tests.service.hosts.inn import DAY, ROLES, Desk
@@ -243,6 +248,49 @@ def test_others_have_turns_while_folders_are_looked_for(desk: Desk) -> None:
     assert looked_on(desk, "looking for the folders")
 
 
+def test_others_have_turns_while_junk_is_made(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others have turns while Junk is made for a user who has very many folders."""
+    make_folders(desk, ONE, 200)
+    monkeypatch.setattr(folders, "_AT_ONCE", 10)
+    seen: list[str] = []
+    within: list[int] = []
+    create = folders.create_folder
+
+    def created(*given: Any) -> Folder:
+        before = len(seen)
+        folder = create(*given)
+        within.append(len(seen) - before)
+        return folder
+
+    monkeypatch.setattr(folders, "create_folder", created)
+    desk.alive = seen.append
+    shutil.rmtree(desk.root(ONE) / ".Junk")
+    spam = desk.deliver(ONE)
+    desk.pass_time(30.0)
+    assert spam in desk.contents(ONE, "Junk")
+    assert within[0] >= 20
+
+
+def test_a_start_with_very_many_folders_of_one_user(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user with more folders than are watched does not hold up the start, and is looked at some seconds later."""
+    make_folders(desk, ONE, 400)
+    desk.settle()
+    desk.stop()
+    late = desk.deliver(ONE)
+    looked_at: list[str] = []
+    has_changed = sweeps.Sweeps.has_changed
+
+    def told(of: sweeps.Sweeps, known: Known) -> tuple[bool, int]:
+        looked_at.append(known.account.name)
+        return has_changed(of, known)
+
+    monkeypatch.setattr(sweeps.Sweeps, "has_changed", told)
+    desk.start()
+    assert looked_at == desk.names[1:]
+    desk.pass_time(15.0)
+    assert late in desk.contents(ONE, "Junk")
+
+
 def test_others_have_turns_while_times_of_folders_are_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mail of others is judged while the times of the folders of a user who has very many are looked at."""
     make_folders(desk, ONE, 150)  # too many to be watched
@@ -268,6 +316,98 @@ def test_others_have_turns_while_kept_mail_is_looked_for(desk: Desk, monkeypatch
         (desk.root(ONE) / ".Archive" / "cur" / name).write_bytes(message("ham", 7000 + number))
     desk.settle()
     assert len(looked_on(desk, "looking for kept mail")) > len(ROLES), "not for each folder alone"
+
+
+def known_files(desk: Desk, folder: str, number: int) -> list[Path]:
+    """So many files in a folder of ONE, which are known, and were looked at long ago."""
+    cur = Path(desk.folder(ONE, folder).subdir("cur"))
+    made = [cur / f"{each}.known:2,S" for each in range(number)]
+    for each, path in enumerate(made):
+        path.write_bytes(message("ham", 9000 + each))
+    desk.deliver(ONE, "ham")  # so that the mailbox is never empty, as it is below a mount point
+    desk.settle()
+    return made
+
+
+def flag(path: Path) -> None:
+    """Somebody marks a message."""
+    path.rename(f"{path}F")
+
+
+def unlink(path: Path) -> None:
+    """Somebody deletes a message."""
+    path.unlink()
+
+
+@pytest.mark.parametrize(
+    ("change", "doing"),
+    [
+        (lambda _: None, "looking at Archive"),
+        (flag, "recording new flags in Archive"),
+        (unlink, "recording what has left Archive"),
+    ],
+)
+def test_others_have_turns_within_a_full_folder(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], None], doing: str
+) -> None:
+    """Mail of others is judged while a folder with very many files is compared, whatever has changed in it."""
+    monkeypatch.setattr(folders, "_AT_ONCE", 20)
+    monkeypatch.setattr(folders, "_WRITTEN", 20)
+    for path in known_files(desk, "Archive", 400):
+        change(path)
+    desk.heard()  # and lost: else each file is looked at by its hint
+    assert len(looked_on(desk, doing)) >= 15
+
+
+def test_others_have_turns_while_a_full_folder_gets_another_name(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mail of others is judged while the records of a renamed folder with very many files are carried over."""
+    monkeypatch.setattr(folders, "_WRITTEN", 20)
+    known_files(desk, "Archive", 400)
+    (desk.root(ONE) / ".Archive").rename(desk.root(ONE) / ".Old")
+    assert len(looked_on(desk, "looking at Old")) >= 15
+    desk.settle()
+    assert desk.unknown(ONE) == []
+    assert desk.judgements(ONE)[51:] == []
+
+
+def test_carrying_over_is_cut_short(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was not carried over when the work ended is carried over later, and counts as no move."""
+    monkeypatch.setattr(folders, "_WRITTEN", 20)
+    known_files(desk, "Archive", 100)
+    (desk.root(ONE) / ".Archive").rename(desk.root(ONE) / ".Old")
+    ended: list[int] = []
+
+    def alive(status: str) -> None:
+        if status.startswith("looking at Old") and len(desk.unknown(ONE)) == 60 and not ended:
+            ended.append(60)
+            raise SpamnbError("cut short")
+
+    desk.alive = alive
+    desk.pass_time(20.0)
+    assert ended
+    desk.settle()
+    assert desk.unknown(ONE) == []
+    assert desk.judgements(ONE)[51:] == []
+
+
+def test_others_have_turns_while_a_full_folder_is_recorded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mail of others is judged while the files of a new mailbox are listed, and before the first of them is read."""
+    monkeypatch.setattr(folders, "_AT_ONCE", 20)
+    fill(desk, "new@one.example", 400)
+    seen = []
+    desk.alive = seen.append
+    desk.pass_time(20.0)
+    first = next(number for number, status in enumerate(seen) if status.startswith("recording"))
+    assert sum(status.startswith("looking at INBOX") for status in seen[:first]) >= 15
+
+
+def test_others_have_turns_while_keywords_are_learned(desk: Desk) -> None:
+    """Mail of others is judged while messages are learned that a mail program has marked together."""
+    marked = known_files(desk, "Archive", 30)
+    (desk.root(ONE) / ".Archive" / "dovecot-keywords").write_text("0 $Junk\n")
+    for path in marked:
+        path.rename(f"{path}a")
+    assert len(looked_on(desk, "learning by keywords")) >= 20
 
 
 def make_folders(desk: Desk, name: str, number: int) -> None:
