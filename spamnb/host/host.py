@@ -146,7 +146,7 @@ class Host:
         directory, share = self.register.parent, self.share
         return replace(
             self.template,
-            mailboxes=(replace(self.template.mailboxes[0], path=user.root),),
+            mailboxes=(replace(self.template.mailboxes[0], path=user.root, levels=len(self.mail.below)),),
             ledger=self.ledger_of(user.name),
             user=user.name,
             share=claim_of(directory, user.name) if share is None else share.claim(directory),
