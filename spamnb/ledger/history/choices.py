@@ -85,7 +85,7 @@ class Choices:
 
     def _chosen(self) -> Chosen:
         newest = self.newest()
-        cutoffs = {choice.kind: choice.value for choice in newest if not isinstance(choice.value, str)}
+        cutoffs: dict[str, float] = {one.kind: one.value for one in newest if not isinstance(one.value, str)}
         patterns: dict[Label, list[str]] = {label: [] for label in Label}
         for kind, pattern in [(one.kind, one.value) for one in newest if isinstance(one.value, str)][-MOST_SENDERS:]:
             patterns[LABEL_OF[kind]].append(pattern)
