@@ -6,7 +6,7 @@ later, a choice may lose its effect. It stays, and `standing` says why it has no
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from spamnb.acts.answers import ON_A_PAGE
@@ -18,7 +18,7 @@ from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.config.chosen import CUTOFFS, contradiction, cutoff_of, with_cutoffs
 from spamnb.config.named_senders import KEYS, sender_pattern
-from spamnb.ledger.history.choices import LABEL_OF, Choice, ChoiceKind, ChosenBy
+from spamnb.ledger.history.choices import LABEL_OF, MOST_SENDERS, Choice, ChoiceKind, ChosenBy
 from spamnb.ledger.ledger import Ledger
 
 _WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said at the prompt"}
@@ -49,8 +49,20 @@ def choose(
         for value in values:
             if hindrance := _hindrance(with_choices, kind, value):
                 raise NoEffectError(hindrance)
-        chosen = {(choice.kind, choice.value) for choice in ledger.choices.newest()}
-        return [ledger.choices.record(kind, value, by, _WHY[by], at) for value in values if (kind, value) not in chosen]
+        newest = ledger.choices.newest()
+        chosen = {(choice.kind, choice.value) for choice in newest}
+        new = [value for value in values if (kind, value) not in chosen]
+        _check_number({choice.value for choice in newest if choice.kind in LABEL_OF}.union(new))
+        return [ledger.choices.record(kind, value, by, _WHY[by], at) for value in new]
+
+
+def _check_number(values: Collection[str | float]) -> None:
+    """Raise NoEffectError if there are more patterns than have an effect."""
+    if sum(isinstance(value, str) for value in values) > MOST_SENDERS:
+        raise NoEffectError(
+            f"a person can allow and block {MOST_SENDERS:,} senders: take some of them back first, or write one pattern"
+            " for several, such as *@example.org"
+        )
 
 
 def _value_of(kind: ChoiceKind, written: str) -> str | float:

@@ -25,8 +25,7 @@ from dataclasses import dataclass, replace
 
 from spamnb.base.errors import MaildirError, NotYetError, SpamnbError
 from spamnb.base.label import How, Label, Origin
-from spamnb.config import Config
-from spamnb.config.settings import Layout
+from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.journal import Action
@@ -39,7 +38,7 @@ from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letter
 from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.rules.destination import MARKS
 
-Layouts = Mapping[str, Layout]  # by the mailbox's path; the layout of an unconfigured mailbox is read from the disk
+Layouts = Mapping[str, Mailbox]  # by its path; the layout of an unconfigured mailbox is read from the disk
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will stop at some time
@@ -68,15 +67,19 @@ def bases_now() -> Iterator[str]:
 
 
 def layouts_of(config: Config) -> Layouts:
-    """Return the layouts of the mailboxes, as configured."""
-    return {str(mailbox.path): mailbox.layout for mailbox in config.mailboxes}
+    """Return the mailboxes, as configured."""
+    return {str(mailbox.path): mailbox for mailbox in config.mailboxes}
 
 
 def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder | None:
     """Return a folder of any mailbox by the ledger's id, or None if it is no longer on disk."""
     root, name = ledger.locations.where(folder)
+    mailbox = layouts.get(root)
     try:
-        folders = find_folders(root, layouts.get(root, "auto"))
+        if mailbox is None:
+            folders = find_folders(root, "auto")
+        else:
+            folders = find_folders(root, mailbox.layout, levels=mailbox.levels)
     except FolderUnavailableError:
         return None
     found = next((on_disk for on_disk in folders if on_disk.name == name), None)
@@ -291,10 +294,10 @@ class Mover:
         names = number_of_links(path)  # counted before the look, so one of the two sees a link that comes later
         if intent.origin == "filter" and linked_until(path) > self._now():
             return False
-        moved = move(path, intent.destination, entry.subdir, format_name(name))
+        moved = move(path, intent.destination, entry.subdir, format_name(name), within=intent.source)
         # The server may have linked the file between our look and our rename: give the name back in time.
         linked = intent.origin == "filter" and 0 < names < number_of_links(moved)
-        return not (linked and _returns(moved, intent.source, entry))
+        return not (linked and _returns(moved, intent, entry))
 
     def _after_fault(self, intent: Intent, fault: Exception) -> None:
         """Look at the result of a move that failed. Returns if it was made anyway; else raises MaildirError."""
@@ -368,10 +371,10 @@ def _is_touched(intent: Intent, entry: Entry) -> bool:
     return intent.origin == "filter" and not new.isdisjoint(MARKS)
 
 
-def _returns(moved: str, folder: Folder, entry: Entry) -> bool:
+def _returns(moved: str, intent: Intent, entry: Entry) -> bool:
     """Move a message back. Returns False if this is impossible, so the move has to be completed."""
     try:
-        move(moved, folder, entry.subdir, entry.name)
+        move(moved, intent.source, entry.subdir, entry.name, within=intent.destination)
     except (OSError, MaildirError):
         return False
     return True
@@ -391,7 +394,7 @@ def of_message(folder: Folder, entry: Entry | None, digest: bytes) -> tuple[Entr
         if entry is None:
             return None
         try:
-            raw = take(read_chunks(entry.path(folder)))
+            raw = take(read_chunks(entry.path(folder), folder))
         except FileNotFoundError:  # renamed between our look and our reading
             entry = locate(folder, parse_name(entry.name).key)
         else:

@@ -25,12 +25,16 @@ _LOOKED_THROUGH = 1 << 20  # bytes of a file to search at once for a second mess
 
 
 class Source(NamedTuple):
-    """A message that can be read: its place, for a person, and its file, its bytes, or why it cannot be read."""
+    """A message that can be read: its place, for a person, and its file, its bytes, or why it cannot be read.
+
+    within: as for `read_chunks`.
+    """
 
     where: str
     file: str = ""
     content: bytes | None = None
     fault: str = ""
+    within: Folder | None = None
 
     @property
     def path(self) -> str:
@@ -45,7 +49,7 @@ class Source(NamedTuple):
         content = self.content
         if content is None:
             try:
-                content = take(read_chunks(self.file))
+                content = take(read_chunks(self.file, self.within))
             except FileNotFoundError:
                 raise MailError("it is gone: it was moved or deleted in the meantime") from None
             except MaildirError as fault:
@@ -133,7 +137,7 @@ def _in_directory(path: str) -> Iterator[Source]:
         if is_maildir(path):
             folder = Folder(path, path)
             for message in sorted(scan(folder), key=lambda entry: entry.name):
-                yield Source(message.path(folder), message.path(folder))
+                yield Source(message.path(folder), message.path(folder), within=folder)
             return
         with os.scandir(path) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)

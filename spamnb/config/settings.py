@@ -35,6 +35,8 @@ class Mailbox:
     `roles` maps a folder's name, with "/" between the levels, to its role, in the order written. It names at least one
     inbox and one spam folder. `patterns` such as `Lists/*` are written among them, and hold for folders that are not
     named; the first match decides. An ordinary folder without either has the role `other_folders`.
+
+    levels: the number of last parts of `path` that a user of a mail host can replace: none of them may be a link.
     """
 
     path: Path
@@ -43,6 +45,7 @@ class Mailbox:
     layout: Layout = "auto"
     other_folders: Role = Role.HAM
     unsure_folder: str | None = None
+    levels: int = field(default=0, kw_only=True, compare=False)
 
     @property
     def inbox_folder(self) -> str:

@@ -16,6 +16,7 @@ from spamnb.base.wording import escaped
 from spamnb.config.folder_names import written
 from spamnb.config.keys import PLAIN
 from spamnb.config.loading import compose, parse
+from spamnb.config.own_file import KEYS
 from spamnb.config.settings import Config, Mailbox
 from spamnb.config.template import parse_template
 
@@ -75,14 +76,27 @@ def render_items(mailboxes: Sequence[Mailbox]) -> str:
 
 def render_all(config: Config) -> str:
     """Return the text of a configuration with every value in force. `parse` reads it back as the same values."""
+    values = _values(config)
+    if not config.is_template:
+        del values["users"]
+    return _dumped(values)
+
+
+def render_own(config: Config) -> str:
+    """Return the values in force for the mail of a mail host's user, and none of the host's own, such as passwords."""
+    values = _values(config)
+    return _dumped({"mailboxes": values["mailboxes"], **{name: values[name] for name in KEYS}})
+
+
+def _values(config: Config) -> dict[str, object]:
     sections = {
         each.name: {key.name: getattr(getattr(config, each.name), key.name) for key in fields(each.type)}
         for each in fields(config)
-        if is_dataclass(each.type) and (each.name != "users" or config.is_template)
+        if is_dataclass(each.type)
     }
     plain = {name: getattr(config, name) for name in PLAIN}
     mailboxes = list(map(_written, config.mailboxes))
-    return _dumped({"mailboxes": mailboxes, "ledger": str(config.ledger), **plain, **sections})
+    return {"mailboxes": mailboxes, "ledger": str(config.ledger), **plain, **sections}
 
 
 def example(*, of_host: bool = False) -> str:

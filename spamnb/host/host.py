@@ -146,7 +146,7 @@ class Host:
         directory, share = self.register.parent, self.share
         return replace(
             self.template,
-            mailboxes=(replace(self.template.mailboxes[0], path=user.root),),
+            mailboxes=(replace(self.template.mailboxes[0], path=user.root, levels=len(self.mail.below)),),
             ledger=self.ledger_of(user.name),
             user=user.name,
             share=claim_of(directory, user.name) if share is None else share.claim(directory),
@@ -192,9 +192,13 @@ def load_host(
 def _meant(asked: str) -> list[str]:
     """Return the names that may be meant, the likeliest first.
 
-    >>> _meant("Anna+lists@Example.org")
-    ['Anna+lists@Example.org', 'anna+lists@example.org', 'Anna@Example.org', 'anna@example.org']
+    A letter outside of ASCII means no user, even if it is an ASCII letter in lower case, as the sign of kelvin is.
+
+    >>> _meant("Anna+lists@Example.org"), _meant("\u212aarla")
+    (['Anna+lists@Example.org', 'anna+lists@example.org', 'Anna@Example.org', 'anna@example.org'], [])
     """
+    if not asked.isascii():
+        return []
     local, at, domain = asked.partition("@")
     bare = f"{local.partition('+')[0]}{at}{domain}"
     return list(dict.fromkeys((asked, asked.lower(), bare, bare.lower())))

@@ -3,6 +3,9 @@
 Two layouts exist. In Maildir++ (Courier, Dovecot's default) the root is the INBOX, and every folder is a directory
 `.Archive.2024` in it. In `fs` (mbsync, OfflineIMAP, Dovecot's `LAYOUT=fs`) folders are directories in directories. Both
 are `Archive/2024` here. Below the root no symbolic link is followed.
+
+A user of a mail host may put a link in the place of any directory at any moment, also of one that was just looked at.
+So mail is listed, read and moved by open directories (`Folder.opened`), and not by its path.
 """
 
 import binascii
@@ -23,8 +26,8 @@ MAX_DEPTH = 16  # depth below the root to which an `fs` layout is searched
 
 _SUBDIRS = ("cur", "new", "tmp")
 _LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # of this process or machine: they tell nothing about a directory
-_NO_DIRECTORY = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC  # it need not be readable
 _SHIFT = lazy_pattern(r"&([A-Za-z0-9+,]*)-")
 _TO_SHIFT = lazy_pattern(r"&|[^\x20-\x7e]+")
 
@@ -43,7 +46,8 @@ class FolderNameError(MaildirError):
 class Folder:
     """A folder: the name that users see, with parts divided by `/`, and its directory.
 
-    levels: the number of last parts of `path` that are below the root; none of them may be a symbolic link.
+    levels: the number of last parts of `path` that are below the root, or on a mail host below the directory of all
+    mail; none of them may be a symbolic link.
     """
 
     name: str
@@ -58,25 +62,24 @@ class Folder:
     def opened(self, which: str) -> Iterator[int]:
         """Open its `new`, `cur` or `tmp`: the descriptor stays on that directory, even if another takes its place.
 
-        Raises FolderUnavailableError if the directory is missing, or a part of its path is a symbolic link.
+        Raises OSError with the path of the part that is missing or a symbolic link.
         """
         path, parts = self.path, [which]
         for _ in range(self.levels):
             path, part = os.path.split(path)
-            parts.insert(0, part)
+            parts.append(part)
         with contextlib.ExitStack() as stack:
             try:
-                descriptor = os.open(path, _OPEN_DIRECTORY)
+                descriptor = os.open(path, _WAY)
                 stack.callback(os.close, descriptor)
-                for part in parts:
-                    path = os.path.join(path, part)
-                    descriptor = os.open(part, _OPEN_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+                while parts:
+                    part = parts.pop()
+                    path, how = os.path.join(path, part), _WAY if parts else _OPEN_DIRECTORY
+                    descriptor = os.open(part, how | os.O_NOFOLLOW, dir_fd=descriptor)
                     stack.callback(os.close, descriptor)
             except OSError as error:
-                if error.errno not in _NO_DIRECTORY:
-                    raise
-                what = link_in_the_way(path) if os.path.islink(path) else f"there is no directory {path!r}"
-                raise FolderUnavailableError(f"cannot move mail there: {what}") from error
+                error.filename = path
+                raise
             yield descriptor
 
 
@@ -151,8 +154,12 @@ Looked = Callable[[], object]
 """Called after each directory that was looked at; there may be very many. It may raise to end the search."""
 
 
-def find_folders(root: str, layout: Layout | Literal["auto"], looked: Looked = lambda: None) -> tuple[Folder, ...]:
+def find_folders(
+    root: str, layout: Layout | Literal["auto"], looked: Looked = lambda: None, *, levels: int = 0
+) -> tuple[Folder, ...]:
     """Return all folders below `root`, INBOX first, the others by name. No two have the same name.
+
+    levels: the number of last parts of `root` that may not be symbolic links either, as for a `Folder`.
 
     Raises `FolderUnavailableError` if `root` cannot be listed, or too many files are open. A directory below it that
     cannot be listed for another reason is left out.
@@ -160,7 +167,7 @@ def find_folders(root: str, layout: Layout | Literal["auto"], looked: Looked = l
     chosen = detect_layout(root, looked) if layout == "auto" else layout
     inbox = [(INBOX, root, 0)] if is_maildir(root) else []
     found = [*inbox, *(_find_dotted(root, looked) if chosen == "maildir++" else _find_nested(root, looked))]
-    return tuple(sorted(_named_once(root, found), key=lambda folder: (folder.name != INBOX, folder.name)))
+    return tuple(sorted(_named_once(root, found, levels), key=lambda folder: (folder.name != INBOX, folder.name)))
 
 
 def detect_layout(root: str, looked: Looked = lambda: None) -> Layout:
@@ -228,7 +235,7 @@ def _directories_from(path: str, layout: Layout | Literal["auto"], depth: int) -
             yield from _directories_from(below, layout, depth + 1)
 
 
-def _named_once(root: str, found: Iterable[_Found]) -> Iterator[Folder]:
+def _named_once(root: str, found: Iterable[_Found], above: int) -> Iterator[Folder]:
     """Yield folders with names that differ.
 
     QUIRK: two directories can decode to one name (`.INBOX` beside the root; plain UTF-8 beside modified UTF-7). The
@@ -237,7 +244,7 @@ def _named_once(root: str, found: Iterable[_Found]) -> Iterator[Folder]:
     taken: set[str] = set()
     for name, path, levels in found:
         shown = name if name not in taken else f"./{_plain(os.path.relpath(path, root))}"
-        yield Folder(shown, path, levels=levels)
+        yield Folder(shown, path, levels=above + levels)
         taken.add(name)
 
 
@@ -260,8 +267,15 @@ def _is_directory(path: str) -> bool:
 # --- creating -----------------------------------------------------------------------------------------------
 
 
-def create_folder(root: str, layout: Layout | Literal["auto"], name: str, looked: Looked = lambda: None) -> Folder:
-    """Return the folder of that name. Missing parts of it are created (0700).
+def create_folder(
+    root: str,
+    layout: Layout | Literal["auto"],
+    name: str,
+    looked: Looked = lambda: None,
+    *,
+    levels: int = 0,
+) -> Folder:
+    """Return the folder of that name. Missing parts of it are created (0700). levels: as for `find_folders`.
 
     Raises `FolderNameError` if the name would leave the root or could not be found again, and `MaildirError` if the
     disk refuses.
@@ -270,8 +284,8 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str, looked
     try:
         os.makedirs(root, mode=0o700, exist_ok=True)
         chosen = detect_layout(root, looked) if layout == "auto" else layout
-        existing = next((folder for folder in find_folders(root, chosen, looked) if folder.name == name), None)
-        folder = existing or _new_folder(root, chosen, name)
+        there = find_folders(root, chosen, looked, levels=levels)
+        folder = next((one for one in there if one.name == name), None) or _new_folder(root, chosen, name, levels)
         for subdir in _SUBDIRS:
             _make_directory(folder.subdir(subdir))
         if chosen == "maildir++" and folder.path != root:
@@ -284,7 +298,7 @@ def create_folder(root: str, layout: Layout | Literal["auto"], name: str, looked
     return folder
 
 
-def _new_folder(root: str, layout: Layout, name: str) -> Folder:
+def _new_folder(root: str, layout: Layout, name: str, above: int) -> Folder:
     levels = [] if name == INBOX else list(map(encode, check_name(name, layout)))
     if levels and layout == "maildir++":
         levels = ["." + ".".join(levels)]
@@ -292,7 +306,7 @@ def _new_folder(root: str, layout: Layout, name: str) -> Folder:
     for level in levels:
         path = os.path.join(path, level)
         _make_directory(path)
-    return Folder(name, path, levels=len(levels))
+    return Folder(name, path, levels=above + len(levels))
 
 
 def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:

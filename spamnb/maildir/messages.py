@@ -20,7 +20,6 @@ KEYWORDS_LIMIT = 64 * 1024
 
 LINKED_SECONDS = 2.0  # the time for which a file with a second name is left to another program
 
-_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _CHUNK = 256 << 10  # bytes
 _MOST_BYTES = 64 << 20  # no mail server accepts more by default; identifying 1 MB takes 10 ms
 
@@ -83,14 +82,10 @@ def _is_message(path: str) -> bool:
 def _messages(folder: Folder, subdir: str) -> Iterator[str]:
     path = folder.subdir(subdir)
     try:
-        directory = os.open(path, _OPEN_DIRECTORY)
-        try:
-            with os.scandir(directory) as entries:
-                for entry in entries:
-                    if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
-                        yield entry.name
-        finally:
-            os.close(directory)
+        with folder.opened(subdir) as directory, os.scandir(directory) as entries:
+            for entry in entries:
+                if not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+                    yield entry.name
     except OSError as error:
         step = next_step(error, "its messages are unknown until it is back")
         raise FolderUnavailableError(f"cannot list {path!r}: {error.strerror}; {step}") from error
@@ -130,14 +125,14 @@ def read_bytes(path: str, limit: int) -> tuple[bytes, int]:
         return file.read(limit), os.fstat(file.fileno()).st_size
 
 
-def read_chunks(path: str) -> Iterator[bytes]:
-    """Yield all of a file's bytes, 256 KB at a time.
+def read_chunks(path: str, within: Folder | None = None) -> Iterator[bytes]:
+    """Yield all of a file's bytes, 256 KB at a time. within: as for `open_message`.
 
     Raises `FileNotFoundError` for a file that vanished, which is normal. Raises `MaildirError` for a file that cannot
     be read, is longer than 64 MB, or is not a regular file: links are not followed, and FIFOs and devices are not read.
     """
     size = 0
-    with _readable(path) as file:
+    with _readable(path, within) as file:
         _check_size(os.fstat(file.fileno()).st_size, path)
         while chunk := file.read(_CHUNK):
             size += len(chunk)
@@ -170,9 +165,9 @@ def _check_size(size: int, path: str) -> None:
 
 
 @contextlib.contextmanager
-def _readable(path: str) -> Iterator[BinaryIO]:
+def _readable(path: str, within: Folder | None = None) -> Iterator[BinaryIO]:
     try:
-        with open_message(path) as file:
+        with open_message(path, within) as file:
             yield file
     except FileNotFoundError:
         raise

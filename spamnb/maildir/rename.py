@@ -6,8 +6,9 @@ exactly one. If the source is already gone at that point, a client has changed a
 copy is removed again, and `FileNotFoundError` is raised. But the copy stays if the message has no other name: NFS may
 answer "not there" for a name that it removed for us, if its first answer was lost.
 
-Nothing is ever replaced. Content, mtime and mode stay unchanged. The destination is opened without following a link,
-and everything there is done by its descriptor: a link that somebody puts in its place gets no mail.
+Nothing is ever replaced. Content, mtime and mode stay unchanged. Source and destination are opened without following a
+link, and everything there is done by their descriptors: a link that somebody puts in their place gets no mail, and
+gives none.
 """
 
 import contextlib
@@ -23,7 +24,7 @@ from typing import BinaryIO
 from spamnb.base.durable import sync
 from spamnb.base.errors import MaildirError
 from spamnb.maildir.departures import touch_cur
-from spamnb.maildir.folders import Folder
+from spamnb.maildir.folders import Folder, FolderUnavailableError, link_in_the_way
 from spamnb.maildir.names import parse_name
 
 _AT_FDCWD = -100
@@ -32,12 +33,15 @@ _CHUNK = 1024 * 1024
 # O_NONBLOCK: otherwise, opening a FIFO in this place would wait for its writer.
 _OPEN_MESSAGE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
+_NO_DIRECTORY = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 _NO_RENAMEAT2 = {errno.ENOSYS, errno.EINVAL}  # an old kernel; a file system that knows no flags (NFS, FUSE)
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}  # FAT, some FUSE, protected_hardlinks
 
 
-def move(source: str, folder: Folder, subdir: str, name: str) -> str:
+def move(source: str, folder: Folder, subdir: str, name: str, *, within: Folder | None = None) -> str:
     """Move the message file `source` to `folder`'s `subdir` under the file name `name`. Returns the final path.
+
+    within: the folder whose `new` or `cur` holds the source; no link on the way there is followed.
 
     Inside one file system, the file is renamed, and then both directories are made durable. Across file systems, the
     file is copied into the destination's `tmp/`, made durable with its mtime and mode, and renamed into place. Only
@@ -48,20 +52,45 @@ def move(source: str, folder: Folder, subdir: str, name: str) -> str:
     durable can come after the file has moved: look where it is.
     """
     destination = os.path.join(folder.subdir(subdir), name)
-    with folder.opened(subdir) as directory:
+    with _opened(folder, subdir) as directory, _above(source, within) as here:
         try:
-            rename_noreplace(source, destination, dst_dir_fd=directory)
+            rename_noreplace(source, destination, src_dir_fd=here, dst_dir_fd=directory)
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            with folder.opened("tmp") as tmp:
-                _move_across(source, tmp, destination, directory)
+            with _opened(folder, "tmp") as tmp:
+                _move_across(source, here, tmp, destination, directory)
         _touch_if_new(source)
         sync(directory)
-    # A client may remove a folder once its last message has left; then nothing there needs to be durable.
-    with contextlib.suppress(FileNotFoundError):
-        sync(os.path.dirname(source))
+        # A client may remove a folder once its last message has left; then nothing there needs to be durable.
+        with contextlib.suppress(FileNotFoundError):
+            sync(os.path.dirname(source) if here is None else here)
     return destination
+
+
+@contextlib.contextmanager
+def _opened(folder: Folder, subdir: str) -> Iterator[int]:
+    """Open a directory of the destination. Raises FolderUnavailableError if it is missing or behind a link."""
+    with contextlib.ExitStack() as stack:
+        try:
+            directory = stack.enter_context(folder.opened(subdir))
+        except OSError as error:
+            if error.errno not in _NO_DIRECTORY:
+                raise
+            path = error.filename
+            what = link_in_the_way(path) if os.path.islink(path) else f"there is no directory {path!r}"
+            raise FolderUnavailableError(f"cannot move mail there: {what}") from error
+        yield directory
+
+
+@contextlib.contextmanager
+def _above(path: str, within: Folder | None) -> Iterator[int | None]:
+    """Open the directory of a message, if its folder is known. Raises OSError as `Folder.opened` does."""
+    if within is None:
+        yield None
+        return
+    with within.opened(os.path.basename(os.path.dirname(path))) as directory:
+        yield directory
 
 
 def finish(source: str, destination: str) -> None:
@@ -177,9 +206,9 @@ def _give_up_source(
         raise
 
 
-def _move_across(source: str, tmp: int, destination: str, directory: int) -> None:
-    """Move a file to another file system. tmp, directory: open directories of the destination."""
-    with open_message(source) as file:
+def _move_across(source: str, here: int | None, tmp: int, destination: str, directory: int) -> None:
+    """Move a file to another file system. here, tmp, directory: open directories of the source and the destination."""
+    with _open_message(source, here) as file:
         draft = f"{_draft_prefix(parse_name(os.path.basename(destination)).key)}{secrets.token_hex(8)}.part"
         try:  # if killed here, it leaves a draft for `remove_drafts`
             copied = _copy(file, draft, tmp)
@@ -194,13 +223,23 @@ def _move_across(source: str, tmp: int, destination: str, directory: int) -> Non
             _remove(destination, directory)
             raise MaildirError(f"{source!r} is still being written: it stays where it is")
         take_back = functools.partial(_remove, destination, directory)
-        _give_up_source(source, None, take_back, lambda: os.fstat(file.fileno()).st_nlink)
+        _give_up_source(source, here, take_back, lambda: os.fstat(file.fileno()).st_nlink)
 
 
 @contextlib.contextmanager
-def open_message(path: str) -> Iterator[BinaryIO]:
-    """Open a message file to read. Raises OSError, or MaildirError if it is not a regular file; follows no link."""
-    with open(path, "rb", opener=lambda name, _: os.open(name, _OPEN_MESSAGE)) as file:
+def open_message(path: str, within: Folder | None = None) -> Iterator[BinaryIO]:
+    """Open a message file to read. Raises OSError, or MaildirError if it is not a regular file; follows no link.
+
+    within: the folder whose `new` or `cur` holds it; then no link on the way there is followed either.
+    """
+    with _above(path, within) as directory, _open_message(path, directory) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _open_message(path: str, directory: int | None) -> Iterator[BinaryIO]:
+    name = _within(path, directory)
+    with open(name, "rb", opener=lambda name, _: os.open(name, _OPEN_MESSAGE, dir_fd=directory)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise MaildirError(f"not a message: {path!r} is not a regular file; take it out of the folder")
         yield file

@@ -60,7 +60,7 @@ def with_roles(proposal: Proposal, told: Mapping[str, Role]) -> Proposal:
 
 def as_configured(mailbox: Mailbox) -> Proposal:
     """Return the folders of a mailbox with their configured roles."""
-    return Proposal(mailbox, *_found(mailbox.path, mailbox.layout))
+    return Proposal(mailbox, *_found(mailbox.path, mailbox.layout, mailbox.levels))
 
 
 def check_apart(proposals: Sequence[Proposal], configured: Sequence[Mailbox]) -> None:
@@ -91,11 +91,13 @@ def check_rights(proposal: Proposal) -> str:
     return "" if me == owner else f"this mail belongs to {owner}, and you are {me}: run the service as {owner}"
 
 
-def _found(root: Path, layout: Layout) -> tuple[tuple[Folder, ...], dict[str, list[Source]], list[str]]:
+def _found(
+    root: Path, layout: Layout, levels: int = 0
+) -> tuple[tuple[Folder, ...], dict[str, list[Source]], list[str]]:
     """Return the folders, their messages in the order of their names without deleted ones, and the faults."""
     messages: dict[str, list[Source]] = {}
     faults: list[str] = []
-    folders = find_folders(str(root), layout)
+    folders = find_folders(str(root), layout, levels=levels)
     for folder in folders:
         try:
             entries = sorted(scan(folder), key=lambda entry: entry.name)
@@ -103,5 +105,5 @@ def _found(root: Path, layout: Layout) -> tuple[tuple[Folder, ...], dict[str, li
             entries = []
             faults.append(str(fault))
         paths = [entry.path(folder) for entry in entries if not parse_name(entry.name).trashed]
-        messages[folder.name] = [Source(path, path) for path in paths]
+        messages[folder.name] = [Source(path, path, within=folder) for path in paths]
     return folders, messages, faults

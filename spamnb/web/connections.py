@@ -6,6 +6,7 @@ So a connection has a limited time to begin a request, to complete it, and to ta
 connections, the one that has waited longest is closed. A complete request is always answered.
 """
 
+import contextlib
 import logging
 import re
 import time
@@ -19,6 +20,10 @@ from waitress.utilities import RequestEntityTooLarge  # type: ignore[import-unty
 
 MOST = 50  # connections, or more if more requests are being answered
 WHOLE_SECONDS = 20.0
+_REFUSAL = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n"
+    b"Retry-After: 2\r\n\r\nspamnb: You ask for too much at once. Load this page again in a moment.\n"
+)
 _CODED = re.compile(rb"\r\ntransfer-encoding:([^\r\n]*)", re.IGNORECASE)
 
 
@@ -66,9 +71,10 @@ def _variable(name: bytes) -> bytes:
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection."""
+    """A connection. is_refused: its request is not answered, since too many of this user wait (`turns`)."""
 
     parser_class = Parser
+    is_refused = False
     _since: float | None = None
     _is_silent = True
 
@@ -107,12 +113,18 @@ def serve(sockets: Mapping[int, object], once: str = "") -> None:
 
 
 def close_slow(sockets: Mapping[int, object]) -> None:
-    """Close connections that take too long, and the oldest ones above the limit. Call this between two polls.
+    """Close connections that are refused or take too long, and the oldest ones above the limit.
+
+    Call this between two polls.
 
     It closes directly: waitress closes a connection only if it can write to it, so a client that does not read its
     answer would stay.
     """
     now = time.monotonic()
+    for channel in [one for one in sockets.values() if isinstance(one, Channel) and one.is_refused]:
+        with contextlib.suppress(OSError):
+            channel.socket.send(_REFUSAL)
+        channel.handle_close()
     channels = [channel for channel in sockets.values() if isinstance(channel, Channel)]
     waits = [(channel.waiting(now), channel) for channel in channels if not channel.requests]
     excess = len(channels) - MOST

@@ -31,6 +31,7 @@ from spamnb.web.kept_values import KeptValues
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
 from spamnb.web.rendering import NAVIGATION, Pages
 from spamnb.web.routes import Router
+from spamnb.web.turns import take_turns
 from spamnb.web.upload import MOST_BYTES
 from spamnb.web.users_of_a_host import UsersOfHost
 from spamnb.web.visit import Site
@@ -231,6 +232,8 @@ class PageServer:
             sockets = [listener.socket for listener in self.listeners]
             self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
             connections.serve(self._map, once=settings.user_header)
+            if settings.user_header:
+                take_turns(self._server.task_dispatcher, settings.user_header)
         except BaseException:
             _close(self.listeners)
             raise

@@ -15,7 +15,7 @@ from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import LedgerError, UsageError
 from spamnb.base.label import Verdict
 from spamnb.config import Config, Scoring, parse
-from spamnb.config.named_senders import matches_sender, sender_pattern
+from spamnb.config.named_senders import SendersInForce, matches_sender, sender_pattern
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.ledger import Ledger
@@ -193,6 +193,23 @@ def test_no_pattern_takes_long() -> None:
     for _ in range(100):
         assert not matches_sender(pattern, "a" * 400 + "b@x.example", "")
     assert time.process_time() - start < 1.0
+
+
+def test_no_number_of_patterns_takes_long(ledger: Ledger) -> None:
+    """More senders than a thousand are refused, and have no effect if they come back by an undo: the newest count."""
+    patterns = [f"*{number}@x.example" for number in range(1000)]
+    first = pick(ledger, "block", *patterns)
+    with pytest.raises(NoEffectError, match="1,000 senders: take some"):
+        pick(ledger, "allow", "a@b.example")
+    assert pick(ledger, "allow", patterns[0]) and pick(ledger, "ham_cutoff", "0.2")
+    list(undo(ledger, {}, of_ids(ledger, first), lambda: 2.0))
+    pick(ledger, "block", *(f"*{number}@y.example" for number in range(999)))
+    list(undo(ledger, {}, of_ids(ledger, range(first[0] + 1002, first[0] + 2002)), lambda: 3.0))
+    assert len(ledger.choices.newest()) == 2000
+    in_force = ledger.choices.over(CONFIG)
+    assert isinstance(in_force.senders, SendersInForce)
+    assert len(in_force.senders.chosen.allow + in_force.senders.chosen.block) == 1000
+    assert in_force.scoring.ham_cutoff == 0.2
 
 
 _BLOCKING = """

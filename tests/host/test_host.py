@@ -61,6 +61,13 @@ def test_who_is_meant(host: Host, asked: str, name: str | None) -> None:
     assert (found and found.name) == name
 
 
+def test_a_letter_whose_small_letter_is_in_ascii(site: Site, host: Host) -> None:
+    """The sign of kelvin is no "K": a name with it means nobody."""
+    site.maildir("example.org/karl/Maildir")
+    assert host.find("Karl@example.org") is not None
+    assert host.find("\u212aarl@example.org") is None
+
+
 def test_a_name_as_it_is_comes_first(site: Site, host: Host) -> None:
     """Who has a "+" or capitals in the name is found before who has not."""
     site.maildir("example.org/anna+lists/Maildir")

@@ -68,6 +68,20 @@ def test_a_linked_cur_is_not_followed(inbox: Folder, tmp_path: Path) -> None:
         scan(inbox)
 
 
+def test_no_link_above_a_folder_is_followed(inbox: Folder, tmp_path: Path) -> None:
+    """Mail is neither listed nor read behind a link in the place of a directory that a user can replace."""
+    path, folder = put(inbox, "cur", "x:2,S"), Folder("INBOX", inbox.path, levels=1)
+    assert scan(folder) == [Entry("cur", "x:2,S")]
+    assert b"".join(read_chunks(path, folder)) == b"Subject: x\n\n"
+    os.rename(inbox.path, tmp_path / "elsewhere")
+    os.symlink(tmp_path / "elsewhere", inbox.path)
+    assert scan(inbox) == [Entry("cur", "x:2,S")]
+    with pytest.raises(FolderUnavailableError, match="unknown until"):
+        scan(folder)
+    with pytest.raises(MaildirError, match="cannot read"):
+        list(read_chunks(path, folder))
+
+
 @pytest.mark.parametrize("name", ODD_NAMES)
 @pytest.mark.parametrize("subdir", ["new", "cur"])
 def test_locate_by_base_name(inbox: Folder, subdir: str, name: str) -> None:

@@ -194,6 +194,26 @@ def test_no_link_above_the_folder_is_followed(message: str, tmp_path: Path) -> N
         move(str(root / "Aside/Junk/cur/1.host:2,S"), folder, "cur", "2.host:2,S")
 
 
+@pytest.mark.parametrize("is_far", [False, True])
+def test_no_link_above_the_source_is_followed(
+    message: str, junk: Folder, far: Folder, tmp_path: Path, way: str, is_far: bool
+) -> None:
+    """Where a symbolic link has taken the place of a directory above the source, nothing is moved from behind it."""
+    inbox = Path(message).parent.parent
+    folder = Folder("INBOX", str(inbox), levels=1)
+    inbox.rename(tmp_path / "aside")
+    inbox.symlink_to(tmp_path / "aside")
+    with pytest.raises(NotADirectoryError):
+        move(
+            message,
+            far if is_far else create_folder(str(tmp_path / "other"), "fs", "Junk"),
+            "cur",
+            "x:2,",
+            within=folder,
+        )
+    assert is_intact(message)
+
+
 def test_a_link_comes_at_the_rename(
     message: str, junk: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

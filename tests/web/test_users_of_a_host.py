@@ -225,6 +225,18 @@ def test_nobody_sees_another(fresh: HostDesk) -> None:
         assert "secret-leopold-ham" in shown and not names_of(DORA).search(shown)
 
 
+def test_what_the_host_keeps_for_itself(fresh: HostDesk) -> None:
+    """A user sees the settings for the own mail, and none of the host's: the database may have a password."""
+    host = "spamd: {peers: ['4711']}\nexchange: {database: 'dbname=lessons password=open-sesame'}\n"
+    fresh.config.write_text(fresh.config.read_text() + host)
+    with pages_of_all(fresh) as server:
+        dora = as_user(server, DORA)
+        until(lambda: is_whole(dora.get("/health")), "the check-up")
+        seen = "".join(answer.text for _, answer in ask_all(dora))
+        assert "minimum_messages: 1" in seen and "TrainSpam: train_spam" in seen
+        assert not [word for word in ("open-sesame", "dbname", "4711", "reconcile_seconds") if word in seen]
+
+
 def is_whole(answer: Answer) -> bool:
     """Whether what is worked out beside a page is on it."""
     return not answer.tree.xpath("//*[@data-again or @data-unfinished]")

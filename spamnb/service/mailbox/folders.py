@@ -76,7 +76,7 @@ class Folders:
         FolderUnavailableError: a mailbox on an unmounted disk looks like an empty directory.
         """
         try:
-            there = list(find_folders(self.root, self.mailbox.layout, self._looked))
+            there = list(find_folders(self.root, self.mailbox.layout, self._looked, levels=self.mailbox.levels))
         except FolderUnavailableError:
             self._vanished_at = self._context.now()
             raise
@@ -102,7 +102,8 @@ class Folders:
         self.make_at = self._vanished_at + QUIET_SECONDS if missing and self.is_quiet else None
         for name in self._goals:
             if name in missing and (not self.is_quiet or name in linked):  # a link is in the way: report it at once
-                there.append(create_folder(self.root, self.mailbox.layout, name, self._looked))
+                levels = self.mailbox.levels
+                there.append(create_folder(self.root, self.mailbox.layout, name, self._looked, levels=levels))
                 self._use(there)
                 _log.info("made the folder %s in %s", name, self.root)
 
@@ -182,7 +183,7 @@ class Folders:
             if not self._context.begin_to_read(parse_name(entry.name).key):
                 self.unreadable.log(path, f"{path} is not read, because the service has ended over it: {_SKIPPED}")
                 return None
-            raw = take(self._chunks(path, entry))
+            raw = take(self._chunks(folder, entry))
         except FileNotFoundError:
             return None
         except (OSError, MaildirError) as fault:
@@ -194,8 +195,8 @@ class Folders:
         self.unreadable.clear(path)
         return LazyReading(raw)
 
-    def _chunks(self, path: str, entry: Entry) -> Iterator[bytes]:
-        for number, chunk in enumerate(read_chunks(path), 1):
+    def _chunks(self, folder: WatchedFolder, entry: Entry) -> Iterator[bytes]:
+        for number, chunk in enumerate(read_chunks(entry.path(folder), folder), 1):
             yield chunk
             if number % _CHUNKS == 0:
                 self._context.alive(f"reading a long message in {self.root}")

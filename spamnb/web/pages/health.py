@@ -7,7 +7,7 @@ from spamnb.acts.choices import in_short, standing
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, WARNING, Finding
-from spamnb.config.writing import render_all
+from spamnb.config.writing import render_all, render_own
 from spamnb.ledger.file.locks import is_running
 from spamnb.web.http import Response
 from spamnb.web.kept_values import not_checked
@@ -55,9 +55,12 @@ def _title(findings: Sequence[Finding]) -> str:
 
 
 def _config(visit: Visit) -> str:
-    """Return the configuration in force, as text; "" if it cannot be read, which is a finding."""
+    """Return the configuration in force, as text; "" if it cannot be read, which is a finding.
+
+    A user of a mail host sees only the part about the own mail.
+    """
     try:
-        return render_all(visit.config)
+        return render_own(visit.config) if visit.site.user else render_all(visit.config)
     except ConfigError:
         return ""
 
