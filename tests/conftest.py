@@ -1,4 +1,4 @@
-"""What every test needs: nothing left behind, no waiting for the disk, and a Maildir to work in."""
+"""The needs of every test: nothing is left behind, no test waits for the disk, and a Maildir to work in."""
 
 import gc
 import os

@@ -23,7 +23,7 @@ _MARK = re.compile(r"([\w-]+): run by (\S+)")
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block; `name` and `runner` are "" where no comment gives them."""
+    """A fenced block; `name` and `runner` are "" if no comment gives them."""
 
     document: str
     language: str
@@ -52,6 +52,6 @@ def blocks(document: str) -> list[Block]:
 
 
 def block(document: str, name: str) -> str:
-    """The text of the block with that name, of which there is one."""
+    """Return the text of the only block with that name."""
     (found,) = [one for one in blocks(document) if one.name == name]
     return found.text

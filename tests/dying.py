@@ -1,4 +1,4 @@
-"""Dying at a chosen call: what a power cut or a kill does, at each point where it could matter."""
+"""Dying at a chosen call: the effect of a power cut or a kill, at each point that could matter."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ _OF_OS = ("rename", "link", "unlink", "write", "fsync", "fchmod", "utime")
 
 
 class DeathError(BaseException):
-    """The process is no more: nothing that runs `except Exception` may outlive it."""
+    """The process is dead: nothing that runs `except Exception` may outlive this."""
 
 
 class Fuse:
@@ -35,7 +35,7 @@ class Fuse:
     def through(
         self, call: Callable[..., Any], changes: Callable[..., bool] = lambda *arguments: True
     ) -> Callable[..., Any]:
-        """The call, by way of the fuse where it changes anything."""
+        """Make the call, by way of the fuse if it changes anything."""
 
         def wrapped(*arguments: Any, **named: Any) -> Any:
             if changes(*arguments):
@@ -88,7 +88,7 @@ def dead() -> None:
 
 
 def killed_at(at: int, ledger_path: str, work: Callable[[Ledger], object]) -> bool:
-    """Do the work in a child process that is killed at its `at`th call; False where it came to its end before."""
+    """Do the work in a child process that is killed at its `at`th call; False if it came to its end before."""
 
     def burn() -> None:
         ledger = Ledger(ledger_path)

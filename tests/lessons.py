@@ -1,4 +1,4 @@
-"""What ledgers of tests learn."""
+"""The lessons in the ledgers of tests."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -61,7 +61,7 @@ def set_label(
 
 
 def label_of(ledger: Ledger, digest: bytes) -> Label | None:
-    """What a message is learned as."""
+    """Return the label of a message."""
     found = ledger.lessons.find(digest)
     return None if found is None else found.label
 

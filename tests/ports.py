@@ -1,4 +1,4 @@
-"""Ports of this machine for servers that have to be told a number before they start."""
+"""Ports of this machine for servers that need a number before they start."""
 
 import contextlib
 import socket

@@ -1,4 +1,4 @@
-"""The sentences that the program writes for people, all said in other words: nothing else may follow from them.
+"""The program with different words in all sentences for people: nothing else may change.
 
 What reaches a ledger is changed by triggers of the connection alone, so that a sentence that is written tomorrow is
 changed too, and all that reads the ledger goes on with what is in it. What is decided on the way there is changed where
@@ -26,7 +26,7 @@ _MARK = "~ in other words "
 
 @contextmanager
 def in_other_words() -> Iterator[None]:
-    """Each sentence is another one, and no two are alike."""
+    """Replace each sentence by a different one; no two are equal."""
     numbers = itertools.count()
 
     def reworded(_: object = None) -> str:

@@ -1,4 +1,4 @@
-"""What the documents say is so: a test runs each block, and each command, option, file and test they name exists."""
+"""The documents are true: a test runs each block, and each command, option, file and test that they name exists."""
 
 import ast
 import itertools
@@ -34,9 +34,7 @@ def blocks_in(language: str) -> Iterator[Block]:
 
 @pytest.mark.parametrize("document", [document for document in DOCUMENTS if consoles(document)])
 def test_console_blocks_are_real(document: str) -> None:
-    """Each command in a document's console blocks prints what is shown below it, and the same figures; if not,
-    `.ci/consoles.py` writes the blocks again.
-    """
+    """Each command in a console block prints the text below it; if not, `.ci/consoles.py` writes the blocks again."""
     for (command, shown), output in zip(consoles(document), printed(document), strict=True):
         assert steady(cut(output, shown)) == steady(shown), command
 
@@ -174,7 +172,7 @@ def test_tests_in_the_text_exist() -> None:
 
 
 def test_messages_in_the_text_exist() -> None:
-    """What docs/evidence/faults.md quotes from the log and from errors, with … for what varies, is printed."""
+    """Log lines and errors that docs/evidence/faults.md quotes, with … for variable parts, are printed."""
     printed = []
     for path in (ROOT / "spamnb").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -192,7 +190,7 @@ def test_messages_in_the_text_exist() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_files_that_the_documents_name_exist(document: str) -> None:
-    """Every file that a document links to or tells to run is there, and so is every heading."""
+    """Every file and heading that a document links to, and every file that it runs, exists."""
     text, here = read(document), (ROOT / document).parent
     for link, heading in re.findall(r"\]\(([\w./@-]*)(?:#([\w-]+))?\)", text):
         target = here / link if link else ROOT / document
@@ -230,7 +228,7 @@ _REPEATED = (  # a figure of docs/how-good.md that another document needs too
 
 
 def test_figures_are_those_of_the_evidence() -> None:
-    """Each number of docs/how-good.md is in what the page links to: that of a row, else that of its section."""
+    """Each number of docs/how-good.md is in the page that its row, or else its section, links to."""
     for part in read("docs/how-good.md").split("\n## ")[1:]:
         heading, _, text = part.partition("\n")
         linked = dict.fromkeys(re.findall(r"\]\(([\w/.-]+\.md)(?:#([\w-]+))?\)", text))

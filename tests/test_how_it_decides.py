@@ -36,12 +36,12 @@ class Row(NamedTuple):
 
     @property
     def weights(self) -> float:
-        """Of all tokens."""
+        """The sum of the weights of all tokens."""
         return len(self.tokens) * self.weight
 
     @property
     def evidence(self) -> float:
-        """What all tokens add to the sum."""
+        """The contribution of all tokens to the sum."""
         return self.weights * self.log_odds
 
     @property
@@ -94,7 +94,7 @@ def line(*cells: object) -> str:
 
 
 def section(title: str = "One message worked out") -> str:
-    """What the document says under a title."""
+    """Return the text of the document under a title."""
     _, _, text = read(DOCUMENT).partition(f"\n## {title}\n")
     return text.partition("\n## ")[0]
 
@@ -139,7 +139,7 @@ def mean_of(tokens: Sequence[str], evidence: Evidence, log_odds: Mapping[str, fl
 
 
 def short_message() -> Iterator[str]:
-    """What the section says of the first message."""
+    """Return the section's text about the first message."""
     message = worked("message")
     words, judgement = message.words, message.judgement
     assert math.isclose(words.value, judgement.log_odds)
@@ -185,7 +185,7 @@ def mean_in_words(mean: Mean, decimals: int = 3) -> str:
 
 
 def longer_message() -> Iterator[str]:
-    """What the section says of the message with a second mean."""
+    """Return the section's text about the message with a second mean."""
     message = worked("longer")
     words, grams, judgement = message.words, message.grams, message.judgement
     assert len(grams) >= LEAST_GRAMS
@@ -217,7 +217,7 @@ def test_worked_messages_are_what_the_filter_does() -> None:
 
 
 def test_constants_of_the_score_are_those_of_the_document() -> None:
-    """The weights of a mean are told with the constants that they have."""
+    """The document has the constants in the weights of a mean."""
     text = " ".join(section("The score").split())
     assert strength(4.0) == 4.0**1.5
     assert "A token weighs |log-odds|^1.5" in text

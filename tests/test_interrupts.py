@@ -1,4 +1,4 @@
-"""The tests may be started in the background, where some shells and build systems let SIGINT be ignored."""
+"""Tests started in the background, for which some shells and build systems ignore SIGINT."""
 
 import signal
 import subprocess
@@ -22,7 +22,7 @@ def test_a_process_that_a_test_starts_ends_by_an_interrupt() -> None:
 
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_started_with_interrupts_ignored(workers: str) -> None:
-    """The same holds where the tests themselves were started with SIGINT ignored, in this process and in workers."""
+    """The same holds if the tests themselves were started with SIGINT ignored, in workers too."""
     test = f"{__file__}::{test_a_process_that_a_test_starts_ends_by_an_interrupt.__name__}"
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-n", workers, test]
     ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *command]

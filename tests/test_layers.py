@@ -45,7 +45,7 @@ def tree(module: str) -> ast.Module:
 
 
 def imports(module: str) -> Iterator[str]:
-    """Everything a module imports, also inside functions: `from a import b` gives `a.b` where that is a module."""
+    """Return all imports of a module, also inside functions: `from a import b` gives `a.b` if that is a module."""
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -62,14 +62,14 @@ def package_of(module: str) -> str:
 
 
 def test_one_command_starts_the_pages() -> None:
-    """Of the command line only the command `web` knows the pages."""
+    """Only the command `web` knows the pages."""
     knows = {module for module in MODULES if package_of(module) == "cli" and "web" in map(package_of, imports(module))}
     assert knows == {"spamnb.cli.web"}
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_go_down(module: str) -> None:
-    """A module imports from its own package and from the layers before it, nothing else of spamnb."""
+    """A module imports from its own package and from lower layers, and nothing else of spamnb."""
     package = package_of(module)
     if package in ("", "__main__"):
         return
@@ -100,7 +100,7 @@ DECISIONS = {  # what writes a decision about mail, or carries it out
 
 
 def calls(module: str) -> Iterator[str]:
-    """What a module calls, by the last two names: `self._ledger.messages.ensure(…)` gives `messages.ensure`."""
+    """Return the calls of a module, by the last two names: `self._ledger.messages.ensure(…)` is `messages.ensure`."""
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             match node.func.value:
@@ -109,7 +109,7 @@ def calls(module: str) -> Iterator[str]:
 
 
 def test_one_place_writes_decisions() -> None:
-    """In the service only the performer writes decisions about mail; who teaches by the spamd protocol is asked."""
+    """In the service only the performer writes decisions about mail, and requests of the spamd protocol."""
     service = {module for module in MODULES if package_of(module) == "service" and ".spamd." not in module}
     writing = {module: found for module in service if (found := DECISIONS & set(calls(module)))}
     assert writing == {f"{MAILBOX}.performer": DECISIONS}
@@ -162,12 +162,12 @@ def names(module: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) != "ledger"])
 def test_nothing_goes_round_the_port(module: str) -> None:
-    """What is learned is reached by the port alone: no module outside the ledger knows the store that is on disk."""
+    """Only the port gives access to lessons: no module outside the ledger knows the store on disk."""
     assert not {other for other in imports(module) if other.startswith("spamnb.ledger.lessons.sqlite")}
 
 
 def test_two_places_make_the_store() -> None:
-    """The ledger makes the store of its lessons, and who reads evidence alone makes the part that has it."""
+    """Only the ledger makes the store of lessons; a reader of evidence makes the part that has it."""
     store = {"spamnb.ledger.lessons.sqlite.store", "spamnb.ledger.lessons.sqlite.lookup"}
     outside = {module for module in MODULES if not module.startswith("spamnb.ledger.lessons.sqlite")}
     assert {module for module in outside if store & set(imports(module))} == {

@@ -24,7 +24,7 @@ def choosing_from(port: int) -> socket.socket:
 
 
 def test_a_server_takes_it() -> None:
-    """The server that is told the number listens there, once and again; before it does, a connection is refused."""
+    """A server listens on the given port, twice in a row; before it does, a connection is refused."""
     with held_port() as port:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port))

@@ -66,7 +66,7 @@ SAID = {"why", "asker", "stays"}  # attributes and variables that hold sentences
 
 
 class Still(Desk):
-    """A desk whose clock goes on by what is waited for, and a little at each look, however slow the machine is."""
+    """A desk whose clock advances by waiting, and a little at each look, however slow the machine is."""
 
     def __init__(self, directory: Path) -> None:
         self.begun = time.time()
@@ -79,7 +79,7 @@ class Still(Desk):
 
 
 def story(directory: Path) -> tuple[dict[str, list[tuple[object, ...]]], dict[str, int], str, list[str]]:
-    """What the ledger holds after a long story, without sentences and times; its tallies; the metrics; the counts."""
+    """Return the ledger after a long story, without sentences and times; its tallies; the metrics; the counts."""
     desk = Still(directory)
     desk.bases = fresh_bases(lambda: 10**18, 7, "host")
     try:
@@ -142,7 +142,7 @@ def happen(desk: Desk) -> None:
 
 
 def not_now(_: object) -> None:
-    """IMAP servers are not told: that waits by the clock."""
+    """Do not touch `cur/` for IMAP servers: that waits by the clock."""
 
 
 def contents(ledger: Ledger) -> dict[str, list[tuple[object, ...]]]:
@@ -163,7 +163,7 @@ def contents(ledger: Ledger) -> dict[str, list[tuple[object, ...]]]:
 
 
 def test_nothing_follows_from_a_sentence(tmp_path: Path) -> None:
-    """With each sentence in other words, what is learned, moved, counted, forgotten and taken back is the same."""
+    """With different words in each sentence, all lessons, moves, counts, forgetting and undos are the same."""
     told = []
     for name, words in (("as it is", nullcontext()), ("otherwise", in_other_words())):
         (tmp_path / name).mkdir()
@@ -176,7 +176,7 @@ def test_nothing_follows_from_a_sentence(tmp_path: Path) -> None:
 
 
 def test_all_words_are_others(tmp_path: Path) -> None:
-    """What the test above changes is each sentence of a ledger: each text column is one, or holds words and names."""
+    """The test above changes each sentence of a ledger: each text column is one, or has words and names."""
     with in_other_words(), Ledger(str(tmp_path / "ledger")) as ledger:
         training.learn_message(ledger, message("ham", 1), Label.HAM, "a sentence", 1.0, how=How.HAND)
         (lesson,) = ledger.lessons.changes(0)
@@ -194,13 +194,13 @@ def test_all_words_are_others(tmp_path: Path) -> None:
 
 
 def test_no_code_compares_a_sentence() -> None:
-    """No text of several words, and nothing that holds a sentence, is compared with, searched for, or searched in."""
+    """No text of several words, and no value with a sentence, is compared, searched for or searched in."""
     modules = sorted(Path(spamnb.__file__).parent.rglob("*.py"))
     assert [fault for path in modules for fault in sentences_compared(path)] == []
 
 
 def sentences_compared(path: Path) -> Iterator[str]:
-    """The places of a module where a sentence is compared."""
+    """Return the places of a module that compare a sentence."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     assigned = [node for node in tree.body if isinstance(node, ast.Assign)]
     constants = {ast.unparse(name): node.value for node in assigned for name in node.targets}
@@ -214,7 +214,7 @@ def sentences_compared(path: Path) -> Iterator[str]:
 
 
 def compared(node: ast.AST) -> Iterator[ast.expr]:
-    """What is compared in a place of the code, but for being None; what is searched for in a text, and the text."""
+    """Return the operands of a comparison other than with None, and those of a search in a text."""
     if isinstance(node, ast.Compare):
         sides = [node.left, *node.comparators]
         if not any(isinstance(side, ast.Constant) and side.value is None for side in sides):
@@ -225,7 +225,7 @@ def compared(node: ast.AST) -> Iterator[ast.expr]:
 
 
 class TestSortingInOtherWords(Sorting.TestCase):
-    """Mail is sorted as ever where each sentence is another one."""
+    """Mail is sorted the same if each sentence has different words."""
 
     settings = settings(max_examples=daily(4), stateful_step_count=30)
 

@@ -71,7 +71,7 @@ FLAGS = st.sampled_from(["", "", "S", "F", "RS", "T", "ST"])
 
 @dataclass(eq=False)
 class File:
-    """A message file: where it lies, and the folders in which the service has settled it, the latest last.
+    """A message file: its place, and the folders in which the service has settled it, the latest last.
 
     moved_on: the filter has learned it in a training folder, and moved it on from there.
     """
@@ -106,7 +106,7 @@ def trained() -> bytes:
 
 
 def has_mail(machine: "Sorting") -> bool:
-    """Whether there is any mail to take in hand."""
+    """Whether there is any mail to handle."""
     return bool(machine.files)
 
 
@@ -147,7 +147,7 @@ class Sorting(RuleBasedStateMachine):
         self.ledger = Ledger(self.path)
 
     def configure(self, trust: bool) -> None:
-        """Whether what is first seen in Junk and in training folders is learned; from the next start on."""
+        """Choose whether mail first seen in Junk and in training folders is learned, from the next start on."""
         mailbox = Mailbox(Path(self.root), ROLES)
         self.config = Config((mailbox,), Path(self.path), learning=Learning(trust_delivery=trust))
 
@@ -191,7 +191,7 @@ class Sorting(RuleBasedStateMachine):
         self.mailbox.start()
 
     def path_of(self, file: File) -> Path:
-        """Where a file lies."""
+        """Return the path of a file."""
         return Path(file.entry.path(self.folders[file.folder]))
 
     def changed(self, *folders: str) -> None:
@@ -216,7 +216,7 @@ class Sorting(RuleBasedStateMachine):
         return file
 
     def note_letter(self, file: File) -> None:
-        """What is in the folder of sent mail tells whom this person has written to."""
+        """Record the recipients of mail in the folder of sent mail."""
         if ROLES[file.folder] is Role.SENT:
             self.letters.add(file.digest)
 
@@ -259,7 +259,7 @@ class Sorting(RuleBasedStateMachine):
                     self.settle_in(file, before.get(file.digest))
 
     def settle_in(self, file: File, before: int | None) -> None:
-        """The service has settled a file where it lies: what it learned by that is what the move meant."""
+        """Record that the service has settled a file in its place: its lesson is the meaning of the move."""
         label = self.labels.get(file.digest)
         if file.digest not in self.unforeseen and not self.may_be_taken_for_moved(file.digest):
             meant, weak = foretell(file, self.trusting)
@@ -273,13 +273,13 @@ class Sorting(RuleBasedStateMachine):
             file.settled.append(file.folder)
 
     def read_labels(self) -> dict[bytes, int | None]:
-        """What the messages of the model are learned as."""
+        """Return the labels of the messages of the model."""
         return {file.digest: label_of(self.ledger, file.digest) for file in self.files} | {
             digest: label_of(self.ledger, digest) for digest in self.labels
         }
 
     def justify(self, digest: bytes, old: int | None, new: int | None) -> None:
-        """A decision is made upon somebody's word; what silence has taught, where there was nothing, may give way."""
+        """Check that each decision has a person behind it; a weak lesson may give way."""
         made = self.learnings(digest)
         if made[-1].takes_back is not None:
             return  # a person has undone it
@@ -298,7 +298,7 @@ class Sorting(RuleBasedStateMachine):
         assert said, f"learned {digest.hex()} as {new}, it was {old}: nobody said so"
 
     def may_be_taken_for_moved(self, digest: bytes) -> bool:
-        """Whether a person had a message in hand of which this one may be the same, changed on its way."""
+        """Whether a person handled a message that this one may be, changed on its way."""
         return digest in self.forged and any(
             one in self.touched for alike in self.alike.values() if digest in alike for one in alike - {digest}
         )
@@ -309,7 +309,7 @@ class Sorting(RuleBasedStateMachine):
         return [] if known is None else [a for a in self.ledger.journal.of_message(known.id) if a.kind == "learned"]
 
     def follow(self) -> None:
-        """Find each file again, and see whether it might be moved to where it lies now."""
+        """Find each file again, and check that it was allowed to move there."""
         lying = {(name, entry) for name, folder in self.folders.items() for entry in scan(folder)}
         moved = [file for file in self.files if (file.folder, file.entry) not in lying]
         arrived = lying - {(file.folder, file.entry) for file in self.files}
@@ -329,7 +329,7 @@ class Sorting(RuleBasedStateMachine):
             found[0].folder, found[0].entry = folder, entry
 
     def judge_move(self, file: File, folder: str, entry: Entry) -> None:
-        """Whether the filter might move that file there."""
+        """Whether the filter was allowed to move that file there."""
         assert entry.subdir == file.entry.subdir
         assert parse_name(entry.name).flags == file.flags
         assert not file.baseline or ROLES[file.folder] in TRAINING, "baseline mail was moved"
@@ -389,7 +389,7 @@ class Sorting(RuleBasedStateMachine):
 
     @rule(number=st.integers(1, 3), kind=st.sampled_from(["ham", "spam"]))
     def deliver_an_answer(self, number: int, kind: str) -> None:
-        """What names a letter of this person, and comes from its recipient, as far as that can be told."""
+        """Deliver mail that names a letter of this person, and comes from its recipient as far as one can tell."""
         self.deliver_answering(number, kind)
 
     def deliver_answering(self, number: int, kind: str) -> None:
@@ -483,7 +483,7 @@ class Sorting(RuleBasedStateMachine):
     # Rules: a person and a mail server.
 
     def put(self, file: File, folder: str, entry: Entry) -> None:
-        """The file lies elsewhere now."""
+        """Record the new place of a file."""
         before = file.folder
         if file.digest in {action.digest for action in self.ledger.journal.intents()}:
             # The filter has not yet written down that it moved it: a person who is quicker is not understood.
@@ -627,7 +627,7 @@ class Sorting(RuleBasedStateMachine):
 
     @rule(back=st.integers(0, 2))
     def take_back(self, back: int) -> None:
-        """`undo`, of one of the newest actions."""
+        """Undo one of the newest actions."""
         actions = self.ledger.journal.since(0.0)
         if len(actions) <= back:
             return
@@ -647,7 +647,7 @@ class Sorting(RuleBasedStateMachine):
             assert (lesson.label, lesson.weak) == (action.before, bool(action.before_weak)), "not as it was"
 
     def find_undone(self, action: Action, places: list[File]) -> None:
-        """The one file that an undo has brought back to where it came from, with its flags."""
+        """Return the one file that an undo has brought back to its old place, with its flags."""
         (gone,) = [file for file in places if not self.path_of(file).exists()]
         known = {(file.folder, file.entry) for file in self.files}
         lying = {(name, entry) for name, folder in self.folders.items() for entry in scan(folder)}
@@ -665,7 +665,7 @@ class Sorting(RuleBasedStateMachine):
 
     @rule(look=st.booleans(), index=NEWEST)
     def weeks(self, look: bool, index: int) -> None:
-        """Weeks go by, at the beginning of which a person may open a message in Junk."""
+        """Let weeks go by; at their beginning a person may open a message in Junk."""
         self.ahead += DAY
         spam = [file for file in self.files if ROLES[file.folder] is Role.SPAM]
         if look and spam:
@@ -699,14 +699,14 @@ class Sorting(RuleBasedStateMachine):
 
     @rule(look=st.booleans(), index=NEWEST)
     def neglect(self, look: bool, index: int) -> None:
-        """Spam comes, and lies for weeks where the filter has put it."""
+        """Deliver spam, and leave it for weeks where the filter has put it."""
         self.write(self.new_mail("spam"), "INBOX", Entry("new", next(self.bases)))
         self.calm()
         self.weeks(look, index)
 
     @rule()
     def look_at_weak_lessons(self) -> None:
-        """What the service does every ten days."""
+        """Do the service's work of every ten days."""
 
         def work() -> None:
             while self.outdated.step_if_due(self.now()):
@@ -802,12 +802,12 @@ class Sorting(RuleBasedStateMachine):
         } | {digest for digest in self.unforeseen if sum(file.digest == digest for file in self.files) != 1}
 
     def sent_mail_is_known(self) -> None:
-        """All that is in the folder of sent mail tells whom this person knows, and nothing else does."""
+        """Exactly the mail in the folder of sent mail decides whom this person knows."""
         known = set(self.ledger.lessons.sent())
         assert {file.digest for file in self.files if ROLES[file.folder] is Role.SENT} <= known <= self.letters
 
     def what_waits_has_a_reason(self) -> None:
-        """A file waits only while the same delivery lies in spam."""
+        """A file waits only while the same delivery is in spam."""
         for placed in self.ledger.locations.waiting(self.ledger.locations.folder(self.mailbox.folders.id, "INBOX")):
             if "T" not in placed.flags:
                 assert any(
@@ -860,7 +860,7 @@ class Sorting(RuleBasedStateMachine):
 
 
 def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
-    """What a file without copies is learned as where it lies now, and whether weakly; None where it is as before.
+    """Return the label and weakness that a file without copies gets in its present place; None for no change.
 
     By the rules, of the folders in which the service has settled the file; a training folder left by the filter too.
     """
@@ -888,7 +888,7 @@ def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
 
 
 def left_lying(file: File) -> Iterator[tuple[Label, bool]]:
-    """What a message may be learned as by lying where it is, long enough, and whether weakly."""
+    """Return the label that a message may get by staying in its place long enough, and whether it is weak."""
     role = ROLES[file.folder]
     if (silence := kept(file.flags, role, math.inf, Learning())) is not None:
         yield TEACHES[silence.do], silence.weak
@@ -962,7 +962,7 @@ def test_both_names_of_a_file_follow_its_copy(world: Sorting) -> None:
 
 
 def test_copies_of_spam_made_one_file(world: Sorting) -> None:
-    """Where a program makes one file of spam in Junk and of a rule's copy, nothing is learned, nor by a new name."""
+    """If a program makes one file of spam in Junk and a rule's copy, no name of it teaches anything."""
     world.deliver_two_copies("spam")
     world.save_space()
     assert world.files[0].inode == world.files[1].inode
@@ -1041,7 +1041,7 @@ def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
 
 @pytest.mark.parametrize("at", range(1, 20))
 def test_busy_while_spam_is_moved(world: Sorting, at: int) -> None:
-    """Where the ledger is busy at any call of moving spam, and the service goes on, it learns nothing from its move."""
+    """If the ledger is busy at any call of moving spam, the service goes on and learns nothing from its own move."""
     world.deliver("spam", "INBOX")
     world.stumble(at)
     world.calm()

@@ -21,7 +21,7 @@ CHANGES = (
 
 
 def killed_before(work: Callable[[], object], call: str, at: int) -> bool:
-    """Let a process do the work, killed before its `at`th call of that name; False where it came to its end."""
+    """Let a process do the work, and kill it before its `at`th call of that name; False if it came to its end."""
     done = _traced(work, "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={at}", "-o", "/dev/null")
     assert done in (0, -signal.SIGKILL)
     return done != 0

@@ -1,4 +1,4 @@
-"""What follows from an answer, in real folders, and that all of it can be undone."""
+"""The effects of an answer, in real folders, and that an undo takes all of them back."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -46,7 +46,7 @@ class Asked(Desk):
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
     def findings(self) -> list[Misfiled]:
-        """What `audit` finds."""
+        """Return the findings of `audit`."""
         return misfiled(self.ledger, self.config)
 
     def give(self, finding: Misfiled, answer: Answer) -> Done:
@@ -54,7 +54,7 @@ class Asked(Desk):
         return Answers(self.ledger, self.config, self.now).give(finding.question, answer)
 
     def label(self, content: bytes) -> tuple[Label | None, bool] | None:
-        """What a message is learned as, and whether weakly."""
+        """Return the label of a message, and whether it is weak."""
         found = self.ledger.lessons.find(read(content).digest)
         return None if found is None else (found.label, found.weak)
 
@@ -68,7 +68,7 @@ class Asked(Desk):
         assert {one.fault for one in undo(self.ledger, {}, of_ids(self.ledger, [action]), self.now)} == {None}
 
     def state(self, content: bytes) -> tuple[object, ...]:
-        """What a message is learned as, where it lies, and whether it is asked about again."""
+        """Return the label of a message, its place, and whether a question may ask about it again."""
         folders = [name for name in self.roles if self.number(name)]
         return self.label(content), folders, read(content).digest in self.ledger.journal.all_settled()
 
@@ -83,7 +83,7 @@ def desk(tmp_path: Path) -> Iterator[Asked]:
 
 
 def filed_wrongly(desk: Asked, weak: bool = False) -> Misfiled:
-    """A spam message that lies in the archive and is learned as ham, as audit finds it."""
+    """A spam message in the archive that is learned as ham, as `audit` finds it."""
     path = desk.deliver(message("spam", 100), "Archive", "S")
     training.learn_message(desk.ledger, message("spam", 100), HAM, "a test", 2.0, weak=weak, how=How.HAND)
     (found,) = desk.findings()
@@ -93,7 +93,7 @@ def filed_wrongly(desk: Asked, weak: bool = False) -> Misfiled:
 
 
 def test_moved_and_learned_otherwise(desk: Asked) -> None:
-    """Called the other class, a message is learned so and moved where it belongs; the service leaves it there."""
+    """An answer learns a message as the other class and moves it to the right folder; the service leaves it there."""
     found = filed_wrongly(desk)
     done = desk.give(found, Answer.OTHERWISE)
     assert (desk.number("Archive"), desk.number("Junk"), done.stays) == (0, 1, "")
@@ -121,7 +121,7 @@ def test_ham_goes_to_the_inbox(desk: Asked) -> None:
 
 
 def test_right_makes_it_a_decision(desk: Asked) -> None:
-    """What is right is a person's decision from then on, stays where it is, and is not asked about again."""
+    """A confirmed label becomes a decision; the message stays, and no question asks about it again."""
     done = desk.give(filed_wrongly(desk, weak=True), Answer.RIGHT)
     assert desk.label(message("spam", 100)) == (HAM, False)
     assert (desk.number("Archive"), desk.findings()) == (1, [])
@@ -131,7 +131,7 @@ def test_right_makes_it_a_decision(desk: Asked) -> None:
 
 
 def test_forgotten(desk: Asked) -> None:
-    """What is forgotten teaches nothing, and stays where it is."""
+    """A forgotten message teaches nothing, and stays in its place."""
     done = desk.give(filed_wrongly(desk), Answer.FORGET)
     assert desk.label(message("spam", 100)) == (None, False)
     assert (desk.number("Archive"), desk.findings()) == (1, [])
@@ -140,7 +140,7 @@ def test_forgotten(desk: Asked) -> None:
 
 
 def test_never_asked_again(desk: Asked) -> None:
-    """What is not to be asked about again is not, also by a later process, until that is undone, and redone."""
+    """A message that is never to be asked about again is not asked about, until that is undone, and after a redo."""
     done = desk.give(filed_wrongly(desk), Answer.NEVER)
     assert desk.label(message("spam", 100)) == (HAM, False)
     assert desk.findings() == []
@@ -170,7 +170,7 @@ def test_one_number_for_all_of_an_answer(desk: Asked, answer: Answer) -> None:
 @pytest.mark.parametrize("earlier", [Answer.OTHERWISE, Answer.NEVER])
 @pytest.mark.parametrize("later", Answer)
 def test_two_answers_at_one_reading_of_the_clock(desk: Asked, earlier: Answer, later: Answer) -> None:
-    """Of two answers about one message each is undone by itself, though the clock shows the same time at both."""
+    """Two answers about one message are undone one by one, even if they have the same time."""
     found, content = filed_wrongly(desk, weak=True), message("spam", 100)
     at = desk.now()
     answers = Answers(desk.ledger, desk.config, lambda: at)
@@ -197,7 +197,7 @@ def test_what_was_taken_back_alone_stays_so(desk: Asked) -> None:
 
 
 def test_an_answer_tells_of_its_own_acts_alone(desk: Asked) -> None:
-    """What the service does with the same message meanwhile is no part of an answer, nor of its undo."""
+    """Acts of the service on the same message belong neither to an answer nor to its undo."""
     found, content = filed_wrongly(desk), message("spam", 100)
 
     class Beside(Answers):
@@ -231,7 +231,7 @@ def test_a_lesson_that_was_not_recorded_yet_is_no_part_of_an_answer(desk: Asked)
 
 
 def test_a_file_outside_the_mailboxes_stays(desk: Asked, tmp_path: Path) -> None:
-    """A file that is in no watched folder is learned otherwise, and stays where it is."""
+    """A file outside all watched folders gets the new label, and stays in its place."""
     file = tmp_path / "a.eml"
     file.write_bytes(message("spam", 100))
     batch = Batch.of([read(file.read_bytes())], [str(file)])
@@ -244,7 +244,7 @@ def test_a_file_outside_the_mailboxes_stays(desk: Asked, tmp_path: Path) -> None
 
 
 def test_gone_meanwhile(desk: Asked) -> None:
-    """A message that a person has deleted meanwhile is learned otherwise by the tokens that are kept."""
+    """A message that a person has deleted gets the new label by its kept tokens."""
     found = filed_wrongly(desk)
     assert found.place is not None
     Path(found.place.path).unlink()
@@ -254,7 +254,7 @@ def test_gone_meanwhile(desk: Asked) -> None:
 
 
 def kept_spam(desk: Asked) -> bytes:
-    """Spam that a person has read and left in the inbox, where the filter does not move it."""
+    """Spam that a person has read and left in the inbox, and that the filter does not move."""
     content = message("spam", 101)
     path = desk.deliver(content, "INBOX", "S")
     assert path.exists()
@@ -262,7 +262,7 @@ def kept_spam(desk: Asked) -> bytes:
 
 
 def test_read_and_kept_spam_is_asked_about_first(desk: Asked) -> None:
-    """What the filter calls spam and a person has read and kept comes before anything it is unsure about."""
+    """Mail that the filter calls spam and a person has kept comes before all unsure mail."""
     desk.deliver(b"Subject: odd\nFrom: x@y.example\n\nunheard words\n", flags="S")
     content = kept_spam(desk)
     first, second = to_answer(desk.ledger, desk.config)
@@ -273,7 +273,7 @@ def test_read_and_kept_spam_is_asked_about_first(desk: Asked) -> None:
 
 
 def test_whose_mail_is_ham_is_not_asked_about(desk: Asked) -> None:
-    """What the configuration says of a sender holds for what is asked, as it does for new mail."""
+    """The configuration's senders apply to questions, as they do to new mail."""
     content = kept_spam(desk)
     (asked,) = to_answer(desk.ledger, desk.config)
     assert asked.digest == read(content).digest
@@ -293,7 +293,7 @@ def test_an_answer_about_what_is_not_learned(desk: Asked) -> None:
 
 
 def test_an_answer_about_what_is_gone(desk: Asked) -> None:
-    """Nothing is learned, and nothing settled, of a message that was never learned and is gone."""
+    """An answer about a deleted message that was never learned has no effect."""
     kept_spam(desk)
     (found,) = to_answer(desk.ledger, desk.config)
     assert found.place is not None
@@ -304,7 +304,7 @@ def test_an_answer_about_what_is_gone(desk: Asked) -> None:
 
 
 def test_weak_lessons_are_asked_about(desk: Asked) -> None:
-    """What was learned weakly is asked about where the filter without it is not of that opinion."""
+    """A question asks about a weak lesson if the filter without that lesson disagrees with it."""
     for number, label in ((100, HAM), (101, SPAM)):
         training.learn_message(desk.ledger, message("spam", number), label, "a test", 2.0, weak=True, how=How.HAND)
     (found,) = to_answer(desk.ledger, desk.config)
@@ -312,7 +312,7 @@ def test_weak_lessons_are_asked_about(desk: Asked) -> None:
 
 
 def test_the_newest_weak_lessons(desk: Asked) -> None:
-    """Weak lessons are found by when they were learned, the newest first; a decision is none any more."""
+    """Weak lessons come in the order of their learning, the newest first; a decision is no longer weak."""
     first, second, third = (message("ham", number) for number in (100, 101, 102))
     for at, content in ((10.0, first), (20.0, second), (30.0, third)):
         training.learn_message(desk.ledger, content, HAM, "read and kept", at, weak=True, how=How.KEPT)
@@ -326,7 +326,7 @@ def test_the_newest_weak_lessons(desk: Asked) -> None:
 
 
 def test_what_is_clear_hides_nothing(desk: Asked) -> None:
-    """However much has become clear meanwhile, what is still unsure behind it is asked about."""
+    """Unsure messages are asked about, however many newer ones have become clear."""
     odd = b"Subject: odd\nFrom: x@y.example\nMessage-ID: <1@y>\n\nunheard words\n"
     desk.deliver(odd)
     for number in range(100, 105):

@@ -1,4 +1,4 @@
-"""What a person chooses beside the configuration: what is refused, what has an effect, and how it is taken back."""
+"""A person's choices beside the configuration: refusals, effects, and undo."""
 
 import subprocess
 import sys
@@ -47,12 +47,12 @@ def verdict(ledger: Ledger, sender: str, list_id: str = "", config: Config = CON
 
 
 def chosen(ledger: Ledger, config: Config = CONFIG) -> list[tuple[str, str | float, str]]:
-    """What is chosen, the newest first, with why it has no effect."""
+    """Return the choices, the newest first, each with the reason for having no effect."""
     return [(one.choice.kind, one.choice.value, one.without_effect) for one in standing(ledger, config)]
 
 
 def test_a_sender_is_blocked_at_once_until_that_is_undone(ledger: Ledger) -> None:
-    """What is chosen of a sender holds for the next message; undone it holds no more, and done again it does."""
+    """A choice about a sender applies to the next message; its undo and redo apply at once too."""
     assert verdict(ledger, "a@shop.example") == "unsure"
     (action,) = pick(ledger, "block", "*@Shop.example ")
     assert verdict(ledger, "a@shop.example") == "spam"
@@ -72,7 +72,7 @@ def test_a_list_is_allowed(ledger: Ledger) -> None:
 
 
 def test_the_last_choice_of_a_pattern_counts(ledger: Ledger) -> None:
-    """Of one pattern the last choice is in force, and where it is undone the one before it."""
+    """The last choice about a pattern is in force; after its undo, the one before it."""
     pick(ledger, "allow", "shop.example")
     (second,) = pick(ledger, "block", "shop.example")
     assert (verdict(ledger, "a@shop.example"), chosen(ledger)) == ("spam", [("block", "shop.example", "")])
@@ -91,7 +91,7 @@ def test_a_cutoff(ledger: Ledger) -> None:
 
 
 def test_several_at_once_or_none(ledger: Ledger) -> None:
-    """Several senders are chosen together; where one of them cannot be, none is."""
+    """Several senders are chosen together; if one of them is impossible, none is chosen."""
     assert len(pick(ledger, "block", "a@x.example", "A@x.example", "b.example")) == 2
     with pytest.raises(UsageError):
         pick(ledger, "block", "c.example", "nobody")
@@ -113,7 +113,7 @@ def test_several_at_once_or_none(ledger: Ledger) -> None:
     ],
 )
 def test_the_configuration_stands_above(ledger: Ledger, more: str, kind: ChoiceKind, value: str, why: str) -> None:
-    """What the configuration names is not chosen otherwise, and the refusal says where it stands."""
+    """A choice against the configuration is refused, and the refusal names the key."""
     written = parse(f"{HEAD}{more}\n", "c.yaml", {})
     with pytest.raises(NoEffectError) as raised:
         pick(ledger, kind, value, config=written)
@@ -166,7 +166,7 @@ def test_forget(ledger: Ledger) -> None:
     ],
 )
 def test_hostile_patterns(ledger: Ledger, written: str) -> None:
-    """What is no sender is refused in printable words, as in the configuration, and nothing is kept."""
+    """A text that is not a sender is refused in printable words, as in the configuration, and nothing is kept."""
     with pytest.raises(UsageError) as raised:
         pick(ledger, "block", written)
     assert str(raised.value).isprintable()

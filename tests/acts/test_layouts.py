@@ -21,7 +21,7 @@ SPAM = [message("spam", number) for number in range(1000, 1005)]
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    """The filter has moved five messages in a mailbox of the layout `fs`, in which one dotted Maildir lies too."""
+    """A mailbox of the layout `fs` in which the filter has moved five messages, with a dotted Maildir in it."""
     made = Site(tmp_path, "fs")
     made.configure(layout="fs")
     create_folder(str(made.root), "maildir++", "old")
@@ -56,7 +56,7 @@ def test_answers(site: Site) -> None:
 
 
 def test_withheld(site: Site) -> None:
-    """So it does where what was withheld is moved later."""
+    """The same holds if withheld mail is moved later."""
     assert site.spamnb("pause") == 0
     withheld = [message("spam", number) for number in range(2000, 2003)]
     for content in withheld:

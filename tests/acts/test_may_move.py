@@ -1,4 +1,4 @@
-"""Whether mail may be moved."""
+"""The conditions under which mail may be moved."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,7 +39,7 @@ def test_numbers_come_first(ledger: Ledger) -> None:
 
 
 def test_proof(ledger: Ledger) -> None:
-    """Ham that would be taken for spam without itself shows that the filter would do harm; how much, is told."""
+    """Ham that the filter would take for spam without its lesson shows possible harm; the answer says how much."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
     assert missing_now(ledger.lessons, SCORING, LEARNING) == ""
@@ -85,7 +85,7 @@ def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
 
 
 def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a ledger that is only read says is looked at once, until something is learned or the service begins."""
+    """For a ledger opened to read, the answer is computed once, until a lesson or the service changes it."""
     asked = []
 
     def counted(*arguments: object) -> str:
@@ -107,7 +107,7 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
 
 
 def test_what_hinders(ledger: Ledger) -> None:
-    """What is still to learn is told before that moving is stopped; where nothing hinders, that is no hindrance."""
+    """Missing lessons are reported before a stop; without either there is no hindrance."""
     config = Config(mailboxes=(), ledger=Path(ledger.path), scoring=SCORING, learning=LEARNING)
     pause(ledger, until=10.0)
     assert hindrance(ledger, config, 1.0).words == "20 more ham messages and 20 more spam messages to learn"

@@ -88,11 +88,11 @@ class Site:
         return sorted(f"{entry.subdir}/{entry.name}" for entry in scan(self.folders[folder]))
 
     def actions(self) -> list[Action]:
-        """What the journal says of the message, the oldest first."""
+        """Return the journal's lines about the message, the oldest first."""
         return self.ledger.journal.of_message(self.message()[0])
 
     def agrees(self) -> None:
-        """The ledger knows of each file where it lies, and of no other; no move is open."""
+        """Check that the ledger knows the place of each file and no other place, and that no move is open."""
         for name, folder in self.known.items():
             known = self.ledger.locations.files_in(folder.id)
             assert known.keys() == {parse_name(entry.name).key for entry in scan(self.folders[name])}, name
@@ -159,7 +159,7 @@ def test_keywords_are_translated(site: Site) -> None:
 
 
 def test_taken_name(site: Site) -> None:
-    """Where the name is taken the message gets another one, and nothing is replaced."""
+    """If the name is taken the message gets a different one, and nothing is replaced."""
     site.put("1.host,S=5:2,", "Junk", OTHER)
     site.move(site.put("1.host,S=5:2,"))
     assert len(site.names("Junk")) == 2
@@ -196,7 +196,7 @@ def test_flags_changed_meanwhile(site: Site) -> None:
 
 @pytest.mark.parametrize("flag", "DFPRST")
 def test_read_meanwhile(site: Site, flag: str) -> None:
-    """A message that a person reads or marks between the look and the rename stays where it is."""
+    """A message that a person reads or marks between the look and the rename stays in its place."""
     entry = site.put("1.host")
     os.rename(entry.path(site.folders["INBOX"]), Path(site.folders["INBOX"].subdir("cur"), f"1.host:2,{flag}"))
     assert not site.move(entry)
@@ -259,7 +259,7 @@ def test_no_destination(site: Site) -> None:
 
 
 def test_durability_fails(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where only making it durable fails after the rename, the ledger follows the file."""
+    """If only the fsync after the rename fails, the ledger follows the file."""
     entry = site.put("1.host")
 
     def fails(path: str) -> None:
@@ -304,7 +304,7 @@ def test_undo(site: Site) -> None:
 
 
 def test_undo_of_undo(site: Site) -> None:
-    """An undo is a move, and can be undone: then the move that it took back stands again."""
+    """An undo is a move and can be undone: then the first move counts again."""
     site.move(site.put("1.host"))
     site.mover.take_back(site.actions()[0])
     site.mover.take_back(site.actions()[1])
@@ -314,7 +314,7 @@ def test_undo_of_undo(site: Site) -> None:
 
 
 def test_undo_when_the_old_name_is_taken(site: Site) -> None:
-    """An undo replaces nothing that came to the old place meanwhile."""
+    """An undo replaces no file that has come to the old place since."""
     site.move(site.put("1.host"))
     site.put("1.host", content=OTHER)
     site.mover.take_back(site.actions()[0])
@@ -338,7 +338,7 @@ def test_undo_too_late(site: Site) -> None:
 
 
 def test_a_place_the_filter_emptied(site: Site) -> None:
-    """Nobody took a message from where the filter moved it away; from where an undo put it, a person can."""
+    """A place that the filter emptied is not one that a person took a message from; an undo's place may be."""
     site.move(site.put("1.host"))
     assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message()[0])] == ["Junk"]
     site.mover.take_back(site.actions()[0])
@@ -347,7 +347,7 @@ def test_a_place_the_filter_emptied(site: Site) -> None:
 
 
 def test_find_a_folder(site: Site, tmp_path: Path) -> None:
-    """A folder of the ledger is found on disk as long as it is there."""
+    """A folder of the ledger is found on the disk while it exists."""
     root = str(tmp_path / "Maildir")
     folder = site.ledger.locations.folder(site.ledger.locations.mailbox(root)[0], "Junk")
     assert known_folder(site.ledger, folder, {}) == KnownFolder("Junk", site.folders["Junk"].path, folder)
@@ -364,7 +364,7 @@ def intend(site: Site, entry: Entry) -> int:
 
 
 def state(site: Site, action: int) -> str:
-    """How an action stands."""
+    """Return the state of an action."""
     found = site.ledger.journal.get(action)
     assert found is not None
     return found.state
@@ -381,7 +381,7 @@ def test_resolve_before_the_rename(site: Site) -> None:
 
 
 def test_resolve_after_the_rename(site: Site) -> None:
-    """Killed after the rename, the move is ticked off, with the flags that the message has by now."""
+    """After a kill behind the rename, the move is marked as done, with the present flags of the message."""
     action = intend(site, site.put("1.host"))
     os.rename(
         Path(site.folders["INBOX"].subdir("new"), "1.host"), Path(site.folders["Junk"].subdir("cur"), "1.host:2,S")
@@ -395,7 +395,7 @@ def test_resolve_after_the_rename(site: Site) -> None:
 
 
 def test_resolve_keeps_the_delivery_of_a_place_left_long_ago(site: Site) -> None:
-    """Where the old place was noted as left before the move was ended, the new one still knows its delivery."""
+    """Even if the old place was recorded as left before, the new place keeps the delivery."""
     intend(site, site.put("1.host"))
     os.rename(Path(site.folders["INBOX"].subdir("new"), "1.host"), Path(site.folders["Junk"].subdir("new"), "1.host"))
     site.ledger.locations.gone(site.known["INBOX"].id, ["1.host"], 2.0)
@@ -416,7 +416,7 @@ def test_resolve_both_files(site: Site) -> None:
 
 
 def test_resolve_neither_file(site: Site) -> None:
-    """A message that another hand took meanwhile is left to it."""
+    """A message that another program has taken in between is left to it."""
     entry = site.put("1.host")
     action = intend(site, entry)
     os.rename(entry.path(site.folders["INBOX"]), Path(site.folders["Archive"].subdir("cur"), "9.host:2,S"))
@@ -440,7 +440,7 @@ def test_resolve_a_stranger_at_the_destination(site: Site, info: str) -> None:
 
 
 def test_resolve_only_a_stranger(site: Site) -> None:
-    """Where the message is gone and another one has the wanted name, the ledger does not confuse them."""
+    """If the message is gone and a different one has the wanted name, the ledger keeps them apart."""
     entry = site.put("1.host")
     action = intend(site, entry)
     os.unlink(entry.path(site.folders["INBOX"]))
@@ -453,7 +453,7 @@ def test_resolve_only_a_stranger(site: Site) -> None:
 
 
 def test_resolve_read_meanwhile(site: Site) -> None:
-    """A message that a person read while the filter was down stays where it is."""
+    """A message that a person read while the filter was down stays in its place."""
     entry = site.put("1.host")
     action = intend(site, entry)
     os.rename(entry.path(site.folders["INBOX"]), Path(site.folders["INBOX"].subdir("cur"), "1.host:2,S"))
@@ -492,7 +492,7 @@ def test_resolve_goes_on_past_a_folder_that_cannot_be_listed(site: Site) -> None
 
 
 def test_ended_by_another_process(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without locks an intent looks left open; a move that another process ended meanwhile counts as made."""
+    """Without locks an intent looks open; a move that another process has ended counts as made."""
     monkeypatch.setattr(fcntl, "fcntl", no_locks)
     entry = site.put("1.host")
     intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
@@ -510,7 +510,7 @@ def no_locks(*_: object) -> None:
 
 @contextlib.contextmanager
 def moving_in_another_process(site: Site) -> Iterator[tuple[int, int]]:
-    """A process that has written its intent down and is about to move; its number, and where it waits for a byte."""
+    """A process that has written its intent and waits for a byte before the move; with its number."""
     entry = site.put("1.host")
     (told, tell), (wait, go) = os.pipe(), os.pipe()
     with warnings.catch_warnings():
@@ -559,7 +559,7 @@ def test_resolve_leaves_a_living_process_its_own(far_site: Site) -> None:
 
 
 def test_one_file_is_moved_by_one_process(far_site: Site) -> None:
-    """A file that another process is moving is refused to a second mover, and lies in one place in the end."""
+    """A file that one process is moving is refused to a second mover, and has one place in the end."""
     site = far_site
     with moving_in_another_process(site) as (child, go):
         with pytest.raises(BeingMovedError, match="another process is moving"):
@@ -571,7 +571,7 @@ def test_one_file_is_moved_by_one_process(far_site: Site) -> None:
 
 
 def test_an_intent_is_ended_once(far_site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two processes that find an intent whose owner is gone, one ends it, and the other leaves it to that one."""
+    """If two processes find an intent without an owner, one ends it, and the other leaves it alone."""
     site = far_site
     entry = site.put("1.host")
     with Ledger(site.path) as dead:
@@ -602,7 +602,7 @@ def test_resolve_after_the_other_process_died(far_site: Site) -> None:
 
 
 def test_only_its_own_drafts_are_removed(far_site: Site) -> None:
-    """What other programs, and moves of other messages, have in `tmp/` stays; also while its owner lives."""
+    """Files of other programs and other moves in `tmp/` stay, also while their owner lives."""
     site = far_site
     tmp = Path(site.folders["Junk"].subdir("tmp"))
     others = ["move.abcdefgh.part", "1.host", "deliver.xyz.part", f"{rename._draft_prefix('2.host')}x.part"]
@@ -632,7 +632,7 @@ def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_name_that_is_listed_and_cannot_be_opened(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a directory lists a name that open() denies, the move is given up with an error, and ended later."""
+    """If a listed name cannot be opened, the move is given up with an error, and ended later."""
     entry = site.put("1.host")
     intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
 
@@ -671,7 +671,7 @@ def test_cur_is_touched(request: pytest.FixtureRequest, where: str) -> None:
 
 
 def test_touched_within_the_clocks_grain(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mtime changes also where the clock has not gone on since the last change."""
+    """The mtime changes even if the clock has not advanced since the last change."""
     cur = age_cur(site, "INBOX")
     true = os.utime
 
@@ -685,7 +685,7 @@ def test_touched_within_the_clocks_grain(site: Site, monkeypatch: pytest.MonkeyP
 
 
 def test_a_refused_touch_is_no_fault(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message is moved also where the mtime of `cur/` may not be changed."""
+    """A message is moved even if the mtime of `cur/` may not be changed."""
     entry = site.put("1.host")
 
     def refused(*_: object, **__: object) -> None:
@@ -783,7 +783,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def all_contents(site: Site) -> list[bytes]:
-    """What lies in all folders."""
+    """Return the contents of all folders."""
     found = []
     for folder in site.folders.values():
         for entry in scan(folder):
@@ -794,7 +794,7 @@ def all_contents(site: Site) -> list[bytes]:
 
 
 def kill_at_each_call(site: Site, work: Callable[[Site, Ledger, Entry], None], prepare: Callable[[Site], Entry]) -> int:
-    """Kill the work at its first call, its second and so on; after each, what is left must be whole, and be mended.
+    """Kill the work before each of its calls in turn; after each kill no message is lost, and the rest is repaired.
 
     Returns at how many calls it was killed.
     """
@@ -816,7 +816,7 @@ def kill_at_each_call(site: Site, work: Callable[[Site, Ledger, Entry], None], p
 
 
 def fresh(site: Site) -> Entry:
-    """The message in the inbox, and nowhere else."""
+    """Check that the message is in the inbox, and nowhere else."""
     for name, folder in site.folders.items():
         for entry in scan(folder):
             os.unlink(entry.path(folder))
@@ -832,7 +832,7 @@ def moving(site: Site, ledger: Ledger, entry: Entry) -> None:
 
 
 def moved(site: Site) -> Entry:
-    """The message in the spam folder, where the filter put it."""
+    """Check that the message is in the spam folder, and that the filter put it there."""
     site.move(fresh(site))
     return Entry("", "")
 

@@ -1,4 +1,4 @@
-"""What silence teaches, and when weak lessons give way."""
+"""The lessons of silence, and the end of weak lessons."""
 
 import pytest
 from hypothesis import given
@@ -46,18 +46,18 @@ def lessons() -> MemoryLessons:
     ],
 )
 def test_what_kept_mail_teaches(probability: float, missed: MissedSpam, is_taught: bool, teaches: bool) -> None:
-    """Kept mail that the filter calls spam is no ham, unless this person is known to move spam away."""
+    """Kept mail that the filter calls spam is not learned as ham, unless this person moves spam away."""
     assert teaches_ham(probability, missed, is_taught=is_taught) is teaches
 
 
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_only_what_is_beyond_doubt_teaches_spam(then: float, today: float) -> None:
-    """What lies in the spam folder has to be judged so twice: when it came, and today."""
+    """Mail in the spam folder teaches only if it was judged spam on arrival and is judged so today."""
     assert teaches_spam(then, today) == (min(then, today) >= calibration.probability(1.77))
 
 
 def test_a_person_who_moves_spam(lessons: MemoryLessons) -> None:
-    """Of what the filter takes for spam today, all was moved; kept ham says nothing."""
+    """A person moves spam away if all mail that looks like spam today was moved; kept ham does not count."""
     moved = [Trace(float(at), one.digest, moved=True) for at, one in enumerate(readings("spam", *range(10)))]
     ham = [Trace(float(at), one.digest, moved=False) for at, one in enumerate(readings("ham", *range(40)))]
     assert missed_spam(lessons, SCORING, moved + ham, NEW) is MissedSpam.IS_MOVED
@@ -87,7 +87,7 @@ def test_a_person_may_change(lessons: MemoryLessons) -> None:
 
 
 def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
-    """Kept mail that turns out to look like spam is no lesson any more; no decision gives way, whatever it says."""
+    """Kept mail that looks like spam later is no longer a lesson; a decision never gives way."""
     kept = readings("spam", *range(100, 103))
     lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     decided = readings("spam", 200)
@@ -100,7 +100,7 @@ def test_weak_ham_gives_way(lessons: MemoryLessons) -> None:
 
 
 def test_weak_spam_gives_way_where_only_silence_has_taught_it(lessons: MemoryLessons) -> None:
-    """What lay in spam and is ham by all that is known since; mail that a rule has filed there is another matter."""
+    """Weak spam that looks like ham later gives way if silence taught it; not if a rule filed it."""
     lay, filed = readings("ham", 100), readings("ham", 101)
     lessons.learn(lay, Label.SPAM, weak_lessons.LAY_IN_SPAM, 2.0, weak=True, how=How.SILENCE)
     lessons.learn(filed, Label.SPAM, "first seen in a spam folder", 2.0, weak=True, how=How.SEEN)

@@ -17,7 +17,7 @@ names = st.lists(st.binary(min_size=1, max_size=20).map(os.fsdecode), max_size=4
 
 @given(names)
 def test_retry(tmp_path_factory: pytest.TempPathFactory, skipped: tuple[str, ...]) -> None:
-    """Files of any name are skipped until they are to be read again, which is said once."""
+    """Files of any name are skipped until a retry is asked for, which is reported once."""
     with Ledger(str(tmp_path_factory.mktemp("l") / "ledger")) as ledger:
         ledger.state.skipped = skipped
         assert ledger.state.skipped == skipped

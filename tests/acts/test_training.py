@@ -48,7 +48,7 @@ def test_from_bytes(ledger: Ledger) -> None:
     ("label", "weak", "stays"), [(Label.SPAM, False, False), (Label.SPAM, True, True), (Label.HAM, False, True)]
 )
 def test_a_decision_for_spam_ends_a_rescue(ledger: Ledger, label: Label, weak: bool, stays: bool) -> None:
-    """What a person calls spam is not wanted out of spam any more, also where it was learned as spam before."""
+    """Mail that a person calls spam is no longer rescued, even if it was learned as spam before."""
     training.learn_message(ledger, RAW, label, "first", 1.0, weak=weak, how=How.HAND)
     known = ledger.messages.find(DIGEST)
     assert known is not None
@@ -58,7 +58,7 @@ def test_a_decision_for_spam_ends_a_rescue(ledger: Ledger, label: Label, weak: b
 
 
 def test_called_spam_among_many_ends_a_rescue(ledger: Ledger) -> None:
-    """It ends a rescue too where many messages are learned at once."""
+    """A decision for many messages at once ends a rescue too."""
     known = ledger.messages.ensure(identity(RESCUED), "")
     ledger.messages.rescued(known.id, 2.0)
     training.learn_batches(ledger, [Batch.of([read(RESCUED)])], Label.SPAM, "trained", 3.0, how=How.HAND)
@@ -66,7 +66,7 @@ def test_called_spam_among_many_ends_a_rescue(ledger: Ledger) -> None:
 
 
 def test_called_spam_while_the_ledger_is_busy(ledger: Ledger) -> None:
-    """What a person calls spam is learned and no rescue any more, or neither, wherever the ledger is busy."""
+    """A decision for spam is learned and ends the rescue, or does neither, wherever the ledger is busy."""
 
     def busy() -> None:
         raise LedgerBusyError("busy")

@@ -1,4 +1,4 @@
-"""What an undo takes back, and that it can be taken back itself; without a terminal."""
+"""The effect of an undo, and its own undo; without a terminal."""
 
 import os
 import time
@@ -44,7 +44,7 @@ class Desk:
         return self.ledger.messages.ensure(reading.digest, "").id
 
     def label(self, message_id: int) -> tuple[int | None, bool]:
-        """What the message is learned as, and whether weakly."""
+        """Return the label of the message, and whether it is weak."""
         known = self.ledger.messages.get(message_id)
         return known.label, known.weak
 
@@ -71,7 +71,7 @@ class Desk:
         return [(one.action.id, str(one.fault or ""), one.left) for one in undo(self.ledger, {}, actions)]
 
     def lying(self) -> dict[str, int]:
-        """How many messages lie in each folder."""
+        """Return the number of messages in each folder."""
         return {name: len(scan(folder)) for name, folder in self.folders.items()}
 
     def states(self) -> list[str]:
@@ -116,7 +116,7 @@ def test_a_decision_over_a_weak_lesson_is_taken_back_to_the_weak_one(desk: Desk)
 
 
 def test_a_lesson_that_is_done_again_is_the_one_of_before(desk: Desk) -> None:
-    """What is done again has the how of its lesson, not that of an undo nor of the decision that it outlasts."""
+    """A redone lesson has the `how` of the first one, not that of an undo or a decision."""
     digest = read(message("ham", 1)).digest
 
     def how() -> How:
@@ -146,7 +146,7 @@ def test_what_silence_has_taught_gives_way_after_an_undo_too(desk: Desk) -> None
 
 
 def test_what_was_redone_is_undone_by_its_own_id(desk: Desk) -> None:
-    """An action that was undone and redone stands, and can be undone again by its own id, any number of times."""
+    """A redone action counts, and can be undone again by its own id, any number of times."""
     one = desk.learn(1, 1)
     for _ in range(3):
         (undone,) = desk.take_back(1)
@@ -176,7 +176,7 @@ def test_a_move_is_undone_and_redone(desk: Desk) -> None:
 
 
 def test_a_move_that_no_verdict_caused_rescues_nothing(desk: Desk) -> None:
-    """A move out of a training folder that is undone is no rescue: the filter had not judged the message."""
+    """Undoing a move out of a training folder is not a rescue: the filter had not judged the message."""
     moved = desk.spam_moved(judged=False)
     desk.take_back(moved)
     known = desk.ledger.messages.find(read(message("spam", 1)).digest)
@@ -185,7 +185,7 @@ def test_a_move_that_no_verdict_caused_rescues_nothing(desk: Desk) -> None:
 
 
 def test_what_a_person_moved_since_is_left(desk: Desk) -> None:
-    """A message that a person has moved since the filter moved it stays where it is, and that is no fault."""
+    """A message that a person has moved after the filter stays there, which is not a fault."""
     ids = [desk.spam_moved(number) for number in (1, 2)]
     (entry,) = [entry for entry in scan(desk.folders["Junk"]) if ".M1P" in entry.name]
     os.rename(entry.path(desk.folders["Junk"]), Path(desk.folders["Archive"].subdir("cur")) / "other:2,S")
@@ -255,7 +255,7 @@ def test_many_learnings_are_taken_back_in_few_transactions(desk: Desk, monkeypat
 
 
 def test_after_an_undo_that_was_killed(desk: Desk) -> None:
-    """What an undo that was killed has left open is ended by the next one, without a service that runs."""
+    """The next undo ends an intent that a killed undo left open, without a service."""
     first, second = desk.spam_moved(1), desk.spam_moved(2)
     action = desk.ledger.journal.get(first)
     assert action is not None

@@ -1,4 +1,4 @@
-"""Files that are written whole, and what is never replaced."""
+"""Files that are written whole, and files that are never replaced."""
 
 import os
 import socket
@@ -39,7 +39,7 @@ SPECIAL = (fifo, listening, device, link_to_fifo, Path.mkdir)
 
 @pytest.mark.parametrize("make", SPECIAL)
 def test_only_regular_files_are_replaced(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """What is no regular file is refused, and stays what it is; nothing else is left."""
+    """Anything but a regular file is refused and unchanged; nothing else is left."""
     target = tmp_path / "target"
     make(target)
     before = sorted((path.name, path.lstat().st_mode, path.lstat().st_ino) for path in tmp_path.iterdir())
@@ -66,7 +66,7 @@ def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
 
 
 def test_all_or_nothing(tmp_path: Path) -> None:
-    """Until the end the former content is there; where the writing fails it stays, and no draft is left."""
+    """The old content is there until the end; if writing fails it stays, and no draft is left."""
     target = tmp_path / "target"
     target.write_bytes(b"before")
     with pytest.raises(ZeroDivisionError), durable.writing(str(target)) as file:
@@ -79,7 +79,7 @@ def test_all_or_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_nothing_is_replaced_unasked(tmp_path: Path, late: bool) -> None:
-    """Unless it shall be replaced, what has the name stays, also where it came while the draft was written."""
+    """Unless asked to replace, an existing file stays, even if it came during the writing."""
     target = tmp_path / "target"
     if not late:
         target.write_bytes(b"mine")
@@ -107,7 +107,7 @@ def test_into_what_is_open(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no/where", "", "directory/"])
 def test_where_nothing_can_be_written(tmp_path: Path, name: str) -> None:
-    """A directory that is not there, and what is no file's name, are refused before the work."""
+    """A missing directory, and an impossible file name, are refused before the work."""
     (tmp_path / "directory").mkdir()
     with pytest.raises(OSError, match="directory"):
         durable.check(f"{tmp_path}/{name}")
@@ -115,7 +115,7 @@ def test_where_nothing_can_be_written(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
 def test_a_read_only_file_system(tmp_path: Path) -> None:
-    """What nobody may write to is told from what this user may not write to: the steps that help differ."""
+    """A read-only disk and a missing right are different errors: different steps help."""
     check = "import sys; from spamnb.base import durable; durable.check(sys.argv[1])"
     mount = f'mount -t tmpfs -o ro tmpfs "{tmp_path}" && exec "{sys.executable}" -c "{check}" "{tmp_path}/file"'
     done = subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True, text=True, check=False)

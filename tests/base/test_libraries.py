@@ -21,7 +21,7 @@ def test_what_is_told_by_how_the_program_is_installed(tmp_path: Path) -> None:
 
 
 def test_another_system() -> None:
-    """A program in the system's own Python takes pip, where the system is not Debian's."""
+    """A program in the system's own Python needs pip, if the system is not Debian."""
     assert how_to_install("matplotlib", "/nowhere", "/nowhere", "/nowhere/bin/python3") == (
         "/nowhere/bin/python3 -m pip install matplotlib"
     )

@@ -76,7 +76,7 @@ def fullmatch(pattern: Pattern, text: str | bytes) -> object:
 
 
 def along(pattern: Pattern, text: str | bytes) -> object:
-    """Matched at the start, and again where the last match ended."""
+    """Match at the start, and again at the end of each match."""
     position = 0
     while (found := pattern.match(text, position)) is not None and found.end() > position:
         position = found.end()
@@ -666,7 +666,7 @@ def modules() -> Iterator[tuple[str, object]]:
 
 
 def compiled() -> dict[str, list[Pattern]]:
-    """The patterns that a module makes when it is imported, by the name where they are made."""
+    """Return the patterns that a module makes at its import, by their names."""
     found: dict[str, list[Pattern]] = {}
     for module, made in modules():
         for name, value in vars(made).items():
@@ -694,7 +694,7 @@ def flat(value: object) -> list[Pattern]:
 
 
 def is_assigned(module: object, name: str) -> bool:
-    """Whether a module makes a name itself, and did not import it."""
+    """Whether a module makes a name itself instead of importing it."""
     targets = [
         node.targets if isinstance(node, ast.Assign) else [node.target]
         for node in syntax(module).body

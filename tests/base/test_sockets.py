@@ -30,7 +30,7 @@ def test_made_and_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_of_a_port(host: str) -> None:
-    """A port is listened on once; the second who wants it is told why not, and what to do."""
+    """Only one process listens on a port; a second one gets the reason and the next step."""
     try:
         made = opened(f"{host}:0")
     except SpamnbError as fault:
@@ -50,7 +50,7 @@ def test_left_by_a_dead_process(tmp_path: Path) -> None:
 
 
 def test_of_a_living_process(tmp_path: Path) -> None:
-    """A socket on which another program answers is left to it, and so is a file that is no socket."""
+    """A socket on which another program answers is left alone, and so is a file that is not a socket."""
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(tmp_path / "s"))
         other.listen()
@@ -75,7 +75,7 @@ except SpamnbError as fault:
 
 
 def handed(given: socket.socket) -> str:
-    """What a process says of a socket that it is started with."""
+    """Return a process's report about a socket that it is started with."""
     shell = 'exec 3<&"$0"; exec "$@"'
     command = ["bash", "-c", shell, str(given.fileno()), sys.executable, "-c", _HANDED]
     return subprocess.run(command, pass_fds=[given.fileno()], capture_output=True, text=True, check=True).stdout.strip()

@@ -49,7 +49,7 @@ def test_adding_and_subtracting_counts_is_exact(corpus, seed):
 
 @pytest.mark.parametrize("form", [csr_array, csc_matrix, coo_matrix, np.asarray])
 def test_any_form_of_matrix_is_counted_alike_and_left_alone(form):
-    """All formats, stored zeros and repeated entries count alike, and the input stays as it was."""
+    """All formats, stored zeros and repeated entries give the same counts; the input is unchanged."""
     dense = np.array([[3, 0, 1], [0, 0, 2]])
     assert Counts.from_matrix(form(dense), [1, 0]) == Counts.from_matrix(csr_array(dense), [1, 0])
     loose = csr_array((np.array([1, 2, 0, 1, 2]), np.array([0, 0, 1, 2, 2]), np.array([0, 4, 5])), shape=(2, 3))

@@ -1,4 +1,4 @@
-"""What holds for every event model."""
+"""Properties of every event model."""
 
 from functools import partial
 

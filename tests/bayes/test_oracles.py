@@ -104,7 +104,7 @@ def test_gaussian(corpus, var_smoothing, seed):
 @seeds
 @examples
 def test_gaussian_over_real_numbers(real, var_smoothing, seed):
-    """Over numbers of any sign and scale, and for other numbers than it has learned, it is scikit-learn's as well."""
+    """For numbers of any sign and scale, learned or new, it agrees with scikit-learn."""
     x, y = real(seed)
     learned = np.arange(x.shape[0]) < max(x.shape[0] // 2, 3)
     ours = Gaussian(var_smoothing).fit(x[learned], y[learned])
@@ -120,7 +120,7 @@ def test_gaussian_over_real_numbers(real, var_smoothing, seed):
 @seeds
 @settings(deadline=None, max_examples=daily(15))
 def test_flexible(corpus, real, one_width, below_0, seed):
-    """Flexible Bayes is the sum of normal densities written out, one for each training value, of any sign."""
+    """Flexible Bayes is the explicit sum of normal densities, one for each training value, of any sign."""
 
     def some(seed):
         return real(seed, largest=15, scales=(-3, 1)) if below_0 else corpus(seed, whole=False, largest=15)

@@ -23,7 +23,7 @@ KINDS = st.lists(st.sampled_from(["", "a:", GRAMS, GRAMS]), min_size=80, max_siz
 
 
 def of(log_odds: list[float], kinds: list[str] | None = None) -> float:
-    """The score of a message's tokens, each of a kind of its own where none are given."""
+    """Return the score of a message's tokens; by default each is of a kind of its own."""
     alone = [f"{number}:" for number in range(len(log_odds))]
     return score(log_odds, weights(log_odds, alone if kinds is None else kinds))
 
@@ -41,7 +41,7 @@ def test_strong_evidence_counts_more_than_in_proportion(log_odds: float) -> None
 
 
 def test_a_family_is_heard_less() -> None:
-    """Each of 8 tokens of one kind is heard half as much as it would be alone."""
+    """Each of 8 tokens of one kind has half the weight that it would have alone."""
     assert weights([4.0] * 8, [""] * 8) == pytest.approx([4 / (CAUTION + 32)] * 8)
 
 
@@ -58,7 +58,7 @@ def test_nothing_known_is_zero() -> None:
 
 
 def test_grams_have_a_mean_of_their_own() -> None:
-    """A message of 20 grams has two means, in neither of which the tokens of the other are; one of 19 has the first."""
+    """With 20 grams there are two means without common tokens; with 19 there is only the first."""
     words = 32 / (CAUTION + 8)
     grams = 20 * 1 / (CAUTION + 20 * 1)
     assert LEAST_GRAMS == 20
@@ -71,7 +71,7 @@ def test_grams_have_a_mean_of_their_own() -> None:
 
 @given(NUMBERS, KINDS)
 def test_what_is_silent_and_what_speaks_are_all(values: list[float], kinds: list[str]) -> None:
-    """The weights of tokens with evidence, and what is silent, are 1 together."""
+    """The weights of tokens with evidence, and the unused weight, add up to 1."""
     of_all = weights(values, kinds[: len(values)])
     speaking = sum(weight for value, weight in zip(values, of_all, strict=True) if abs(value) > 1e-12)
     assert speaking + unused_weight(values, of_all) == pytest.approx(1)
@@ -80,7 +80,7 @@ def test_what_is_silent_and_what_speaks_are_all(values: list[float], kinds: list
 
 @given(NUMBERS)
 def test_classes_are_alike(values: list[float]) -> None:
-    """Swapping the classes turns the score's sign, and nothing else."""
+    """Swapping the classes changes only the sign of the score."""
     kinds = [""] * len(values)
     assert of([-value for value in values], kinds) == pytest.approx(-of(values, kinds))
 

@@ -50,7 +50,7 @@ def test_select_takes_the_best_and_sorts_them():
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=daily(20))
 def test_ties_go_to_the_lower_index(corpus, seed):
-    """Of columns with the same counts the first is taken, wherever they stand."""
+    """If columns have the same counts, the first is taken, wherever they are."""
     x, y = corpus(seed)
     doubled = np.hstack([x.toarray(), x.toarray()])
     n_tokens = x.shape[1]

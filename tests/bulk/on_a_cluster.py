@@ -41,7 +41,7 @@ def read_or_die(marker: str, chunk: list[Source]) -> list[tuple[Batch, LeftOut]]
 
 
 def exported(where: str, path: Path) -> str:
-    """What a ledger at this path has learned by the executor of that name, in whose midst workers are killed."""
+    """Return the lessons of a ledger at this path by the executor of that name, while its workers are killed."""
     sources = [Source(str(n), content=message("spam", n)) for n in range(MESSAGES)]
     with Ledger(str(path)) as ledger, executor_at(where) as executor:
         work = partial(read_or_die, str(path)) if executor else read_batch
@@ -61,7 +61,7 @@ def all_at_once(path: str, task: int) -> int:
 
 
 def wide(directory: Path) -> None:
-    """Raise AssertionError where a worker with many threads is not given as many tasks."""
+    """Raise AssertionError if a worker with many threads does not get as many tasks."""
     directory.mkdir()
     with (
         LocalCluster(
@@ -76,7 +76,7 @@ def wide(directory: Path) -> None:
 
 
 def main(directory: Path) -> None:
-    """Raise AssertionError where work on a cluster differs from work on this machine."""
+    """Raise AssertionError if work on a cluster differs from work on this machine."""
     with LocalCluster(
         n_workers=3, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
     ) as local:

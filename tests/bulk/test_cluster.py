@@ -13,13 +13,13 @@ from tests.patience import PATIENCE
 
 
 def test_only_processes_need_no_executor() -> None:
-    """The usual executor is this machine's processes, which are made where there is enough to do."""
+    """By default work runs in processes of this machine, if there is enough of it."""
     with executor_at("processes") as executor:
         assert executor is None
 
 
 def test_another_tokenizer_is_refused() -> None:
-    """A task is not done where messages have other tokens."""
+    """A task is refused by a worker with a different tokenizer."""
     assert cluster._with_version(cluster.VERSION, len, "abc") == 3
     with pytest.raises(SpamnbError, match="install the same"):
         cluster._with_version(cluster.VERSION + 1, len, "abc")
@@ -41,7 +41,7 @@ def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_no_scheduler(tmp_path: Path) -> None:
-    """Where no scheduler answers, the error says so."""
+    """If no scheduler answers, the error says so."""
     pytest.importorskip("distributed")
     script = (
         "import sys\nfrom spamnb.bulk import cluster\ncluster._PATIENCE = 1\nfrom spamnb.cli.main import main\n"

@@ -18,7 +18,7 @@ READINGS = [read(message(Label(number % 2).word, number)) for number in range(60
 
 
 def exported(ledger: Ledger) -> str:
-    """What a ledger has learned, without fault."""
+    """Return the export of a ledger, which is sound."""
     assert ledger.verify() == []
     return "".join(ledger.lessons.export())
 
@@ -69,7 +69,7 @@ def test_a_new_token_follows_the_one_that_was_met_before(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(("seconds", "sizes"), [(0.0, [32, 8]), (0.1, [16, 16, 8])])
 def test_a_transaction_is_of_what_was_read_meanwhile(seconds: float, sizes: list[int]) -> None:
-    """Where batches have to be waited for, few make a transaction; where they are there already, many."""
+    """If batches come slowly, a transaction has few; if they are ready, many."""
     one = Batch.of([])
     ticks = count()
     some = learning._transactions(iter([(one, [])] * 40), lambda: next(ticks) * seconds)

@@ -26,7 +26,7 @@ def test_a_file_holds_the_messages_of_its_lines(rest: bytes, first: bytes) -> No
 
 
 def test_one_message_with_the_line_of_an_mbox_is_left_to_the_workers(tmp_path: Path) -> None:
-    """What a program has saved by itself is handed on as a path; of an mbox the messages."""
+    """A single saved message is handed on as a path; an mbox as its messages."""
     one, two = tmp_path / "one", tmp_path / "two"
     one.write_bytes(FROM + b"Subject: x\n\ntext\n")
     two.write_bytes(2 * (FROM + b"Subject: x\n\ntext\n\n"))

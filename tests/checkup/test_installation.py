@@ -48,7 +48,7 @@ def here(
     environ: Mapping[str, str] | None = None,
     shares: Sequence[str] = (),
 ) -> Installation:
-    """The installation of a configuration, of which the path is one in the home, or a full one."""
+    """The installation of a configuration, whose path is in the home, or a full one."""
     return installation(home / path, {"HOME": str(home), **(environ or {})}, config, shares)
 
 
@@ -65,7 +65,7 @@ def test_a_service_of_the_user(home: Path, machine: Path, place: str) -> None:
 
 
 def test_another_configuration(home: Path, machine: Path) -> None:
-    """The user's unit works with the usual configuration: with another one the service is run by hand."""
+    """The user's unit needs the usual configuration: with a different one the service is run by hand."""
     install(home / ".config/systemd/user/spamnb.service")
     found = here(home, "a b.yaml")
     assert found.spamnb == f"spamnb --config '{home}/a b.yaml'"
@@ -132,7 +132,7 @@ def test_a_container(home: Path, machine: Path, engine: str, environ: dict[str, 
 
 
 def test_doctor_asks_how_it_is_run(home: Path, machine: Path) -> None:
-    """What doctor suggests fits how the service is run here, and names the configuration if it is not the usual one."""
+    """Doctor's advice fits the way in which the service runs here, and names an unusual configuration."""
     root = home / "Maildir"
     for name in ("cur", "new", "tmp", ".Junk/cur", ".Junk/new", ".Junk/tmp"):
         (root / name).mkdir(parents=True)

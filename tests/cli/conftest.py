@@ -33,7 +33,7 @@ COMMAND = (sys.executable, "-m", "spamnb")
 
 @dataclass(frozen=True)
 class Result:
-    """How a command ended, and what it said."""
+    """The exit code of a command, and its output."""
 
     code: int
     out: str
@@ -123,7 +123,7 @@ def process(home: Path) -> Run:
 
 
 def waits_for_input(process: int) -> bool:
-    """Whether a process has read what came, and waits for more: on standard input, or at its terminal."""
+    """Whether a process has read all input and waits for more: on standard input, or at its terminal."""
     try:
         call = Path(f"/proc/{process}/syscall").read_text().split()
         reads = {"x86_64": "0", "aarch64": "63"}[os.uname().machine]
@@ -227,7 +227,7 @@ def mbox(kind: str, numbers: range, end: bytes = b"\n") -> bytes:
 
 
 def maildir(root: Path, **folders: list[bytes]) -> Path:
-    """A Maildir++ with folders (`_` stands for the dot between levels) and what they hold."""
+    """A Maildir++ with folders (`_` stands for the dot between levels) and their messages."""
     for name, contents in ({"INBOX": []} | folders).items():
         directory = root if name == "INBOX" else root / ("." + name.replace("_", "."))
         for sub in ("cur", "new", "tmp"):
@@ -238,7 +238,7 @@ def maildir(root: Path, **folders: list[bytes]) -> Path:
 
 
 def ledger_file(home: Path) -> Path:
-    """Where the ledger lies when nobody says."""
+    """The usual place of the ledger."""
     return home / ".local/share/spamnb/ledger.sqlite"
 
 

@@ -59,7 +59,7 @@ def test_other_names(run: Run, alias: str, name: str) -> None:
 
 
 def test_evaluate_shows_three_options(run: Run) -> None:
-    """`evaluate` shows what a person needs; all else is below "for research" and "on several machines"."""
+    """`evaluate` shows three options first; the others are below "for research" and "on several machines"."""
     shown = run("help", "evaluate").out
     assert shown.index("options:") < shown.index("for research:") < shown.index("on several machines:")
     first = shown[shown.index("arguments:") : shown.index("for research:")]
@@ -154,7 +154,7 @@ def test_help_names_examples_and_exit_codes(run: Run) -> None:
     ],
 )
 def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
-    """A wrong call ends with 64, never with 2, which would mean unsure; and says what is wrong."""
+    """A wrong call ends with 64 and says what is wrong. It never ends with 2, the code for unsure."""
     result = run(*arguments)
     assert (result.code, result.out) == (64, "")
     assert result.err.startswith("spamnb: ")
@@ -179,7 +179,7 @@ def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: s
 
 
 def test_usage_errors_are_safe_to_show(run: Run) -> None:
-    """What is quoted from a wrong call cannot control the terminal."""
+    """Text that is quoted from a wrong call cannot control the terminal."""
     assert "\x1b" not in run("status", "--\x1b[31m").err
 
 
@@ -212,7 +212,7 @@ def test_dates() -> None:
 
 @pytest.mark.parametrize("text", ["", "soon", "1y", "-1h", "2026-13-01", "0001-01-01", "9" * 40 + "h", "١h"])
 def test_no_times(text: str) -> None:
-    """What is not a time is refused."""
+    """A text that is not a time is refused."""
     with pytest.raises(UsageError, match="is not a time"):
         _moment(text, 10_000_000.0)
 
@@ -231,6 +231,6 @@ def test_no_times(text: str) -> None:
     ],
 )
 def test_numbers(run: Run, text: str, why: str) -> None:
-    """A number that cannot be right is refused for what is wrong with it."""
+    """A number that cannot be right is refused, with the reason."""
     result = run("history", "--limit", text)
     assert (result.code, why in result.err) == (64, True)

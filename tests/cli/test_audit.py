@@ -35,14 +35,14 @@ def wrong(taught: Path, run: Run) -> Path:
 
 
 def findings(run: Run, command: str = "audit") -> list[dict[str, object]]:
-    """What `--json` prints."""
+    """Return the objects that `--json` prints."""
     result = run(command, "--json")
     assert (result.code, result.err) == (0, "")
     return [json.loads(line) for line in result.out.splitlines()]
 
 
 def test_json(wrong: Path, run: Run) -> None:
-    """Each finding is an object on one line, with where the file lies and three clues."""
+    """Each finding is an object on one line, with the place of the file and three clues."""
     (found,) = findings(run)
     assert list(found) == ["path", "label", "probability", "weak", "clues", "message", "digest"]
     assert (found["path"], found["label"], found["weak"]) == (str(wrong), "ham", False)
@@ -72,14 +72,14 @@ def test_a_list_in_a_pipe(wrong: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("command", ["audit", "review"])
 def test_nothing_to_ask(home: Path, run: Run, command: str) -> None:
-    """Where there is nothing to ask, also without a ledger, that is said; --json says nothing; nothing is made."""
+    """If there is nothing to ask, the command says so, also without a ledger. With --json it prints nothing."""
     assert run(command).out.count("\n") == 1
     assert (run(command, "--json").code, run(command, "--json").out) == (0, "")
     assert list(home.iterdir()) == []
 
 
 def test_answers_at_a_terminal(wrong: Path, run: Run, answer: Callable[..., str]) -> None:
-    """A key answers; what is no key explains the keys, and is asked again; the way back is one number."""
+    """A key answers; any other key explains the keys and asks again; one number takes everything back."""
     shown = answer("audit", ["x", "m"])
     assert "1 of 1: " in shown
     assert shown.count("[r]ight, [m] it is spam, ") == 2
@@ -108,7 +108,7 @@ def test_keys(wrong: Path, run: Run, answer: Callable[..., str], keys: list[str]
 
 
 def test_the_other_way_round(taught: Path, run: Run, answer: Callable[..., str]) -> None:
-    """Of what is called spam it is asked whether it is ham, and `?` says what follows from each key."""
+    """About mail learned as spam the question is whether it is ham, and `?` explains each key."""
     assert run("train", "--spam", mail(taught / "wrong", "ham", 1, first=600)).code == 0
     shown = answer("audit", ["?", "s"])
     assert "[m] it is ham, " in shown
@@ -118,7 +118,7 @@ def test_the_other_way_round(taught: Path, run: Run, answer: Callable[..., str])
 
 
 def test_viewed(taught: Path, run: Run, answer: Callable[..., str]) -> None:
-    """`v` shows from whom a message is and what it says, a screen at a time, and nothing as it is in it."""
+    """`v` shows sender and text of a message, a screen at a time, and escapes what could control the terminal."""
     lines = [b"line %d \x1b[2J\t\xe2\x80\xae." % number for number in range(60)]
     (taught / "wrong").write_bytes(message("spam", 600).partition(b"\n\n")[0] + b"\n\n" + b"\n".join(lines) + b"\n")
     run("train", "--ham", "wrong")
@@ -153,7 +153,7 @@ def test_viewed_wherever_it_was_learned(taught: Path, run: Run, answer: Callable
 
 
 def test_viewed_in_a_mailbox(taught: Path, run: Run, answer: Callable[..., str]) -> None:
-    """`v` reads a message where it lies in a watched folder, also where its flags have changed."""
+    """`v` reads a message in its watched folder, even after its flags have changed."""
     root = maildir(taught / "Maildir", Junk=[])
     assert run("init", "--no-learn").code == 0
     kept = root / "cur" / "1800000000.M2P1.host:2,S"
@@ -167,7 +167,7 @@ def test_viewed_in_a_mailbox(taught: Path, run: Run, answer: Callable[..., str])
 
 
 def test_review(taught: Path, run: Run) -> None:
-    """`review` lists what lies in the watched mailbox unlearned, and what was learned weakly, by --json as `audit`."""
+    """`review` lists unlearned and weakly learned mail of the watched mailbox, with --json as `audit` does."""
     root = maildir(taught / "Maildir", Junk=[])
     assert run("init", "--no-learn").code == 0
     (root / "new" / "1800000000.M1P1.host").write_bytes(b"Subject: odd\nFrom: x@y.example\n\nunheard words\n")

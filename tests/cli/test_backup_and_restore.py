@@ -63,7 +63,7 @@ def test_the_ledger_itself(taught: Path, run: Run, command: str, part: str) -> N
 
 
 def test_restore_of_a_copy_that_was_cut_short(taught: Path, run: Run) -> None:
-    """The reason and what to do stand there once."""
+    """The error has the reason and the next step, each once."""
     run("backup", "copy.sqlite.gz")
     Path("short.gz").write_bytes(Path("copy.sqlite.gz").read_bytes()[:2000])
     Path("empty.gz").touch()
@@ -107,7 +107,7 @@ def test_restore_of_a_copy_with_a_damaged_name(taught: Path, run: Run) -> None:
 
 
 def test_backup_compressed(taught: Path, run: Run) -> None:
-    """A name that ends in .gz is written compressed, as the service's own copies are, and restored all the same."""
+    """A copy whose name ends in .gz is compressed, like the service's own copies, and can be restored."""
     before = counts(taught)
     assert "25 ham and 25 spam messages" in run("backup", "copy.sqlite.gz").out
     Path("plain").write_bytes(gzip.decompress(Path("copy.sqlite.gz").read_bytes()))
@@ -134,7 +134,7 @@ def test_backup_into_a_pipe(taught: Path, process: Run, target: str) -> None:
 
 @pytest.mark.parametrize("target", ["copy.sqlite", "-"])
 def test_backup_of_an_interrupted_replacement(taught: Path, run: Run, target: str) -> None:
-    """Where a replacement of the ledger was interrupted, the copy is one of the ledger as it will be."""
+    """After an interrupted replacement, the copy is one of the new ledger."""
     assert run("backup", "incoming.sqlite").code == 0
     run("train", "--spam", "spam.eml")
     Path("incoming.sqlite").rename(f"{ledger_file(taught)}.incoming-replaced")
@@ -216,7 +216,7 @@ def test_backup_while_it_is_trained(taught: Path, run: Run, process: Run) -> Non
 
 
 def test_backup_of_wrong_counts(taught: Path, run: Run) -> None:
-    """Of a ledger whose counts are not the sum of what was learned no copy is made."""
+    """If the counts are not the sum of all lessons, `backup` makes no copy."""
     broken_count(ledger_file(taught))
     result = run("backup", "copy.sqlite")
     assert result.code == 3
@@ -225,7 +225,7 @@ def test_backup_of_wrong_counts(taught: Path, run: Run) -> None:
 
 
 def test_backup_of_nothing(home: Path, run: Run) -> None:
-    """Without a ledger there is nothing to copy, and none is made; nor where the file cannot be written."""
+    """Without a ledger, or if the copy cannot be written, `backup` makes no file."""
     result = run("backup", "copy.sqlite")
     assert result.code == 3
     assert "There is no ledger" in result.err
@@ -256,7 +256,7 @@ def test_restore(taught: Path, run: Run) -> None:
 
 
 def test_restore_after_damage(taught: Path, run: Run) -> None:
-    """Once a copy is in the ledger's place, the damage over which the last service ended is no fault any more."""
+    """After a restore, the damage that ended the last service is no longer a fault."""
     run("backup", "copy.sqlite")
     path = str(ledger_file(taught))
     with only_service(path) as lock:
@@ -267,7 +267,7 @@ def test_restore_after_damage(taught: Path, run: Run) -> None:
 
 
 def test_restore_where_there_is_none(taught: Path, run: Run) -> None:
-    """A copy can be put where no ledger is any more."""
+    """A copy can be restored if the ledger is gone."""
     run("backup", "copy.sqlite")
     ledger_file(taught).unlink()
     result = run("restore", "copy.sqlite")
@@ -321,7 +321,7 @@ def gone(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [broken_count, cut, diary, empty, another, later, with_a_trigger, gone])
 def test_only_what_is_sound_is_put_back(taught: Path, run: Run, damage: object) -> None:
-    """A file that is no sound ledger in every respect is refused in one line, and nothing is changed."""
+    """A file that is not a sound ledger is refused in one line, and nothing changes."""
     run("backup", "copy.sqlite")
     damage(taught / "copy.sqlite")  # type: ignore[operator]
     before = ledger_file(taught).read_bytes()

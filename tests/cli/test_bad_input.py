@@ -1,4 +1,4 @@
-"""Whatever is given: one clear line on standard error, the right exit code, nothing lost."""
+"""Any bad input gives one clear line on standard error and the right exit code, and nothing is lost."""
 
 import contextlib
 import functools
@@ -18,7 +18,7 @@ from tests.patience import PATIENCE
 
 @pytest.fixture
 def odd(home: Path) -> Path:
-    """A directory of things that are no messages."""
+    """A directory of files that are not messages."""
     (home / "empty").write_bytes(b"")
     (home / "blank").write_bytes(b"\n \n\n")
     (home / "directory").mkdir()
@@ -50,7 +50,7 @@ def odd(home: Path) -> Path:
 )
 @pytest.mark.parametrize("command", [("score",), ("train", "--spam"), ("untrain",), ("explain",)])
 def test_paths_without_mail(odd: Path, run: Run, command: tuple[str, ...], path: str, says: str) -> None:
-    """A path that holds no mail ends with 3 and a line that names it; nothing is opened that could wait for ever."""
+    """A path without mail ends with 3 and a line that names it; no file is opened that could block for ever."""
     result = run(*command, path)
     assert result.code == 3
     *_, last = result.err.splitlines()
@@ -145,7 +145,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_damaged_ledger(ledger: Path, run: Run, command: tuple[str, ...]) -> None:
-    """A ledger that is no database any more ends with 3 and the way out, and is left as it is."""
+    """A ledger that is no longer a database ends with 3 and says what to do; the file stays as it is."""
     ledger.write_bytes(b"not a database" * 1000)
     result = run(*command)
     assert result.code == 3
@@ -182,7 +182,7 @@ def test_locked_ledger(ledger: Path, run: Run, command: tuple[str, ...], monkeyp
 
 
 def test_ledger_is_a_directory(home: Path, run: Run) -> None:
-    """A directory where the ledger should be is named."""
+    """If the ledger is a directory, the error names it."""
     (home / ".local/share/spamnb/ledger.sqlite").mkdir(parents=True)
     result = run("status")
     assert result.code == 3
@@ -234,7 +234,7 @@ def as_nobody(home: Path) -> Run:
 
 
 def test_no_permission(taught: Path, as_nobody: Run) -> None:
-    """What may not be read or written is named, with the permissions as the thing to look at."""
+    """An error for missing rights names the file, and tells the user to look at its permissions."""
     os.chmod(taught / "spam.eml", 0)
     for directory in (taught, *taught.parents):
         if "pytest" in str(directory):
@@ -259,7 +259,7 @@ def test_no_permission(taught: Path, as_nobody: Run) -> None:
 
 
 def test_reading_what_may_not_be_written(taught: Path, as_nobody: Run) -> None:
-    """Who may read the ledger and not write it can verify and export it; nothing is made beside it."""
+    """A user who may only read the ledger can verify and export it; no file is made beside it."""
     directory = taught / ".local/share/spamnb"
     for each in (directory, *directory.parents):
         if "pytest" in str(each):
@@ -276,7 +276,7 @@ def test_reading_what_may_not_be_written(taught: Path, as_nobody: Run) -> None:
 
 
 def test_reading_what_is_not_there(home: Path, run: Run, process: Run) -> None:
-    """Where there is no ledger, to verify or to export it makes none."""
+    """Without a ledger, `verify` and `export` make none."""
     assert run("verify").out == "The counts of 0 tokens are the sum of 0 ham and 0 spam messages.\n"
     (line,) = process("export").out.splitlines()
     assert '"tokens": 0' in line

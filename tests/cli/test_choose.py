@@ -25,7 +25,7 @@ def letter(home: Path, kind: str = "ham") -> Path:
 
 
 def test_each_command_goes_by_it(home: Path, run: Run) -> None:
-    """What is chosen holds for score, explain and status at once, and no more when it is taken back."""
+    """A choice holds for score, explain and status at once, until it is taken back."""
     taught(home, run)
     path = letter(home)
     assert run("score", path).code == 1
@@ -63,7 +63,7 @@ def test_listed_and_forgotten(home: Path, run: Run) -> None:
 
 
 def test_wrong_use(home: Path, run: Run) -> None:
-    """What cannot be chosen is said with what to write, and nothing is kept."""
+    """For an impossible choice the error says what to write, and nothing is kept."""
     for words, said in (
         (("block",), "choose block needs a sender"),
         (("spam_cutoff",), "needs a number"),
@@ -83,7 +83,7 @@ def test_wrong_use(home: Path, run: Run) -> None:
 
 
 def test_the_configuration_stands_above(home: Path, run: Run) -> None:
-    """What the configuration names is not chosen otherwise; a choice of before is listed as without effect."""
+    """A cutoff in the configuration has priority; an older choice is listed as without effect."""
     maildir(home / "Maildir")
     assert run("init").code == 0
     run("choose", "spam_cutoff", "0.97")
@@ -103,7 +103,7 @@ def test_the_configuration_stands_above(home: Path, run: Run) -> None:
 
 
 def test_config_without_a_ledger_that_can_be_read(home: Path, run: Run) -> None:
-    """The configuration is printed all the same where the ledger cannot be read, and says so in a comment."""
+    """If the ledger cannot be read, `config` still prints the configuration, with a comment about it."""
     maildir(home / "Maildir")
     assert run("init").code == 0
     assert "# you have not chosen anything beside it\n" in run("config").out

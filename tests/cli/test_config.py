@@ -1,4 +1,4 @@
-"""`config`: what is in force, what is wrong, and the example."""
+"""`config`: the values in force, their faults, and the example."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_no_configuration(run: Run) -> None:
 
 
 def test_check(home: Path, run: Run) -> None:
-    """--check names all faults and ends with 78, or says that there are none."""
+    """--check names all faults and ends with 78; without faults it says so."""
     maildir(home / "Maildir")
     run("init")
     result = run("config", "--check")

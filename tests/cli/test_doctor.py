@@ -31,7 +31,7 @@ ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
 
 @pytest.fixture
 def well(taught: Path) -> Path:
-    """A home where all is as it should be, but for the service, which does not run."""
+    """A home in perfect order, except that the service does not run."""
     root = maildir(taught / "Maildir", Junk=[])
     configure(taught, Mailbox(path=root, roles=ROLES))
     roll(str(ledger_file(taught)), time.time(), 7)
@@ -65,7 +65,7 @@ def tree(home: Path) -> dict[str, bytes | None]:
 
 
 def test_all_is_well(well: Path, run: Run) -> None:
-    """Where all is well each line is ok, and the exit code 0; without a service there is a warning."""
+    """In perfect order each line is ok, and the exit code is 0; a stopped service is a warning."""
     code, found = findings(run)
     assert code == 0
     assert [one for one in found if one[0] != "ok"] == [
@@ -95,7 +95,7 @@ def test_writes_nothing(well: Path, run: Run) -> None:
 
 
 def test_a_service_that_ended_over_damage(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the last service has met in the ledger is a fault until the next start, and a large one is examined then."""
+    """Damage that the last service met is a fault until the next start; a large ledger is examined then."""
     monkeypatch.setattr(of_ledger, "_LARGE", 1000)
     assert said(run, "ok", "too large to prove its counts now")
     path = str(ledger_file(well))
@@ -108,7 +108,7 @@ def test_a_service_that_ended_over_damage(well: Path, run: Run, monkeypatch: pyt
 
 
 def test_interrupted_replacement(well: Path, run: Run) -> None:
-    """Where the ledger's replacement was interrupted, the new one is examined, and nothing is advised that loses it."""
+    """After an interrupted replacement, doctor examines the new ledger, and advises nothing that loses it."""
     ledger_file(well).rename(f"{ledger_file(well)}.incoming-replaced")
     code, found = findings(run)
     assert (code, [state for state, what, _ in found if what == "learned"]) == (0, ["ok"])
@@ -127,7 +127,7 @@ def test_nothing_is_there(home: Path, run: Run) -> None:
 
 
 def test_broken_configuration(well: Path, run: Run) -> None:
-    """Each fault of the configuration is one, and what does not need it is examined all the same."""
+    """Each fault of the configuration is a finding; all checks that do not need it are still made."""
     (well / ".config/spamnb/config.yaml").write_text("mailboxes: 3\nbreaker: 7\n")
     code, found = findings(run)
     assert code == 1
@@ -149,7 +149,7 @@ def test_configuration_out_of_reach(well: Path, run: Run, monkeypatch: pytest.Mo
 
 
 def test_folders_and_roles(well: Path, run: Run) -> None:
-    """Folders that are configured and not there, and folders whose name says something else, are named."""
+    """Doctor names configured folders that are missing, and folders whose name suggests a different role."""
     root = maildir(well / "Maildir", Sent=[], Bulk=[], Lists=[])
     configure(well, Mailbox(path=root, roles=ROLES | {"Spam/Old": Role.SPAM, "Notes": Role.NEUTRAL}))
     assert said(run, "warning", "configured, but not there: Spam/Old, Notes")
@@ -167,7 +167,7 @@ def test_folders_and_roles(well: Path, run: Run) -> None:
 
 
 def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Folders that cannot be written, sticky ones of others, and other owners are told."""
+    """Doctor reports folders that cannot be written, sticky folders of others, and other owners."""
     cur = well / "Maildir/.Junk/cur"
     access = os.access
     with monkeypatch.context() as patch:
@@ -204,7 +204,7 @@ def test_messages_that_cannot_be_read(well: Path, run: Run, monkeypatch: pytest.
 
 
 def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Limits of inotify that are too low and network file systems are told, as faults where inotify is demanded."""
+    """Doctor reports network file systems and too low limits of inotify; with `watch: inotify` as faults."""
     for name, limit in (("max_user_watches", "3"), ("max_user_instances", "1")):
         (tmp_path / name).write_text(limit)
     monkeypatch.setattr(inotify, "_LIMITS", tmp_path)
@@ -239,7 +239,7 @@ def test_watching(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_names_of_folders_that_the_service_refuses(
     well: Path, run: Run, spelling: str, layout: str, code: int, says: str
 ) -> None:
-    """What the service refuses ends it with 78, and is a fault to doctor, which names the right spelling."""
+    """A folder name that ends the service with 78 is a fault, and doctor names the right spelling."""
     file = well / ".config/spamnb/config.yaml"
     file.write_text(file.read_text().replace("Junk: spam", f"{spelling}: spam").replace("auto", layout))
     result = run("doctor", "--json")
@@ -258,7 +258,7 @@ def test_names_of_folders_that_the_service_refuses(
 
 
 def test_training_folders(well: Path, run: Run) -> None:
-    """Where there are training folders, a line says when delivered mail should not be learned."""
+    """If there are training folders, a line says when delivered mail should not be learned."""
     root = maildir(well / "Maildir", TrainHam=[])
     mailbox = Mailbox(path=root, roles={**ROLES, "TrainHam": Role.TRAIN_HAM})
     configure(well, mailbox)
@@ -283,7 +283,7 @@ def test_mounts(tmp_path: Path) -> None:
 
 
 def test_a_large_ledger_was_examined_when_it_was_copied(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody waits for the proof of a large ledger, where its copy of the day was proven; where that is late, it is."""
+    """Doctor does not verify a large ledger whose copy of the day was verified; if that copy is late, it does."""
     monkeypatch.setattr("spamnb.checkup.ledger_checks._LARGE", 1)
     with Ledger(str(ledger_file(well))) as ledger:
         ledger._connection.execute(wrong_count(7))
@@ -294,7 +294,7 @@ def test_a_large_ledger_was_examined_when_it_was_copied(well: Path, run: Run, mo
 
 
 def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
-    """Wrong counts, and a file that is no ledger any more, are faults that name what puts it right."""
+    """Wrong counts, and a file that is no longer a ledger, are faults with the way to repair them."""
     with Ledger(str(ledger_file(well))) as ledger:
         ledger._connection.execute(wrong_count(7))
     code, found = findings(run)
@@ -313,7 +313,7 @@ def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
 
 
 def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Too little of a class, far more of one than of the other, long silence, and another tokenizer are told."""
+    """Doctor reports too few lessons of a class, an uneven share, a long silence, and a different tokenizer."""
     with monkeypatch.context() as patch:
         patch.setattr(of_ledger, "VERSION", VERSION + 1)
         assert said(run, "warning", f"another tokenizer ({VERSION}, this one is {VERSION + 1})")
@@ -331,7 +331,7 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An open breaker, open moves, an earlier ledger in place, and former ones beside it are told."""
+    """Doctor reports an open breaker, open moves, an earlier ledger in place, and old ledgers beside it."""
     run("backup", "copy.sqlite")
     run("restore", "copy.sqlite")
     assert said(run, "warning", "a copy was restored on")
@@ -357,7 +357,7 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_disk_and_copies(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk, readable ledgers, no copies, old ones and damaged ones are told."""
+    """Doctor reports a full disk, readable ledgers, and missing, old or damaged copies."""
     with monkeypatch.context() as patch:
         patch.setattr(of_ledger.shutil, "disk_usage", lambda path: SimpleNamespace(free=1000))
         assert said(run, "fault", "nothing more can be learned or moved")

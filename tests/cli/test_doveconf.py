@@ -12,7 +12,7 @@ from spamnb.setup.doveconf import parse
 
 @pytest.mark.skipif(shutil.which("doveconf") is None, reason="there is no Dovecot here")
 def test_dovecot_itself_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the installed Dovecot prints of a configuration is read: names with spaces, and values with signs."""
+    """The output of the installed Dovecot is read: names with spaces, and values with signs."""
     config, program = tmp_path / "dovecot.conf", tmp_path / "doveconf"
     config.write_text(
         'login_greeting = "Ready  # always"\nmail_location = maildir:/var/vmail/%d/%n\n'
@@ -34,7 +34,7 @@ def test_dovecot_itself_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_where_dovecot_does_not_answer_a_template_is_asked_for(
     script: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without doveconf, or where it fails, the fault names the command with a template."""
+    """If doveconf is missing or fails, the error names the command with a template."""
     if script is not None:
         (tmp_path / "doveconf").write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "doveconf").chmod(0o755)

@@ -31,7 +31,7 @@ def corpus(home: Path) -> Path:
 
 
 def measured(run: Run, *arguments: object) -> dict[str, object]:
-    """What `evaluate --json` says."""
+    """Return the object that `evaluate --json` prints."""
     result = run("evaluate", *arguments, "--json")
     assert result.code == 0, result.err
     found: dict[str, object] = json.loads(result.out)
@@ -59,7 +59,7 @@ def test_the_corpus_is_learned(run: Run, corpus: Path) -> None:
 
 
 def test_warm_up(run: Run, corpus: Path, home: Path) -> None:
-    """The first messages are scored and learned, and left out of what is measured."""
+    """The first messages are scored and learned, but not measured."""
     whole, rest = measured(run, corpus), measured(run, corpus, "--warm-up", 30, "--scores", "scores")
     assert rest["messages"] == 2 * MESSAGES - 30
     assert len((home / "scores").read_text().splitlines()) == 2 * MESSAGES
@@ -67,7 +67,7 @@ def test_warm_up(run: Run, corpus: Path, home: Path) -> None:
 
 
 def test_nothing_left_to_measure(run: Run, corpus: Path) -> None:
-    """Where nothing is left to be measured, that is said."""
+    """If nothing is left to measure, the error says so."""
     result = run("evaluate", corpus, "--warm-up", 2 * MESSAGES)
     assert result.code == 3
     assert "nothing can be measured" in result.err
@@ -103,7 +103,7 @@ def names(scores: Path) -> list[str]:
 
 
 def test_folds_are_in_the_order_of_the_corpus(run: Run, corpus: Path, home: Path) -> None:
-    """With folds, too, scores are in the order of the corpus, and what is left out is what comes first in it."""
+    """With folds, scores are in the order of the corpus too, and the warm-up is its beginning."""
     index = (corpus / "index").read_text().splitlines()
     first_ham = sorted(index, key=lambda line: line.startswith("spam"))
     (corpus / "index").write_text("\n".join(first_ham))
@@ -131,7 +131,7 @@ def test_what_has_no_meaning_is_refused(run: Run, corpus: Path, arguments: tuple
 
 
 def test_first_messages_have_no_rank(run: Run, corpus: Path) -> None:
-    """Messages from before the filter knew both classes are counted as such, and are no part of the ROC curve."""
+    """Messages from before the filter knew both classes are counted as such, and left out of the ROC curve."""
     index = (corpus / "index").read_text().splitlines()
     ham_first = [line for line in index if line.startswith("ham")][:40]
     (corpus / "index").write_text("\n".join([*ham_first, *(line for line in index if line not in ham_first)]))
@@ -163,7 +163,7 @@ def test_several_orders(run: Run, corpus: Path, protocol: str) -> None:
 
 
 def test_mail_that_contradicts_itself(run: Run, corpus: Path) -> None:
-    """Spam that is filed as ham is named before anything else, and no cutoff is advised that would spare it."""
+    """Spam that is filed as ham is named first, and no cutoff is advised to spare it."""
     index = (corpus / "index").read_text()
     (corpus / "index").write_text(index.replace("spam 61.eml", "ham 61.eml").replace("spam 95.eml", "ham 95.eml"))
     said = run("evaluate", corpus, "--protocol", "folds", "--at-most-one-ham-in", 50).out
@@ -199,7 +199,7 @@ def test_each_event_model_that_serves(run: Run, corpus: Path, model: str) -> Non
 
 
 def test_training_rules_and_delay(run: Run, corpus: Path) -> None:
-    """What is learned later, or only from errors, leaves the filter unsure for longer."""
+    """Late learning, or learning from errors alone, leaves the filter unsure for longer."""
     unsure = [
         float(str(measured(run, corpus, *more)["unsure"]))
         for more in ((), ("--delay", 20), ("--train", "errors"), ("--no-header",))
@@ -279,7 +279,7 @@ def test_too_small_for_the_comparison(run: Run, corpus: Path) -> None:
 
 
 def test_pictures(process: Run, corpus: Path, home: Path) -> None:
-    """The learning curve and the ROC curves are drawn where that is asked for."""
+    """With the option, the learning curve and the ROC curves are drawn."""
     pytest.importorskip("matplotlib")
     assert process("evaluate", corpus, "--limit", 60, "--plots", "run").code == 0
     assert process("compare", corpus, "--attributes", 20, "--plots", "comparison").code == 0
@@ -294,7 +294,7 @@ def test_pictures(process: Run, corpus: Path, home: Path) -> None:
 def test_what_cannot_be_written_is_told_before_the_work(
     run: Run, corpus: Path, arguments: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A place that cannot be written, or pictures without matplotlib, are told before a message is scored."""
+    """An unwritable place, or missing matplotlib, is an error before the first message is scored."""
     os.mkfifo("pipe")
     monkeypatch.setattr("spamnb.cli.evaluate.find_spec", lambda name: None)
 

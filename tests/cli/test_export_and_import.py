@@ -1,4 +1,4 @@
-"""`export` and `import`: what was learned as text, and where it may go."""
+"""`export` and `import`: lessons as text, and the files that they may go to."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.lessons import Taught, learn
 
 
 def test_export_and_import(taught: Path, run: Run, process: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one filter has learned is added to another's, once; `history` shows it and `undo` takes it back."""
+    """Lessons of one filter are added to another filter's, once; `history` shows it, and `undo` takes it back."""
     assert "25 ham and 25 spam messages" in run("export", "counts.txt").out
     assert stat.S_IMODE(os.stat("counts.txt").st_mode) == 0o600
     assert process("export").out == Path("counts.txt").read_text()
@@ -46,7 +46,7 @@ def test_export_and_import(taught: Path, run: Run, process: Run, monkeypatch: py
 
 
 def test_an_export_of_this_ledger(taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own export is refused, as it would count all twice, also after more was learned or a copy was restored."""
+    """A ledger refuses its own export, which would count all twice, also after more lessons or a restore."""
     run("backup", "copy.sqlite")
     run("export", "counts.txt")
     before = json.loads(run("status", "--json").out)["learned"]
@@ -65,7 +65,7 @@ def test_an_export_of_this_ledger(taught: Path, run: Run, monkeypatch: pytest.Mo
 
 
 def test_export_replaces_nothing(taught: Path, run: Run) -> None:
-    """A file that is there is replaced only with --force, and where nothing can be written nothing is left."""
+    """An existing file is replaced only with --force; a failed export leaves no file."""
     Path("counts.txt").write_text("mine")
     assert run("export", "counts.txt").code == 64
     assert Path("counts.txt").read_text() == "mine"
@@ -76,7 +76,7 @@ def test_export_replaces_nothing(taught: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_export_to_special_files(taught: Path, run: Run, process: Run, force: list[str]) -> None:
-    """A device or a pipe's name is not replaced by an export, nor is the ledger; what is open is written to."""
+    """An export replaces neither a device, a pipe nor the ledger; it writes to open descriptors."""
     os.mkfifo("pipe")
     result = run("export", *force, "pipe")
     assert (result.code, result.out) == (3 if force else 64, "")
@@ -103,7 +103,7 @@ def test_a_slow_reader_holds_up_nobody(taught: Path, run: Run) -> None:
 
 
 def test_faulty_import(taught: Path, run: Run) -> None:
-    """Each fault of an export is told with its line, and nothing is imported."""
+    """Each fault of an export is reported with its line, and nothing is imported."""
     run("export", "counts.txt")
     lines = Path("counts.txt").read_text().splitlines()
     lines[7], lines[9] = "nonsense", lines[8]
@@ -124,7 +124,7 @@ def test_faulty_import(taught: Path, run: Run) -> None:
 
 
 def test_other_tokenizer(taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts of another tokenizer are added, and it is said that they help less, and what would help more."""
+    """Counts of a different tokenizer are added; the command says that they help less, and what would help more."""
     run("export", "counts.txt")
     text = Path("counts.txt").read_text().replace(f'"tokenizer": [{VERSION}]', '"tokenizer": [77]')
     Path("counts.txt").write_text(text)

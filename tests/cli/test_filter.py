@@ -45,7 +45,7 @@ def through(home: Path) -> FilterCall:
 @pytest.mark.usefixtures("taught")
 @pytest.mark.parametrize(("number", "kind", "code"), [(1, "spam", 0), (2, "ham", 1)])
 def test_a_verdict(through: FilterCall, number: int, kind: str, code: int) -> None:
-    """The message comes out with its verdict, which is the exit code where that is asked for."""
+    """The message comes out with its verdict; with an option the exit code is the verdict too."""
     raw = message(kind, 500 + number)
     out = through(stdin=raw).stdout
     assert out.startswith(b"X-Spamnb: %s, " % kind.encode())
@@ -68,7 +68,7 @@ def test_nothing_comes(through: FilterCall) -> None:
 
 
 def test_the_service_answers(through: FilterCall, home: Path) -> None:
-    """Where the service answers numpy is not loaded, nor the ledger: the command is as quick as it can be."""
+    """If the service answers, the command loads neither numpy nor the ledger, and is fast."""
     config = home / "config.yaml"
     loaded = home / "loaded"
     code = (
@@ -95,13 +95,13 @@ def test_a_very_long_message(through: FilterCall) -> None:
 
 
 def test_a_broken_program(through: FilterCall) -> None:
-    """Where a part of the program is missing, as in the midst of an upgrade, the message goes on as it came."""
+    """If a part of the program is missing, as during an upgrade, the message goes on unchanged."""
     code = "import sys; sys.modules['spamnb.delivery.pipe'] = None; import spamnb.cli.main as m; m.entry_point()"
     assert through(stdin=b"X-Spamnb: spam\n\nb", by=(sys.executable, "-c", code)).stdout == b"X-Spamnb: spam\n\nb"
 
 
 def test_the_fault_is_in_the_log(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The system's log says what is wrong, on one line, and standard error stays as it was."""
+    """The system's log has the fault on one line; standard error stays empty."""
     (home / "m").write_bytes(message("ham", 1))
     (home / "c\n.yaml").write_text("mailboxes: 1\n")
     said: list[str] = []
@@ -129,7 +129,7 @@ def test_wrong_usage(home: Path, arguments: list[str]) -> None:
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 def test_a_full_disk(home: Path) -> None:
-    """Where the message cannot be written the agent is told to try again."""
+    """If the message cannot be written, the exit code tells the agent to try again."""
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [*COMMAND, "filter"], input=message("ham", 1), stdout=full, stderr=subprocess.PIPE, check=False
@@ -138,7 +138,7 @@ def test_a_full_disk(home: Path) -> None:
 
 
 def test_nobody_reads(home: Path) -> None:
-    """So it is where the reader has gone away, in the midst of a long message or before."""
+    """The same holds if the reader goes away, before a long message or in the middle of it."""
     running = subprocess.Popen(
         [*COMMAND, "filter"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -153,7 +153,7 @@ def test_nobody_reads(home: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_killed(home: Path, number: int) -> None:
-    """Killed while the message comes, it has written nothing, and the exit code is none of success."""
+    """Killed while the message comes, it has written nothing, and its exit code is not success."""
     command = [sys.executable, "-c", "import signal as s; s.signal(s.SIGINT, s.default_int_handler)\n" + _RUN, "filter"]
     running = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert running.stdin

@@ -1,4 +1,4 @@
-"""`history`: what is shown, and how it is chosen."""
+"""`history`: its lines, and the options that choose them."""
 
 import json
 import time
@@ -33,7 +33,7 @@ def fill(home: Path) -> None:
 
 
 def test_every_judgement_is_shown(home: Path, run: Run) -> None:
-    """Ham, unsure and withheld judgements are in the history, each with where the message stays."""
+    """The history has ham, unsure and withheld judgements, each with the folder in which the message stays."""
     fill(home)
     spam, unsure, ham = run("history").out.splitlines()
     assert "judged spam [withheld], stays in INBOX: why" in spam
@@ -44,7 +44,7 @@ def test_every_judgement_is_shown(home: Path, run: Run) -> None:
 
 
 def test_what_became_of_a_judgement(home: Path, run: Run) -> None:
-    """What a message was learned as after it was judged stands in the line of the judgement, weak or not."""
+    """The line of a judgement says how its message was learned afterwards, and whether weakly."""
     run("train", "--spam", mail(home / "a", "spam", 1))
     with Ledger(str(ledger_file(home))) as ledger:
         folder = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
@@ -66,7 +66,7 @@ def test_weak_lessons_are_shown_as_weak(home: Path, run: Run) -> None:
 
 
 def test_choosing(home: Path, run: Run) -> None:
-    """A word, a time, a verdict, a kind and a folder choose what is shown; nothing found says so."""
+    """Lines are chosen by a word, a time, a verdict, a kind and a folder; an empty result is reported."""
     fill(home)
     for arguments, number in (
         (("OFFER",), 1),
@@ -87,7 +87,7 @@ def test_choosing(home: Path, run: Run) -> None:
 
 
 def test_an_answer_is_called_so(home: Path, run: Run) -> None:
-    """What a person has answered is of the kind "answered", to ask for and in what is printed for programs."""
+    """A person's answer has the kind "answered", both as an option and in the output for programs."""
     run("train", "--ham", mail(home / "a", "ham", 1))
     with Ledger(str(ledger_file(home))) as ledger:
         ledger.journal.settled(1, "answered at the prompt", time.time(), 0)

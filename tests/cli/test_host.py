@@ -50,7 +50,7 @@ def put(host: Host, *rows: AccountRow) -> None:
 
 
 def test_status(host: Host, run: Run) -> None:
-    """`status` has sums over all users, and ends with 1 where the filter of one is broken or has stopped."""
+    """`status` has sums over all users, and ends with 1 if the filter of any user is broken or has stopped."""
     result = run("--config", host.path, "status")
     assert result.code == 0
     lines = dict(line.split("  ", 1) for line in result.out.splitlines())
@@ -87,7 +87,7 @@ def test_status_says_which_services_run(host: Host, run: Run) -> None:
 
 
 def test_status_before_a_service_has_begun(site: Site, run: Run) -> None:
-    """Before there is a register there is nothing to be told, and none is made."""
+    """Before there is a register, `status` has nothing to show, and makes none."""
     host = site.host()
     result = run("--config", host.path, "status")
     assert result.code == 0
@@ -103,7 +103,7 @@ def test_status_of_a_user(host: Host, run: Run) -> None:
 
 
 def test_metrics(host: Host, run: Run) -> None:
-    """`status --prometheus` has gauges with sums, no counter, no user, and ends with 0 also where one has stopped."""
+    """`status --prometheus` has gauges with sums, no counter and no user; it ends with 0 even if one has stopped."""
     put(host, STOPPED)
     result = run("--config", host.path, "status", "--prometheus")
     assert (result.code, result.err) == (0, "")
@@ -139,7 +139,7 @@ def tree(directory: Path) -> dict[str, bytes | None]:
 
 
 def test_all_is_well(site: Site, host: Host, run: Run) -> None:
-    """Where all is well each line is ok, and nothing is written."""
+    """In perfect order each line is ok, and nothing is written."""
     before = tree(site.directory)
     assert [one for one in findings(host, run) if one[0] != "ok"] == [
         ("warning", "service", "not running: nothing is judged or learned now")
@@ -162,7 +162,7 @@ def test_doctor_of_a_user(host: Host, run: Run) -> None:
 
 
 def test_services(host: Host, run: Run) -> None:
-    """Where some services run and others do not, that is a fault which names the units to start."""
+    """If only some services run, that is a fault with the names of the units to start."""
     with claimed(host.register.parent, Share(2, 4)), claimed(host.register.parent, Share(3, 4)):
         assert said(host, run, "fault", "1-of-4, 4-of-4 not running")
         found = run("--config", host.path, "doctor").out
@@ -170,7 +170,7 @@ def test_services(host: Host, run: Run) -> None:
 
 
 def test_users(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is on the disk is counted, with what is passed over: other names, links, others' mail."""
+    """Doctor counts the users on the disk and all that it passes over: other names, links, mail of others."""
     (site.mail / "a.example" / "lost+found").mkdir()
     (site.mail / ".trash").mkdir()
     (site.mail / "a.example" / "otto").symlink_to(site.mail / "a.example" / "anna")
@@ -183,7 +183,7 @@ def test_users(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch
 
 
 def test_mail_that_is_away(site: Site, host: Host, run: Run) -> None:
-    """Where the disk of all mail is not mounted, that is a fault, and all else is examined."""
+    """If the disk of all mail is not mounted, that is a fault; the other checks are still made."""
     site.mail.rename(site.directory / "away")
     found = findings(host, run)
     assert any(state == "fault" and "cannot look for users in" in means for state, _, means in found)
@@ -191,7 +191,7 @@ def test_mail_that_is_away(site: Site, host: Host, run: Run) -> None:
 
 
 def test_limits(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Limits of watches, instances and open files that are too low for the users are told; as faults where demanded."""
+    """Doctor reports limits of watches, instances and open files that are too low; with `watch: inotify` as faults."""
     limits = tmp_path / "limits"
     limits.mkdir()
     monkeypatch.setattr(inotify, "_LIMITS", limits)
@@ -214,7 +214,7 @@ def test_limits(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_watches_of_many_users(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many users the folders of some are counted, and their number is that of as many as there are."""
+    """Doctor counts the folders of some of many users, and estimates the watches of all."""
     for number in range(20):
         site.maildir(f"b.example/user{number}/Maildir")
         site.maildir(f"b.example/user{number}/Maildir/.Junk")
@@ -225,7 +225,7 @@ def test_watches_of_many_users(site: Site, host: Host, run: Run, monkeypatch: py
 
 
 def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that is full or nearly so, and ledgers that others may look into, are told."""
+    """Doctor reports a full or nearly full disk, and ledgers that others may read."""
     for free, state, part in (
         (1000, "fault", "nothing more can be learned"),
         (2 * 10**7, "warning", "which is little"),
@@ -238,7 +238,7 @@ def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_register(site: Site, host: Host, run: Run) -> None:
-    """What the register says of users comes with what to do; users that it does not know are counted."""
+    """What the register says about users comes with the next step; users unknown to it are counted."""
     site.maildir("b.example/new/Maildir")
     put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", State.GONE, gone_at=1e9))
     put(host, AccountRow("gesa@a.example", "/m/gesa", State.MOVING, fault="own settings: line 3"))
@@ -256,7 +256,7 @@ def test_register(site: Site, host: Host, run: Run) -> None:
 
 
 def test_damaged_register(host: Host, run: Run) -> None:
-    """A damaged register is a fault; one that is kept, and none at all, are told."""
+    """A damaged register is a fault; an old one that was kept, and a missing one, are reported."""
     os.truncate(host.register, 1500)
     assert said(host, run, "fault", f"{host.register} is damaged; no mail and no ledger is affected")
     with Register(str(host.register)) as register:
@@ -267,7 +267,7 @@ def test_damaged_register(host: Host, run: Run) -> None:
 
 
 def test_spamd(site: Site, host: Host, run: Run) -> None:
-    """Where a service runs its socket is tried."""
+    """If a service runs, doctor tries its socket."""
     socket = site.directory / "spamd.sock"
     host.path.write_text(f"{host.path.read_text()}spamd: {{listen: ['{socket}'], peers: [nobody-at-all]}}\n")
     assert said(host, run, "fault", "there is no user 'nobody-at-all'")

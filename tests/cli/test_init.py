@@ -126,7 +126,7 @@ def test_a_filter_in_use_does_not_learn_its_own_verdicts(home: Path, run: Run) -
 
 
 def test_spam_folder_wins(home: Path, run: Run) -> None:
-    """A message that lies in a ham and in a spam folder is learned as spam: someone put it there."""
+    """A message in a ham and in a spam folder is learned as spam: someone put it there."""
     maildir(home / "Maildir", INBOX=[message("spam", 1), message("ham", 1)], Spam=[message("spam", 1)])
     run("init", "--learn")
     assert "1 ham, 1 spam" in run("status").out
@@ -164,7 +164,7 @@ def test_maildir_variable(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
     [((), "found no Maildir in"), (("nowhere",), "there is no directory"), (("empty",), "is not a Maildir")],
 )
 def test_no_maildir(home: Path, run: Run, arguments: tuple[str, ...], says: str) -> None:
-    """Where no Maildir is found, init says where it looked and what to give, and writes nothing."""
+    """If there is no Maildir, init says where it looked and what to give, and writes nothing."""
     (home / "empty").mkdir()
     result = run("init", *arguments)
     assert result.code == 3
@@ -184,7 +184,7 @@ def test_no_spam_folder(home: Path, run: Run) -> None:
 
 
 def test_fullest_spam_folder_leads(home: Path, run: Run) -> None:
-    """Of several spam folders the fullest is the one that spam is moved to."""
+    """If there are several spam folders, spam is moved to the fullest."""
     maildir(home / "Maildir", Junk=[], Spam=[message("spam", 1)])
     assert "Spam will be moved to Spam." in run("init").out
 
@@ -213,7 +213,7 @@ def test_learns_later_by_the_roles_that_were_corrected(home: Path, run: Run) -> 
 
 
 def test_a_place_without_an_inbox(home: Path, run: Run) -> None:
-    """The home directory and a directory of several accounts are no Maildir: init names those in it."""
+    """The home directory, and a directory of several accounts, are not Maildirs: init names those in it."""
     full(home)
     full(home, "Mail/work")
     for sub in ("cur", "new"):
@@ -247,7 +247,7 @@ def test_odd_folder_names(home: Path, run: Run) -> None:
 
 
 def test_config_elsewhere(home: Path, run: Run) -> None:
-    """With --config the configuration and its ledger lie there, and nowhere else."""
+    """With --config the configuration and its ledger are written there, and nothing elsewhere."""
     full(home)
     result = run("--config", home / "conf" / "c.yaml", "init", "--learn")
     assert result.code == 0
@@ -258,7 +258,7 @@ def test_config_elsewhere(home: Path, run: Run) -> None:
 
 
 def test_unwritable_place(home: Path, run: Run) -> None:
-    """A configuration that cannot be written is said in one line, with the way out."""
+    """If the configuration cannot be written, one line says so, with the next step."""
     full(home)
     (home / ".config").write_text("a file in the way")
     result = run("init")
@@ -269,7 +269,7 @@ def test_unwritable_place(home: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("place", ["cur", "new", ".Junk/cur"])
 def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """Where spam could not be moved, init says who may not do what, and writes nothing."""
+    """If spam could not be moved, init names the missing right, and writes nothing."""
     root, access = full(home), os.access
     monkeypatch.setattr(
         "spamnb.setup.proposal.os.access", lambda path, mode: path != str(root / place) and access(path, mode)
@@ -281,7 +281,7 @@ def test_mail_that_may_not_be_moved(home: Path, run: Run, monkeypatch: pytest.Mo
 
 
 def test_mail_of_somebody_else(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is not the owner of the mail is told to run the service as the owner."""
+    """init tells a user who does not own the mail to run the service as the owner."""
     full(home)
     monkeypatch.setattr("spamnb.setup.proposal.os.geteuid", lambda: 12_345)
     result = run("init")
@@ -337,7 +337,7 @@ def test_the_one_account_of_a_synchroniser(home: Path, run: Run, inbox: str, ask
 
 
 def test_folders_inside_of_the_inbox(home: Path, run: Run) -> None:
-    """Where a synchroniser keeps the folders as Maildir++ inside the INBOX, that is the Maildir."""
+    """If a synchroniser keeps the folders as Maildir++ inside the INBOX, the INBOX is the Maildir."""
     maildir(home / "Mail/work/INBOX", Junk=[], Archive_2024=[])
     assert run("init").code == 0
     (mailbox,) = load(home / CONFIG).mailboxes
@@ -346,7 +346,7 @@ def test_folders_inside_of_the_inbox(home: Path, run: Run) -> None:
 
 
 def test_several_accounts(home: Path, run: Run) -> None:
-    """Of several accounts none is taken unasked: init says what to type, and takes all that are named."""
+    """init takes none of several accounts unasked: it says what to type, and takes all that are named."""
     for name in ("home", "work"):
         synchronised(home / "Mail" / name, INBOX=[message("ham", 1)], Spam=[])
     result = run("init")
@@ -360,7 +360,7 @@ def test_several_accounts(home: Path, run: Run) -> None:
 
 @pytest.fixture
 def second(home: Path, run: Run) -> Path:
-    """A home with a configured Maildir, and another one."""
+    """A home with a configured Maildir, and a second Maildir."""
     full(home)
     assert run("init").code == 0
     return synchronised(home / "Mail/home", INBOX=[message("ham", 70)], Junk=[], **{"what?": []})
@@ -379,7 +379,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_adds_a_mailbox(second: Path, run: Run, form: str) -> None:
-    """init with another path adds a mailbox to the configuration, of which every character stays."""
+    """init with a second path adds a mailbox to the configuration, and keeps each of its characters."""
     file = second.parent.parent / CONFIG
     text = FORMS[form].format(file.read_text())
     file.write_bytes(text.encode())
@@ -404,7 +404,7 @@ def test_adds_a_mailbox(second: Path, run: Run, form: str) -> None:
 
 
 def test_a_form_to_which_nothing_can_be_added(second: Path, run: Run) -> None:
-    """Where the YAML has no place for another mailbox, init prints what to add, and changes nothing."""
+    """If the YAML has no place for one more mailbox, init prints the lines to add, and changes nothing."""
     file = second.parent.parent / CONFIG
     file.write_text("mailboxes: [{path: ~/Maildir, roles: {INBOX: inbox, Junk: spam}}]\n")
     result = run("init", second)
@@ -474,7 +474,7 @@ def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
 
 
 def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
-    """After learning, init says how many messages look as if they were filed wrongly, before it names what is next."""
+    """After learning, init says how many messages look misfiled, before it names the next step."""
     ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
     maildir(home / "Maildir", INBOX=ham, Archive=[message("spam", n) for n in range(50, 53)], Junk=spam)
     result = run("init", "--learn")
@@ -518,7 +518,7 @@ def test_fresh(home: Path, at_terminal: At, run: Run) -> None:
 
 @pytest.mark.parametrize("answer", ["n\r", "\r", "\x04"])
 def test_fresh_is_not_wanted(home: Path, at_terminal: At, run: Run, answer: str) -> None:
-    """Any answer but yes leaves everything as it is."""
+    """Any answer but yes changes nothing."""
     full(home)
     assert run("init", "--learn").code == 0
     before = (home / LEDGER).read_bytes()
@@ -528,7 +528,7 @@ def test_fresh_is_not_wanted(home: Path, at_terminal: At, run: Run, answer: str)
 
 
 def test_fresh_without_a_terminal(home: Path, run: Run) -> None:
-    """Without a terminal --fresh needs --yes, which stands for nothing else."""
+    """Without a terminal --fresh needs --yes, which has no other meaning."""
     full(home)
     assert run("init", "--learn").code == 0
     result = run("init", "--fresh")
@@ -552,7 +552,7 @@ def test_fresh_where_there_is_nothing(home: Path, run: Run) -> None:
 
 
 def test_fresh_from_a_damaged_ledger(home: Path, run: Run) -> None:
-    """A damaged ledger, and one of which only copies are left, do not hinder a new beginning."""
+    """--fresh works with a damaged ledger, and if only copies of it are left."""
     full(home)
     assert run("init", "--learn").code == 0
     (home / LEDGER).write_bytes(b"no ledger" * 1000)

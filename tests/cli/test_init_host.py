@@ -51,7 +51,7 @@ class Vmail:
         return self.directory / "vmail" / domain / local / "Maildir"
 
     def add(self, name: str, number: int = 2, owner: int = OWNER, **folders: list[bytes]) -> Path:
-        """A user with as much mail in the inbox and in Junk, of which no two users have the same."""
+        """Add a user with as much mail in the inbox as in Junk; no two users share a message."""
         first = 100 * sum(name.encode())
         kinds = {"INBOX": "ham", "Junk": "spam"}
         given = {name: [message(kind, first + n) for n in range(number)] for name, kind in kinds.items()}
@@ -77,7 +77,7 @@ class Vmail:
             yield
 
     def dovecot(self, patch: pytest.MonkeyPatch, name: str = "2.3-static", **replaced: str) -> None:
-        """Let doveconf print a text as one of those that it prints, of this mail."""
+        """Let doveconf print a text of its usual form, for this mail."""
         text = (_TEXTS / f"{name}.txt").read_text(encoding="utf-8").replace("/var/vmail", f"{self.directory}/vmail")
         text = text.replace("uid=vmail", f"uid={OWNER}").replace("id = vmail", f"id = {OWNER}")
         for before, after in replaced.items():
@@ -119,7 +119,7 @@ def machine(vmail: Vmail, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("text", "layout"), [("2.3-static", "maildir++"), ("2.4-static", "fs")], ids=lambda text: str(text)[:3]
 )
 def test_from_dovecot(vmail: Vmail, run: Run, monkeypatch: pytest.MonkeyPatch, text: str, layout: str) -> None:
-    """What Dovecot says of paths, layout and folders becomes the configuration; the disk says who is there."""
+    """Paths, layout and folders of the configuration come from Dovecot; the users come from the disk."""
     vmail.dovecot(monkeypatch, text)
     result = run("--config", vmail.config, "init", "--host")
     assert (result.code, result.err) == (0, "")
@@ -168,7 +168,7 @@ def test_folders_of_single_users_are_not_shown(vmail: Vmail, run: Run) -> None:
 
 
 def test_what_is_passed_over_is_counted(vmail: Vmail, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Strange names, links, others' mail, and directories that nobody can look into are told, and no users."""
+    """init counts strange names, links, mail of others and unreadable directories, but not as users."""
     above = vmail.root(NAMES[0]).parent.parent
     (above / "not a name").mkdir()
     (above / "link").symlink_to(vmail.root(NAMES[2]).parent)
@@ -185,7 +185,7 @@ def test_what_is_passed_over_is_counted(vmail: Vmail, run: Run, monkeypatch: pyt
 
 
 def test_a_host_without_mail(open_place: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nobody has mail yet, what Dovecot says is taken; a path alone does not tell whose the mail will be."""
+    """If no user has mail yet, Dovecot's settings suffice; a path alone does not name the owner of the mail."""
     vmail = Vmail(open_place)
     (open_place / "vmail").mkdir()
     vmail.dovecot(monkeypatch)
@@ -202,7 +202,7 @@ def test_a_host_without_mail(open_place: Path, run: Run, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", ["2.3-sdbox", "2.3-mbox", "2.4-sdbox", "2.3-system", "2.3-sqlhome"])
 def test_what_is_no_maildir(vmail: Vmail, run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Where Dovecot's mail is in another format, or of system users, that is said, and nothing is written."""
+    """If Dovecot's mail has a different format, or belongs to system users, init says so, and writes nothing."""
     vmail.dovecot(monkeypatch, name)
     result = run("--config", vmail.config, "init", "--host")
     assert (result.code, result.out, len(result.err.splitlines())) == (78, "", 1)
@@ -228,7 +228,7 @@ def test_paths_that_are_none(vmail: Vmail, run: Run, typed: str, code: int, said
 
 
 def test_wrong_calls(vmail: Vmail, run: Run) -> None:
-    """Two paths, or one user, are no host."""
+    """Two paths, or the path of one user, are a wrong call."""
     assert run("--config", vmail.config, "init", "--host", vmail.path, vmail.path).code == 64
     assert run("--config", vmail.config, "--user", NAMES[0], "init", "--host").code == 64
     assert not vmail.config.exists()
@@ -236,7 +236,7 @@ def test_wrong_calls(vmail: Vmail, run: Run) -> None:
 
 @AS_ROOT
 def test_whose_mail_it_is(vmail: Vmail, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mail of several users of the machine, of root, of others than Dovecot says, or of nobody known is refused."""
+    """Mail of several system users, of root, or of an owner unknown to the system or to Dovecot is refused."""
     for name, owner in zip(NAMES, (OWNER, OWNER + 1, OWNER + 2), strict=True):
         os.chown(vmail.root(name), owner, owner)
     result = run("--config", vmail.config, "init", "--host", vmail.path)
@@ -331,7 +331,7 @@ def test_a_directory_of_others(vmail: Vmail, machine: Path, run: Run, monkeypatc
 
 
 def test_who_is_not_root(vmail: Vmail, machine: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another user is shown what would be written, and told to be root or to name another file."""
+    """A user who is not root sees the files to write, and is told to be root or to name a different file."""
     monkeypatch.setattr("spamnb.cli.common.init_host.os.geteuid", lambda: OWNER)
     vmail.dovecot(monkeypatch)
     result = run("init", "--host")
@@ -344,7 +344,7 @@ def test_who_is_not_root(vmail: Vmail, machine: Path, run: Run, monkeypatch: pyt
 def test_a_person_on_the_same_machine(
     vmail: Vmail, machine: Path, home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who has mail at home gets a configuration of their own, though there is that of the mail host."""
+    """A person with mail at home gets a configuration of their own, beside that of the mail host."""
     config = machine / "etc/spamnb/config.yaml"
     config.parent.mkdir(parents=True)
     assert run("--config", config, "init", "--host", vmail.path).code == 0
@@ -361,7 +361,7 @@ def test_a_person_on_the_same_machine(
 
 
 def test_all_users_are_learned_once(vmail: Vmail, run: Run) -> None:
-    """--learn learns each user's folders into a ledger of their own; called again it skips what is known."""
+    """--learn learns each user's folders into that user's ledger; a second call skips known messages."""
     command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")
     result = run(*command)
     assert (result.code, result.err) == (0, "")
@@ -376,7 +376,7 @@ def test_all_users_are_learned_once(vmail: Vmail, run: Run) -> None:
 
 
 def test_new_mail_of_users_is_left_out(vmail: Vmail, run: Run) -> None:
-    """What came to a user whose mailbox is watched, and what nobody decided, is left out and counted."""
+    """--learn leaves out and counts mail that came to a watched mailbox and that nobody decided on."""
     command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")
     assert run(*command).code == 0
     (vmail.root(NAMES[0]) / "new/1800000000.M1P1.host").write_bytes(message("spam", 800))
@@ -387,7 +387,7 @@ def test_new_mail_of_users_is_left_out(vmail: Vmail, run: Run) -> None:
 
 
 def test_mail_of_before_is_never_moved(vmail: Vmail, run: Run) -> None:
-    """What lay there when a user was learned from stays where it is when a service begins."""
+    """Mail from before --learn stays in its place when a service begins."""
     before = sorted(vmail.directory.rglob("17*"))
     assert run("--config", vmail.config, "init", "--host", vmail.path, "--learn").code == 0
     assert run("--config", vmail.config, "run", "--once").code == 0
@@ -426,7 +426,7 @@ def test_one_users_fault_is_told_and_the_others_are_learned(
 
 
 def test_a_full_disk(vmail: Vmail, run: Run, open_place: Path) -> None:
-    """Where the ledgers of some users find no room, that is told of each of them, and the others are learned."""
+    """If some ledgers do not fit on the disk, each is reported, and the other users are learned."""
     with mounted(open_place / "ledgers/a.example") as disk, filled(disk):
         os.chown(open_place / "ledgers", OWNER, OWNER)
         result = run("--config", vmail.config, "init", "--host", vmail.path, "--learn")
@@ -438,7 +438,7 @@ def test_a_full_disk(vmail: Vmail, run: Run, open_place: Path) -> None:
 
 @pytest.fixture
 def readable() -> None:
-    """Skips where other users cannot read the program."""
+    """Skip if other users cannot read the program."""
     for above in Path(str(spamnb.__file__)).parents:
         if not above.stat().st_mode & 0o001:
             pytest.skip(f"other users cannot read the program: {above} is shut")
@@ -477,7 +477,7 @@ def test_one_user(vmail: Vmail, process: Run) -> None:
 @pytest.mark.usefixtures("program_for_all")
 @pytest.mark.usefixtures("readable")
 def test_an_interrupted_run_goes_on(vmail: Vmail, process: Run) -> None:
-    """Ctrl-C ends it with all that was learned; the same command goes on where it was, and learns all, once."""
+    """Ctrl-C ends it with all lessons so far; the same command goes on from there, and learns all once."""
     names = [f"u{number}@d.example" for number in range(15)]
     for name in names:
         vmail.add(name, 5)
@@ -515,7 +515,7 @@ def test_root_learns_as_the_owner_of_the_mail(vmail: Vmail, process: Run) -> Non
 @AS_ROOT
 @pytest.mark.usefixtures("readable")
 def test_a_configuration_that_is_anothers(vmail: Vmail, process: Run) -> None:
-    """Where another user may write the configuration, root is that user from the beginning, and writes nothing else."""
+    """If another user may write the configuration, root acts as that user from the beginning."""
     os.chown(vmail.directory, OWNER + 1, OWNER + 1)
     result = process("--config", vmail.config, "init", "--host", vmail.path, "--learn")
     assert (result.code, f"belongs to {OWNER}, and you are {OWNER + 1}" in result.err) == (3, True)

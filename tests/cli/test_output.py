@@ -33,7 +33,7 @@ from tests.cli.conftest import Run, mail
     ],
 )
 def test_nothing_from_a_stranger_controls_a_terminal(text: str, shown: str) -> None:
-    """Control characters, direction marks and broken bytes are shown as escapes, everything else as it is."""
+    """Control characters, direction marks and broken bytes are escaped; all other text is unchanged."""
     assert escaped(text) == shown
 
 
@@ -46,7 +46,7 @@ def test_json_is_plain_ascii_and_keeps_names() -> None:
 
 
 def test_table_aligns_wide_characters() -> None:
-    """Columns stand below each other also after characters that take two columns, or none."""
+    """Columns are aligned, even after characters that take two columns, or none."""
     lines = table([("token", "n"), ("迷惑メール", 1), ("e\u0301", 22), ("plain", 333)]).splitlines()
     assert lines == ["token         n", "迷惑メール    1", "e\u0301            22", "plain       333"]
 
@@ -107,7 +107,7 @@ def test_usual_roles(name: str, role: Role) -> None:
 
 
 def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
-    """Of an attachment of which only the beginning is read the terminal says that it is larger than that."""
+    """If only the beginning of an attachment is read, the terminal says that it is larger than that."""
     attached = b"Content-Disposition: attachment; filename=a.pdf\nContent-Type: application/pdf\n\n"
     start = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + attached
     small, large = b"short", b"x" * (DEFAULT_LIMITS.message_bytes + 1)

@@ -27,7 +27,7 @@ def give(path: Path, uid: int) -> Path:
 
 
 def foreign(path: Path, uid: int) -> list[Path]:
-    """What lies below a path and is not that user's."""
+    """Return the files below a path that do not belong to that user."""
     return [found for found in path.rglob("*") if found.lstat().st_uid != uid]
 
 
@@ -80,7 +80,7 @@ def test_what_is_made_belongs_to_the_owner(process: Run, anna: Path) -> None:
 
 
 def test_a_configuration_of_root(process: Run, anna: Path, by_root: Path) -> None:
-    """Where root has written the configuration, the Maildir's owner makes the ledger, and its owner goes on with it."""
+    """If root wrote the configuration, the Maildir's owner makes the ledger, and root then acts as its owner."""
     assert process("--config", by_root, "train", "--spam", anna / "Maildir/.Junk").code == 0
     assert not foreign(anna, ANNA)
     shutil.rmtree(anna / "Maildir")
@@ -130,7 +130,7 @@ def test_what_root_alone_can_read(process: Run, place: Path, anna: Path) -> None
 
 
 def test_a_pipe_of_root(process: Run, anna: Path) -> None:
-    """What root pipes through `filter` passes; where nobody can tell whose the ledger is, without a verdict."""
+    """`filter` run by root passes the message on; without a verdict if the owner of the ledger is unknown."""
     assert process("--config", anna / "config.yaml", "train", "--spam", anna / "Maildir/.Junk").code == 0
     raw = message("spam", 9)
     assert "X-Spamnb: unsure" in process("--config", anna / "config.yaml", "filter", stdin=raw).out
@@ -170,7 +170,7 @@ def test_a_link_to_root(process: Run, place: Path, anna: Path, by_root: Path) ->
 
 
 def test_a_directory_of_root_at_a_user(process: Run, anna: Path, by_root: Path) -> None:
-    """What root has made among a user's files is met as that user: it is no reason to stay root."""
+    """A directory of root among a user's files is no reason to stay root: root acts as the user."""
     (anna / "state").mkdir(0o700)
     said = process("--config", by_root, "train", "--spam", "-", stdin=message("spam", 1))
     assert said.code == 3
@@ -179,7 +179,7 @@ def test_a_directory_of_root_at_a_user(process: Run, anna: Path, by_root: Path) 
 
 
 def test_a_configuration_that_leads_to_another(process: Run, place: Path, anna: Path, by_root: Path) -> None:
-    """A user's configuration that is a link is refused where the file is another's, or names what is another's."""
+    """A user's configuration that is a link is refused if it leads to another user's file, or names one."""
     bob = place / "bob"
     (bob / "state").mkdir(parents=True)
     (bob / "config.yaml").write_text(by_root.read_text().replace(str(anna), str(bob)))
@@ -199,7 +199,7 @@ def test_a_configuration_that_leads_to_another(process: Run, place: Path, anna: 
 
 @pytest.mark.parametrize(("mode", "where"), [(0o777, "state"), (0o770, "state"), (0o777, "")])
 def test_a_directory_of_everybody(process: Run, anna: Path, by_root: Path, mode: int, where: str) -> None:
-    """Root goes on as nobody where others could put another directory in the place of the ledger's."""
+    """Root goes on as nobody if others could replace the ledger's directory."""
     (anna / "state").mkdir()
     give(anna, ANNA)
     (anna / where).chmod(mode)
@@ -211,7 +211,7 @@ def test_a_directory_of_everybody(process: Run, anna: Path, by_root: Path, mode:
 
 
 def test_nothing_but_root(place: Path) -> None:
-    """Root stays root where all of it is root's, links too, and what is not there yet is no fault."""
+    """Root stays root if root owns everything, links included; missing parts are not a fault."""
     (place / "there").mkdir()
     (place / "link").symlink_to("there")
     assert owner_of(place / "link") is None
@@ -222,7 +222,7 @@ def test_nothing_but_root(place: Path) -> None:
 
 
 def test_a_link_is_opened_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What takes the place of a directory once it was opened changes nothing: that one's owner is read."""
+    """If something replaces a directory after it was opened, the owner of the opened directory counts."""
     (place / "state").mkdir()
     os.chown(place / "state", ANNA, ANNA)
     opened = os.open
@@ -241,7 +241,7 @@ def test_a_link_is_opened_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_service_stays_who_it_is(anna: Path) -> None:
-    """Who runs the service is what its unit says."""
+    """The unit alone decides which user runs the service."""
     options = argparse.Namespace(config=str(anna / "config.yaml"), command="run")
     from spamnb.cli.common.config_and_ledger import go_on_as_owner
 
@@ -270,7 +270,7 @@ def of_host(vmail: Path, *arguments: object) -> list[object]:
 
 
 def test_a_user_of_a_host(process: Run, vmail: Path) -> None:
-    """With --user root goes on as the owner of that user's ledger, or of the mail where there is none yet."""
+    """With --user root goes on as the owner of that user's ledger, or of the mail if there is no ledger yet."""
     shutil.rmtree(vmail / "state")
     (vmail / "state").mkdir(0o777)
     (vmail / "state").chmod(0o1777)
@@ -301,14 +301,14 @@ def test_a_pipe_for_a_user_of_a_host(process: Run, vmail: Path) -> None:
 
 
 def test_no_user_of_a_host(process: Run, vmail: Path) -> None:
-    """Where nobody is named, or nobody of that name is there, root's command ends with 64 and has made nothing."""
+    """Without a user, or with an unknown one, root's command ends with 64 and makes nothing."""
     for arguments in (["history"], ["--user", "eve@example.org", "train", "--spam", vmail / "vmail"]):
         assert process(*of_host(vmail, *arguments)).code == 64
     assert not list((vmail / "state").iterdir())
 
 
 def test_all_users_of_a_host(process: Run, vmail: Path) -> None:
-    """What is about nobody goes on as the owner of all ledgers."""
+    """A command about no user goes on as the owner of all ledgers."""
     for kind in ("ham", "spam"):
         give(mail(vmail / "corpus" / kind, kind, 6), ANNA)
     said = process(*of_host(vmail, "-v", "evaluate", vmail / "corpus"))
@@ -317,7 +317,7 @@ def test_all_users_of_a_host(process: Run, vmail: Path) -> None:
 
 
 def test_the_users_of_a_host(process: Run, vmail: Path) -> None:
-    """So does what is about all of them, and what forgets some: no file of root's is left."""
+    """Commands about all users, and `users forget`, leave no file of root."""
     process(*of_host(vmail, "--user", "anna@example.org", "train", "--spam", vmail / "vmail/example.org/anna/.Junk"))
     for command in (["status"], ["doctor"], ["users"], ["users", "forget", "anna@example.org", "--yes"]):
         said = process(*of_host(vmail, "-v", *command))
@@ -342,7 +342,7 @@ def test_a_link_among_the_users_of_a_host(process: Run, vmail: Path) -> None:
 
 
 def test_a_mailbox_of_another(process: Run, vmail: Path) -> None:
-    """A Maildir of another user of the machine than the others' is none of the host's: root does not choose."""
+    """A Maildir that belongs to another system user is not the host's, and root does not choose it."""
     give(vmail / "vmail/example.org/bob", BOB)
     said = process(*of_host(vmail, "--user", "bob@example.org", "status"))
     assert said.code in (3, 64), said

@@ -44,7 +44,7 @@ def gone(process: int) -> bool:
 
 
 def ignores_interrupt(process: int) -> bool:
-    """Whether SIGINT means nothing to a process."""
+    """Whether a process ignores SIGINT."""
     mask = Path(f"/proc/{process}/status").read_text().partition("SigIgn:")[2].split()[0]
     return bool(int(mask, 16) & 1 << (signal.SIGINT - 1))
 
@@ -208,7 +208,7 @@ def test_closed_streams(stream: str, command: str, code: int) -> None:
 
 @pytest.mark.parametrize("command", ["score nope", "bogus", "--config nope status"])
 def test_closed_standard_error(command: str) -> None:
-    """What is wrong never goes to standard output, where a program reads results, also if nothing else is open."""
+    """Errors never go to standard output, where a program reads results, even if nothing else is open."""
     script = f"{sys.executable} -m spamnb {command} 2>&-"
     assert subprocess.run(["sh", "-c", script], capture_output=True, timeout=PATIENCE, check=False).stdout == b""
 
@@ -230,7 +230,7 @@ def test_full_disk_for_output(process: Run, command: str) -> None:
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
 @pytest.mark.parametrize("command", ["export", "backup -"])
 def test_full_disk_for_results(process: Run, command: str) -> None:
-    """What is full goes by the name that a person knows, and a file elsewhere is not what helps."""
+    """The error for a full disk names the file as the person knows it, and gives advice that helps."""
     process("train", "--ham", mail(Path("a"), "ham", 30))
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
@@ -243,7 +243,7 @@ def test_full_disk_for_results(process: Run, command: str) -> None:
 @several_cores
 @pytest.mark.parametrize("command", [("train", "--ham"), ("untrain",), ("score",)])
 def test_no_ledger_to_work_with(process: Run, command: tuple[str, ...]) -> None:
-    """Where the ledger cannot be opened, the workers that read already end with one line of why, and no more."""
+    """If the ledger cannot be opened, workers that read already end; one line gives the reason."""
     many = mail(Path("a"), "ham", 400)
     Path(".local/share/spamnb/ledger.sqlite").mkdir(parents=True)
     for _ in range(5):  # what a worker does at that moment is chance

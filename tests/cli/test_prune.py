@@ -1,4 +1,4 @@
-"""`prune`: what would be forgotten, and what is."""
+"""`prune`: what it would forget, and what it forgets."""
 
 from collections import namedtuple
 from pathlib import Path
@@ -56,5 +56,5 @@ def test_prune_refuses(taught: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("size", ["", "0", "-1", "1T", "M", "1.5M", "9" * 20, "١M"])
 def test_no_sizes(taught: Path, run: Run, size: str) -> None:
-    """What is no size is a wrong call."""
+    """A text that is not a size is a wrong call."""
     assert run("prune", f"--to={size}").code == 64

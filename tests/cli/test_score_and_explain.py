@@ -47,7 +47,7 @@ def test_json_has_the_promised_keys(taught: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_mbox(taught: Path, run: Run, end: bytes) -> None:
-    """Each message of an mbox has a number; one that holds a single message is that message."""
+    """Each message of an mbox has a number; an mbox with a single message is that message."""
     (taught / "box").write_bytes(mbox("spam", range(600, 604), end))
     (taught / "one").write_bytes(mbox("spam", range(600, 601), end))
     result = run("score", "box")
@@ -56,7 +56,7 @@ def test_mbox(taught: Path, run: Run, end: bytes) -> None:
 
 
 def test_from_in_the_text_divides_nothing(taught: Path, run: Run) -> None:
-    """A line of text that begins with "From " is no separator: an mbox writer adds the time."""
+    """A line of text that begins with "From " does not separate messages: an mbox writer adds the time."""
     (taught / "a").write_bytes(
         b"From a@b Mon Jan  1 10:00:00 2024\n" + message("ham", 7) + b"\n\nFrom all of us, bye\n"
     )
@@ -86,7 +86,7 @@ def test_directories_and_maildirs(taught: Path, run: Run) -> None:
 
 
 def test_standard_input_is_the_default_in_a_pipe(taught: Path, run: Run) -> None:
-    """`score` and `explain` without a path read standard input when it is no terminal."""
+    """`score` and `explain` without a path read standard input, unless it is a terminal."""
     assert run("score", stdin=message("spam", 601)).out.startswith("S ")
     assert run("score", stdin=message("ham", 601)).code == 1
     assert run("explain", stdin=message("ham", 601)).out.startswith("ham, probability of spam ")
@@ -103,7 +103,7 @@ def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> 
 
 
 def test_paths_that_hold_no_mail_do_not_hinder_the_others(taught: Path, run: Run) -> None:
-    """`score` of several paths scores what can be scored, says what is wrong with the others, and ends with 3."""
+    """`score` scores all paths that it can, reports a fault for each other one, and ends with 3."""
     (taught / "empty").mkdir()
     result = run("score", "missing", "spam.eml", "empty", "/dev/null", "ham.eml")
     assert result.code == 3
@@ -142,7 +142,7 @@ def test_explain_json(taught: Path, run: Run) -> None:
 
 
 def test_explain_says_when_the_message_itself_was_learned(taught: Path, run: Run) -> None:
-    """Of a message that is itself learned, `explain` says so."""
+    """If the message itself is learned, `explain` says so."""
     assert "This message is itself learned as ham (trained by hand)." in run("explain", "lessons/ham/3.eml").out
 
 
@@ -159,7 +159,7 @@ def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> Non
 @pytest.mark.parametrize("clues", ["1", "3", "1000"])
 @pytest.mark.parametrize("mail", ["spam.eml", "ham.eml"])
 def test_shares_add_up(taught: Path, run: Run, mail: str, clues: str) -> None:
-    """What the clues contribute sums to the log-odds of the probability, to the last digit that is shown."""
+    """The contributions of the clues add up to the log-odds of the probability, to the last digit shown."""
     found = json.loads(run("explain", "--json", mail).out)
     assert abs(sum(clue["share"] for clue in found["clues"]) - SLOPE * found["score"]) < 0.001
     shown = run("explain", mail, "--clues", clues).out.partition("contributes\n")[2].partition("\nThat is the ")[0]
@@ -169,7 +169,7 @@ def test_shares_add_up(taught: Path, run: Run, mail: str, clues: str) -> None:
 
 
 def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:
-    """That a message is itself learned stands in the second line; --without-itself judges it as if it were not."""
+    """The second line says that a message is itself learned; --without-itself judges it without that lesson."""
     with_itself = run("explain", "lessons/ham/3.eml").out.splitlines()
     assert with_itself[1].startswith("This message is itself learned as ham (trained by hand).")
     without = run("explain", "--without-itself", "lessons/ham/3.eml").out.splitlines()
@@ -202,7 +202,7 @@ def test_explain_takes_one_message(taught: Path, run: Run) -> None:
 
 
 def test_a_word(taught: Path, run: Run) -> None:
-    """`explain --word` shows each place where learned messages hold a word, with its counts and what taught it."""
+    """`explain --word` shows each place in which learned messages have a word, with counts and lessons."""
     found = json.loads(run("explain", "--json", "spam.eml").out)
     token = next(clue["token"] for clue in found["clues"] if ":" not in clue["token"] and clue["spam"])
     known = json.loads(run("explain", "--json", "--word", f" {token.upper()} ").out)
@@ -219,7 +219,7 @@ def test_a_word(taught: Path, run: Run) -> None:
 
 
 def test_a_word_that_nobody_has_learned(taught: Path, run: Run) -> None:
-    """Of an unknown word `explain --word` says so, and names longer words that begin so."""
+    """For an unknown word `explain --word` says so, and names longer words with that beginning."""
     clues = json.loads(run("explain", "--json", "spam.eml").out)["clues"]
     token = max((clue["token"] for clue in clues if clue["token"].isalpha()), key=len)
     shown = run("explain", "--word", token[:-1]).out
@@ -228,7 +228,7 @@ def test_a_word_that_nobody_has_learned(taught: Path, run: Run) -> None:
 
 
 def test_a_word_cannot_control_the_terminal(taught: Path, run: Run) -> None:
-    """A word is shown with its control characters escaped; bytes that are no text are in no message."""
+    """Control characters of a word are escaped; bytes that are not text are in no message."""
     assert "\x1b" not in run("explain", "--word", "\x1b[31m").out
     assert "No learned message holds x?." in run("explain", "--word", "x\udce9").out
 
@@ -243,7 +243,7 @@ def test_a_word_before_anything_was_learned(home: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("more", [("spam.eml",), ("--without-itself",), ("--clues", "3")])
 def test_a_word_and_a_message(taught: Path, run: Run, more: tuple[str, ...]) -> None:
-    """`explain` is about a word or a message, not both; an empty word is none."""
+    """`explain` takes a word or a message, not both; an empty word is refused."""
     result = run("explain", "--word", "offer", *more)
     assert (result.code, "takes only the word" in result.err) == (64, True)
     assert run("explain", "--word", " ").code == 64

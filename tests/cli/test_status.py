@@ -89,7 +89,7 @@ def test_reading_leaves_the_ledger_as_it_is(configured: Path, run: Run, command:
 
 @pytest.mark.parametrize("command", [("score", "x"), ("explain", "x")])
 def test_reading_beside_copies_alone_is_an_error(configured: Path, run: Run, command: tuple[str, ...]) -> None:
-    """Where the ledger is gone and copies of it are there, nothing is judged as if nothing had been learned."""
+    """If the ledger is gone but copies are there, judging fails: it would judge as if nothing were learned."""
     run("train", "--ham", mail(configured / "a", "ham", 3))
     (configured / "x").write_bytes(message("ham", 1))
     copies = ledger_file(configured).parent / "copies"
@@ -125,7 +125,7 @@ def test_status_says_what_the_disk_holds(configured: Path, run: Run) -> None:
 
 
 def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
-    """While the breaker holds moving back, `status` and `doctor` end with 1 and say so before all else."""
+    """While the breaker stops moving, `status` and `doctor` end with 1 and say so first."""
     run("train", "--ham", mail(configured / "a", "ham", 1))
     assert run("status").code == 0
     with Ledger(str(ledger_file(configured))) as ledger:
@@ -171,7 +171,7 @@ def test_pause(configured: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("instead", [None, "an empty directory"])
 def test_a_mailbox_that_is_not_there(configured: Path, run: Run, instead: str | None) -> None:
-    """Where a Maildir is gone, or its disk is not mounted, `status` names it, says what to do, and ends with 1."""
+    """If a Maildir is gone or its disk not mounted, `status` names it and the next step, and ends with 1."""
     assert run("status").code == 0
     root = configured / "Maildir"
     root.rename(configured / "away")
@@ -191,7 +191,7 @@ def test_a_mailbox_that_is_not_there(configured: Path, run: Run, instead: str | 
 
 
 def test_metrics(configured: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`status --prometheus` prints metrics, and ends with 0 also where moving has stopped: its output is the answer."""
+    """`status --prometheus` prints metrics, and ends with 0 even if moving has stopped: its output is the answer."""
     with Ledger(str(ledger_file(configured))) as ledger:
         ledger.state.stopped_at = 5.0
     result = run("status", "--prometheus")

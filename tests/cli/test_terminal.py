@@ -1,4 +1,4 @@
-"""What a person at a terminal sees, and what a pipe does not."""
+"""The output on a terminal, and that in a pipe."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tests.cli.conftest import At, Run, mail, maildir
 
 
 def test_bar_on_a_terminal(home: Path, at_terminal: At, process: Run) -> None:
-    """Long work shows a bar with its total on a terminal, and none in a pipe; results go where they should."""
+    """Long work shows a bar with its total on a terminal, and none in a pipe; results go to standard output."""
     mail(home / "a", "ham", 70)
     code, shown, out = at_terminal("train", "--ham", "a", stdout_is_file=True)
     assert (code, out) == (0, "learned 70 messages as ham\n")
@@ -26,7 +26,7 @@ def test_bar_on_a_terminal(home: Path, at_terminal: At, process: Run) -> None:
 
 
 def test_lines_are_the_progress_of_score(home: Path, at_terminal: At) -> None:
-    """Where `score` prints its lines on the terminal, no bar comes between them."""
+    """If `score` prints its lines on the terminal, no bar appears between them."""
     mail(home / "a", "ham", 3)
     code, shown, _ = at_terminal("score", "a")
     assert code == 0

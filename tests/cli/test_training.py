@@ -35,7 +35,7 @@ def test_a_message_is_learned_once(home: Path, run: Run) -> None:
 
 
 def test_correction(home: Path, run: Run) -> None:
-    """What was learned as ham and is called spam is spam from then on, and ham no more."""
+    """A message learned as ham and then called spam is spam from then on, and no longer ham."""
     mail(home / "a", "spam", 3)
     run("train", "--ham", "a")
     assert run("train", "--spam", "a").out == "learned 3 messages as spam, 3 of them corrected\n"
@@ -44,7 +44,7 @@ def test_correction(home: Path, run: Run) -> None:
 
 
 def test_training_begins_the_moving(home: Path, run: Run) -> None:
-    """Once enough is trained, the filter may move mail, and goes on so, also where no service has run yet."""
+    """After enough training the filter may move mail, and keeps that right, even if no service has run yet."""
     run("train", "--ham", mail(home / "ham", "ham", 30))
     assert json.loads(run("status", "--json").out)["missing"] == "20 more spam messages to learn"
     run("train", "--spam", mail(home / "spam", "spam", 60))
@@ -65,7 +65,7 @@ def test_untrain_forgets(home: Path, run: Run) -> None:
 
 
 def test_quiet(home: Path, run: Run) -> None:
-    """-q says nothing where nothing is wrong."""
+    """-q prints nothing if nothing is wrong."""
     mail(home / "a", "spam", 2)
     for arguments in (("train", "--spam", "a"), ("untrain", "a"), ("verify",)):
         result = run("-q", *arguments)
@@ -92,7 +92,7 @@ _NO_MESSAGES = {
 
 @pytest.mark.parametrize("given", ["a", *(f"a/{name}" for name in _NO_MESSAGES), "-"])
 def test_what_does_not_begin_as_a_message_is_not_learned(home: Path, run: Run, given: str) -> None:
-    """A file whose first line is no header field and no `From ` line is named and left out; the exit code is 3."""
+    """A file that begins with neither a field nor a `From ` line is named and left out; exit code 3."""
     mail(home / "a", "ham", 2)
     for name, content in _NO_MESSAGES.items():
         (home / "a" / name).write_bytes(content)
@@ -108,7 +108,7 @@ def test_what_does_not_begin_as_a_message_is_not_learned(home: Path, run: Run, g
     "start", [b"", b"\r\n \n", b"From a@b Mon Jan  1 00:00:00 2024\n", b"\xef\xbb\xbf", b">From a\n"]
 )
 def test_what_may_stand_before_the_first_field(home: Path, run: Run, start: bytes) -> None:
-    """Empty lines, lines of an mbox and a byte order mark before the first field are no fault."""
+    """Empty lines, lines of an mbox and a byte order mark may come before the first field."""
     (home / "one").write_bytes(start + message("ham", 1))
     result = run("train", "--ham", "one")
     assert (result.code, result.out, result.err) == (0, "learned 1 message as ham\n", "")
@@ -125,7 +125,7 @@ def test_wrong_call_learns_nothing(home: Path, run: Run, arguments: tuple[str, .
 
 
 def test_an_empty_maildir_is_nothing_wrong(home: Path, run: Run) -> None:
-    """An empty Junk folder teaches nothing, which is no error: a nightly job may call train on it."""
+    """An empty Junk folder teaches nothing and is not an error: a nightly job may train on it."""
     maildir(home / "Maildir", Junk=[])
     result = run("train", "--spam", "Maildir/.Junk")
     assert (result.code, result.out) == (0, "learned 0 messages as spam\n")

@@ -36,13 +36,13 @@ def test_a_dry_run_changes_nothing(trained: Path, run: Run) -> None:
 
 
 def test_a_dry_run_without_a_ledger_makes_none(home: Path, run: Run) -> None:
-    """Where there is no ledger, --dry-run finds nothing to undo and makes nothing."""
+    """Without a ledger, --dry-run finds nothing to undo and makes nothing."""
     assert run("undo", "--since", "1h", "--dry-run").out == "There is nothing to undo.\n"
     assert list(home.iterdir()) == []
 
 
 def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
-    """Without a terminal, more than 20 actions need --yes: else nothing is undone, and 64 says how."""
+    """Without a terminal, more than 20 actions need --yes; without it the command ends with 64 and says so."""
     refused = run("undo", "--since", "1h")
     assert (refused.code, refused.out) == (64, "")
     assert refused.err == ("spamnb: this would undo 25 lessons: list it with --dry-run, and do it with --yes\n")
@@ -67,7 +67,7 @@ def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: s
 
 
 def test_a_single_id_is_not_asked_about(trained: Path, at_terminal: At) -> None:
-    """What a person named by its number is undone without a question."""
+    """An action named by its number is undone without a question."""
     code, shown, _ = at_terminal("undo", "17")
     assert code == 0
     assert "undid 17: learned ham" in shown
@@ -162,7 +162,7 @@ def test_undo_of_moves(home: Path, run: Run) -> None:
 
 
 def test_undo_of_what_is_forgotten(taught: Path, run: Run) -> None:
-    """Of an action that retention has forgotten `undo` says so, `history` goes on without it, and `verify` is clean."""
+    """`undo` says that retention has forgotten an action; `history` and `verify` go on without it."""
     with Ledger(str(ledger_file(taught))) as ledger:
         inbox = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
         newest = next(ledger.journal.newest(1)).id

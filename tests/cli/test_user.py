@@ -1,4 +1,4 @@
-"""`--user NAME`: a command about one user of a mail host; and what is said where it is missing or means nothing."""
+"""`--user NAME`: commands about one user of a mail host, and calls in which it is missing or has no meaning."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def test_no_command_is_forgotten() -> None:
 
 @pytest.fixture
 def files(home: Path) -> None:
-    """What the commands name."""
+    """The files that the commands name."""
     mail(home / "lessons", "spam", 2)
     (home / "spam.eml").write_bytes(message("spam", 500))
     (home / "copy").write_text("no copy")
@@ -92,7 +92,7 @@ def files(home: Path) -> None:
 @pytest.mark.parametrize("command", [command for command in FOR_ONE if command not in OF_ALL])
 @pytest.mark.usefixtures("files")
 def test_nobody_is_named(config: Path, run: Run, home: Path, command: str) -> None:
-    """A command for one person ends with 64 where the configuration is a host's, and says what to write."""
+    """A command for one person ends with 64 if the configuration is a host's, and says what to write."""
     result = run(command, *FOR_ONE[command])
     assert result.code == 64, result
     assert result.err.splitlines()[-1] == (
@@ -104,7 +104,7 @@ def test_nobody_is_named(config: Path, run: Run, home: Path, command: str) -> No
 @pytest.mark.parametrize("command", [*FOR_ONE, "config"])
 @pytest.mark.usefixtures("files")
 def test_one_person_has_no_users(person: Path, run: Run, home: Path, command: str) -> None:
-    """With the configuration of one person it ends with 64 where a user is named."""
+    """With the configuration of one person, --user ends with 64."""
     result = run("--config", person, "--user", ANNA, command, *FOR_ONE.get(command, []))
     assert result.code == 64, result
     assert result.err.splitlines()[-1] == (
@@ -126,7 +126,7 @@ def test_no_such_user(run: Run, home: Path, command: str) -> None:
 
 @pytest.mark.parametrize("name", ["../x", "a b", "é", "x\ny", "", "a" * 255])
 def test_no_names(config: Path, run: Run, name: str) -> None:
-    """What can be nobody's name is 64 as well."""
+    """A text that cannot be a user's name ends with 64 too."""
     result = run("--user", name, "status")
     assert result.code == 64
     assert "cannot " in result.err
@@ -135,13 +135,13 @@ def test_no_names(config: Path, run: Run, name: str) -> None:
 
 
 def test_without_a_configuration(run: Run, person: Path) -> None:
-    """Where there is none, no user of it can be meant."""
+    """Without a configuration --user names nobody."""
     result = run("--user", ANNA, "status")
     assert (result.code, "No configuration at" in result.err) == (78, True)
 
 
 def test_all_about_one_user(config: Path, run: Run, home: Path) -> None:
-    """Each command works with the mail and the ledger of the user who is named, and with nobody else's."""
+    """Each command works with the mail and the ledger of the named user, and of no other."""
     assert run("--user", ANNA, "init", "--learn").code == 0
     assert (home / "state/example.org/anna/ledger.sqlite").exists()
     assert [path.name for path in (home / "state/example.org").iterdir()] == ["anna"]
@@ -185,7 +185,7 @@ def test_doctor(config: Path, run: Run, home: Path) -> None:
 
 
 def test_the_next_command_names_the_user(config: Path, run: Run) -> None:
-    """What is proposed as the next command has the user in it."""
+    """A proposed next command has the user in it."""
     run("--user", ANNA, "init", "--learn")
     (config.parents[2] / "vmail/example.org/anna/cur/1.M1P1.x:2,S").write_bytes(message("spam", 900))
     run("--user", ANNA, "train", "--ham", config.parents[2] / "vmail/example.org/anna/cur/1.M1P1.x:2,S")
@@ -207,7 +207,7 @@ def test_whether_the_service_runs(config: Path, run: Run, home: Path) -> None:
 
 
 def test_a_faulty_own_file(config: Path, run: Run, home: Path) -> None:
-    """A command goes on with what holds for all, and says once what is wrong."""
+    """A command goes on with the settings for all users, and reports the fault once."""
     run("--user", ANNA, "init", "--learn")
     (home / "spam.eml").write_bytes(message("spam", 500))
     own = home / f"own/{ANNA}.yaml"
@@ -259,7 +259,7 @@ def test_what_holds_for_one_user_is_shown(config: Path, run: Run, home: Path) ->
 
 
 def test_commands_that_are_about_nobody(config: Path, run: Run, home: Path) -> None:
-    """What needs no mailbox goes on with a host's configuration, and with what holds there of all users."""
+    """A command that needs no mailbox works with a host's configuration, and with its settings for all users."""
     config.write_text(config.read_text() + "scoring: {spam_cutoff: 0.9999}\n")
     for kind in ("ham", "spam"):
         mail(home / "corpus" / kind, kind, 6)
@@ -319,7 +319,7 @@ def test_filter(config: Path, process: Run, run: Run) -> None:
 def test_whom_the_service_is_told_of(
     config: Path, run: Run, monkeypatch: pytest.MonkeyPatch, before: list[str], after: list[str], told: str | None
 ) -> None:
-    """The service is told of the user before the command, unless `filter` itself is given another name for that."""
+    """The command sends its user to the service, unless `filter` has an option with a different name."""
     from spamnb.delivery import pipe
 
     seen: list[str] = []
@@ -341,7 +341,7 @@ def test_whom_the_service_is_told_of(
 
 
 def test_pages_of_one_user(config: Path, run: Run, home: Path) -> None:
-    """The pages of a user read the user's configuration, also as it is later, and check that user's mailbox."""
+    """The pages of a user read the user's configuration, even after a change, and check that user's mailbox."""
     run("--user", ANNA, "init", "--learn")
     file = ConfigFile(config, {}, ANNA, is_needed=False)
     assert file.read() == load_user(config, {}, ANNA).config

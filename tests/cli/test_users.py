@@ -68,7 +68,7 @@ def ledger_of(host: Host, name: str = ANNA) -> Path:
 
 
 def test_the_worst_come_first(on_host: Run) -> None:
-    """Who is broken or has stopped comes first, then who has a fault, then who was corrected most; with all figures."""
+    """First come users with a broken or stopped filter, then those with a fault, then the most corrected."""
     lines = on_host().out.splitlines()
     assert [line.split("@")[0] for line in lines[1:]] == ["carl", "bob", "gesa", "eve", "dora", "anna", "finn"]
     assert lines[0].split() == ["user", "state", "learned", "judged", "corrected", "last", "mail", "size", "fault"]
@@ -110,7 +110,7 @@ def test_json(on_host: Run) -> None:
 
 
 def test_names_that_are_asked_for(host: Host, on_host: Run, run: Run) -> None:
-    """A name is understood as everywhere; of whom nothing is known that is said, and what is no user is wrong usage."""
+    """Names are read as everywhere; an unknown user is reported, and a text that is not a name is wrong usage."""
     assert ANNA in on_host("Anna+lists@a.example").out
     assert run("--config", host.path, "--user", ANNA, "users").out == on_host(ANNA).out
     strange = on_host("zoe@a.example")
@@ -122,7 +122,7 @@ def test_names_that_are_asked_for(host: Host, on_host: Run, run: Run) -> None:
 
 
 def test_before_a_service_has_begun(home: Path, run: Run) -> None:
-    """Where there is no register yet that is said, and none is made."""
+    """If there is no register yet, the command says so, and makes none."""
     host = Site(home).host()
     result = run("--config", host.path, "users")
     assert (result.code, result.out.startswith("No user is known yet")) == (0, True)
@@ -141,7 +141,7 @@ def test_of_one_person(taught: Path, run: Run) -> None:
 
 
 def test_forget(host: Host, on_host: Run) -> None:
-    """Who is forgotten has no ledger, copy, lock or directory any more, nor a row; mail and other users stay."""
+    """A forgotten user has no ledger, copy, lock, directory or row left; mail and other users stay."""
     path = ledger_of(host)
     for end in (".damaged-2026-01-01T00-00-00Z", ".damaged-2026-01-01T00-00-00Z-wal", ".replaced-x", ".restored.part"):
         Path(f"{path}{end}").write_text("x")
@@ -160,7 +160,7 @@ def test_forget(host: Host, on_host: Run) -> None:
 
 
 def test_forget_who_has_no_mail(host: Host, on_host: Run) -> None:
-    """Who is gone can be forgotten, whether the register knows of that user or only a ledger is left."""
+    """A user without mail can be forgotten, whether the register has a row or only a ledger is left."""
     path = ledger_of(host, "finn@a.example")
     assert on_host("forget", "finn@a.example", "--yes").code == 0
     assert not path.parent.exists()
@@ -174,7 +174,7 @@ def test_forget_who_has_no_mail(host: Host, on_host: Run) -> None:
 
 
 def test_forget_leaves_other_files(host: Host, on_host: Run) -> None:
-    """What does not belong to a ledger stays where it is, and that is said."""
+    """Files that do not belong to a ledger stay, and the command says so."""
     path = ledger_of(host)
     kept = path.parent / "ledger.sqlite.mine"
     kept.write_text("x")
@@ -184,7 +184,7 @@ def test_forget_leaves_other_files(host: Host, on_host: Run) -> None:
 
 
 def test_forget_while_somebody_is_at_work(host: Host, on_host: Run) -> None:
-    """A ledger with which a service works, or a command, is left as it is, and the exit code says: try again."""
+    """A ledger in use by a service or a command stays, and the exit code says: try again."""
     path, other = ledger_of(host), ledger_of(host, "bob@a.example")
     with only_service(str(path)):
         result = on_host("forget", ANNA, "bob@a.example", "--yes")
@@ -237,7 +237,7 @@ def test_forget_killed(host: Host, on_host: Run) -> None:
 
 
 def test_retry(host: Host, on_host: Run, run: Run) -> None:
-    """What was skipped is read again: of the users who are named, or of the one whose configuration it is."""
+    """Skipped mail is read again: of the named users, or of the one person of the configuration."""
     path = ledger_of(host)
     with Ledger(str(path)) as ledger:
         ledger.state.skipped = ("1.M1P1.a", "2\udcff")
@@ -262,7 +262,7 @@ def test_retry_of_one_person(home: Path, run: Run) -> None:
 
 
 def test_the_document(home: Path, run: Run) -> None:
-    """The commands in docs/commands.md print what is shown there."""
+    """The commands in docs/commands.md print what that document shows."""
     site, at = Site(home), 1_795_330_782.0
     host = site.host()
     config = home / ".config/spamnb/config.yaml"

@@ -1,4 +1,4 @@
-"""What `spamnb web` says and opens; the pages themselves are tried in tests/web."""
+"""The output of `spamnb web`, and the browser that it opens; tests/web tries the pages themselves."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+/(k[a-z2-7]{24})/login\?code=\S+")
 
 @pytest.fixture
 def listen(home: Path) -> Iterator[str]:
-    """An address of this machine where a server may listen."""
+    """Return an address of this machine for a server."""
     with held_port() as port:
         yield f"127.0.0.1:{port}"
 
@@ -39,7 +39,7 @@ def web(out: Path, *arguments: str, **variables: str | None) -> Iterator[subproc
 
 
 def test_the_address_is_said_at_once(home: Path, listen: str) -> None:
-    """The address is printed when the pages are served, also where the output is no terminal."""
+    """The address is printed when the pages are served, even if the output is not a terminal."""
     with web(home / "out", "web", "--listen", listen) as process:
         until(lambda: ADDRESS.search((home / "out").read_text()), "the address")
         assert process.poll() is None
@@ -47,7 +47,7 @@ def test_the_address_is_said_at_once(home: Path, listen: str) -> None:
 
 
 def test_the_address_is_in_no_log(home: Path, listen: str) -> None:
-    """Where the output goes to the journal, which others may read, neither the code nor the path of the pages does."""
+    """In the journal, which others may read, there is neither the code nor the path of the pages."""
     (home / "out").touch()
     status = (home / "out").stat()
     stream = f"{status.st_dev}:{status.st_ino}"
@@ -62,7 +62,7 @@ def test_the_address_is_in_no_log(home: Path, listen: str) -> None:
 
 @pytest.mark.parametrize("variables", [{}, {"DISPLAY": ":77", "PATH": "/nowhere"}])
 def test_without_a_browser(home: Path, listen: str, variables: dict[str, str]) -> None:
-    """Where there is no browser, --open says so, and prints the address; also of pages that are served already."""
+    """If there is no browser, --open says so and prints the address, also of pages that are already served."""
     first, again = home / "first", home / "again"
     with web(first, "--quiet", "web", "--listen", listen, "--open", **variables) as process:
         until(lambda: ADDRESS.search(first.read_text()), "the address")

@@ -1,4 +1,4 @@
-"""What is chosen beside the configuration, laid over it: what the configuration names stands above."""
+"""The configuration with a person's choices: the configuration has priority."""
 
 import pickle
 
@@ -33,12 +33,12 @@ def config(more: str = "") -> Config:
     ],
 )
 def test_what_the_file_names(more: str, written: set[str]) -> None:
-    """A configuration knows which keys its file names, also where the value is the default."""
+    """A configuration knows the keys that its file names, even with the default as the value."""
     assert config(more).written == written
 
 
 def test_a_written_cutoff_stands_above() -> None:
-    """A cutoff that the file names is the file's, also where it has the default's value; another one is as chosen."""
+    """A cutoff in the file counts, even if it equals the default; other cutoffs are as chosen."""
     chosen = Chosen(cutoffs={"spam_cutoff": 0.9, "ham_cutoff": 0.2})
     assert with_choices(config(), chosen).scoring == Scoring(spam_cutoff=0.9, ham_cutoff=0.2)
     assert with_choices(config("scoring: {spam_cutoff: 0.95}"), chosen).scoring == Scoring(ham_cutoff=0.2)
@@ -48,7 +48,7 @@ def test_a_written_cutoff_stands_above() -> None:
 
 
 def test_what_contradicts_itself_does_not_count() -> None:
-    """Of two chosen cutoffs that contradict each other the last counts; one that contradicts the file does not."""
+    """Of two contradicting chosen cutoffs the last counts; one that contradicts the file does not."""
     assert with_choices(config(), Chosen(cutoffs={"spam_cutoff": 0.4, "ham_cutoff": 0.5})).scoring.ham_cutoff == 0.5
     assert with_choices(config(), Chosen(cutoffs={"ham_cutoff": 0.97, "spam_cutoff": 0.3})).scoring == Scoring(
         spam_cutoff=0.3
@@ -59,7 +59,7 @@ def test_what_contradicts_itself_does_not_count() -> None:
 
 @given(st.permutations(CUTOFFS), st.lists(numbers, max_size=2), st.sets(st.sampled_from(CUTOFFS)))
 def test_always_a_configuration(keys: list[str], values: list[float], written: set[str]) -> None:
-    """Whatever is chosen, what is in force could be written down, and to lay it over twice changes nothing."""
+    """With any choices, the result is a valid configuration, and applying them twice changes nothing."""
     more = "\n".join(f"  {key}: {getattr(Scoring(), key)}" for key in written)
     before, chosen = config(f"scoring:\n{more}"), Chosen(cutoffs=dict(zip(keys, values, strict=False)))
     once = with_choices(before, chosen)
@@ -79,7 +79,7 @@ def test_always_a_configuration(keys: list[str], values: list[float], written: s
     ],
 )
 def test_senders(sender: str, decided: tuple[Label, str] | None) -> None:
-    """What the file says of a sender stands above what is chosen, and allowed above blocked."""
+    """The file's senders have priority over chosen ones, and allowed ones over blocked ones."""
     written = config("senders: {allow: [kept.example], block: [named.example]}")
     chosen = Senders(("*@both.example", "a@named.example"), ("both.example", "d@blocked.example", "b@kept.example"))
     senders = with_choices(written, Chosen(chosen)).senders

@@ -1,4 +1,4 @@
-"""The configuration: what may be written, what its absence means, and how faults are told."""
+"""The configuration: its keys, their defaults, and its faults."""
 
 import itertools
 import os
@@ -61,7 +61,7 @@ def only_fault(content: str) -> str:
 
 
 def test_minimal():
-    """A mailbox with an inbox and a spam folder is a whole configuration; all else has its default."""
+    """A mailbox with an inbox and a spam folder is a complete configuration; all other keys have defaults."""
     assert parse(MINIMAL, "c.yaml", HOME) == Config(
         mailboxes=(Mailbox(Path("/home/anna/Maildir"), {"INBOX": Role.INBOX, "Junk": Role.SPAM}),),
         ledger=Path("/home/anna/.local/share/spamnb/ledger.sqlite"),
@@ -138,7 +138,7 @@ def test_commented_out_section():
 
 @pytest.mark.parametrize("name", ["2024", "No", "1.5", "'null'", "'~'", "Entwürfe", "Lists/C++", "'- #x: y'"])
 def test_folder_names_are_text(name: str):
-    """A folder's name is taken as it is written, also where YAML would make a number or a flag of it."""
+    """A folder's name is text as written, even if YAML would read a number or a flag."""
     roles = parse(MINIMAL + f"      {name}: ham\n", "c.yaml", HOME).mailboxes[0].roles
     assert name.strip("'") in roles
 
@@ -197,7 +197,7 @@ mailboxes:
     ],
 )
 def test_patterns(folder: str, role: Role):
-    """A pattern gives a role to folders that are not named; never ham to what is trash or spam by its name or place."""
+    """A pattern gives a role to unnamed folders; never ham to a folder that is trash or spam by name or place."""
     mailbox = parse(PATTERNS, "c.yaml", HOME).mailboxes[0]
     assert mailbox.role_of(folder) is role
     assert (mailbox.spam_folder, mailbox.inbox_folder) == ("Junk", "INBOX")
@@ -205,7 +205,7 @@ def test_patterns(folder: str, role: Role):
 
 
 def test_a_folder_inside_of_one_that_a_pattern_names():
-    """What lies in a folder that is trash or spam by a pattern is that too."""
+    """A folder inside trash or spam by a pattern has the same role."""
     roles = "{INBOX: inbox, Junk: spam, 'Ju?k': spam, 'R?bbish': neutral}"
     mailbox = parse(f"mailboxes: [{{path: /m, roles: {roles}}}]", "c.yaml", HOME).mailboxes[0]
     found = [mailbox.role_of(name) for name in ("Ju-k/a", "Rubbish/a/b", "Rubbish/Junk", "a/Rubbish")]
@@ -234,7 +234,7 @@ def test_whose_role_is_written():
     ],
 )
 def test_names_as_on_the_disk(layout: str, name: str, meant: str):
-    """A folder may be written as its directory in a Maildir++ is called, where that can mean nothing else."""
+    """A folder may be written like its directory in a Maildir++, if that is unambiguous."""
     roles = f"{{INBOX: inbox, {name}: spam}}"
     content = f"mailboxes: [{{path: /m, layout: {layout}, roles: {roles}, unsure_folder: .Maybe}}]"
     if layout == "fs":
@@ -247,7 +247,7 @@ def test_names_as_on_the_disk(layout: str, name: str, meant: str):
 
 
 def test_all_faults_at_once():
-    """Every fault is told in one error: one line each, with file, line, dotted key and what is allowed."""
+    """One error reports every fault: one line each, with file, line, dotted key and the allowed values."""
     content = """\
 mailboxs: 3
 scoring:
@@ -318,7 +318,7 @@ learning:
     ],
 )
 def test_value_that_is_not_allowed(section: str, key: str, value: str):
-    """A value of the wrong type or out of range is told with its line, its key and what to write."""
+    """A value of the wrong type or range is reported with its line, its key and what to write."""
     line = only_fault(MINIMAL + f"{section}:\n  {key}: {value}\n")
     assert line.startswith(f"c.yaml:7: {section}.{key}: ")
     assert "; " in line
@@ -452,7 +452,7 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
     ],
 )
 def test_faulty_file(content: str, told: str):
-    """What is not a configuration is told by its place and by what to do, never by a traceback."""
+    """A file that is not a configuration is reported with the place and the next step, never by a traceback."""
     line = only_fault(content)
     assert line.startswith(told)
     assert "; " in line
@@ -461,7 +461,7 @@ def test_faulty_file(content: str, told: str):
 
 @pytest.mark.parametrize("second", ["/m", "/m/", "//m/./x/..", "/m/.Lists", "/"])
 def test_mailboxes_lie_apart(second: str):
-    """No mailbox is written twice, and none lies inside another, or a message would be seen twice."""
+    """No mailbox is written twice, and none is inside another: a message would be seen twice."""
     roles = "roles: {INBOX: inbox, Junk: spam}"
     content = f"mailboxes:\n  - {{path: /m, {roles}}}\n  - {{path: /n, {roles}}}\n  - {{path: {second}, {roles}}}\n"
     clashes = faults(content)
@@ -484,7 +484,7 @@ def test_faults_are_safe_to_show():
 
 
 def test_no_home():
-    """Where HOME is not set, "~" and the ledger's default place are faults that say so."""
+    """If HOME is not set, "~" and the ledger's default place are faults that say so."""
     assert "because HOME is not set; write the full path" in faults(MINIMAL, {})[0]
     with pytest.raises(ConfigError, match="Set HOME, or write 'ledger:"):
         parse(MINIMAL.replace("~", "/home/anna"), "c.yaml", {})
@@ -532,7 +532,7 @@ def test_forbidden_file(tmp_path: Path):
 
 
 def test_not_utf8(tmp_path: Path):
-    """Bytes that are not UTF-8 are told by their line."""
+    """Bytes that are not UTF-8 are reported with their line."""
     (tmp_path / "c.yaml").write_bytes(MINIMAL.encode() + b"      Entw\xfcrfe: ham\n")
     with pytest.raises(ConfigError, match=r"c\.yaml:6: the byte 0xfc is not UTF-8; save the file as UTF-8$"):
         load(tmp_path / "c.yaml", HOME)
@@ -618,7 +618,7 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
 @example(Mailbox(Path("/m"), {"a\x85b": Role.INBOX, "\u2028": Role.SPAM, "\udcfc": Role.HAM, "=": Role.HAM}), None)
 @example(Mailbox(Path("/~/null"), {"null": Role.INBOX, "x" * 200: Role.SPAM, "<<": Role.HAM}), Path("/a b: #c"))
 def test_render_round_trip(mailbox: Mailbox, ledger: Path | None):
-    """What `render` writes, `parse` reads back, whatever the folders are called."""
+    """`parse` reads back what `render` writes, whatever the folder names."""
     content = render([mailbox], ledger)
     content.encode("utf-8")
     read = parse(content, "c.yaml", HOME)
@@ -695,7 +695,7 @@ def test_example_explains_every_key():
 
 
 def test_default_ledger_path():
-    """The ledger lies in the service's state directory, or else in the person's data directory."""
+    """The ledger is in the service's state directory, or else in the person's data directory."""
     assert default_ledger_path({**HOME, "STATE_DIRECTORY": "/var/lib/spamnb/anna:/var/lib/x"}) == Path(
         "/var/lib/spamnb/anna/ledger.sqlite"
     )
@@ -720,7 +720,7 @@ def test_default_config_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_default_config_path_for_a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Where no configuration exists, the person's own place is meant; the system's only without a home."""
+    """If no configuration exists, the person's own place is the default; without a home the system's."""
     monkeypatch.setattr(default_paths, "SYSTEM_CONFIG", tmp_path / "config.yaml")
     assert default_config_path({"HOME": f"{tmp_path}"}) == tmp_path / ".config" / "spamnb" / "config.yaml"
     assert default_config_path({"XDG_CONFIG_HOME": f"{tmp_path}/x"}) == tmp_path / "x" / "spamnb" / "config.yaml"

@@ -1,4 +1,4 @@
-"""The configuration of a mail host: what its keys mean, what has to agree, and what one user may have otherwise."""
+"""The configuration of a mail host: its keys, the values that must agree, and a user's own settings."""
 
 import os
 import socket
@@ -47,14 +47,14 @@ def test_a_host() -> None:
 
 
 def test_own_file_is_named_by_the_user() -> None:
-    """The path of a user's own settings has fields, and is kept as it is written."""
+    """The path of a user's own settings has fields, and is kept as written."""
     own = "/etc/spamnb/{domain}/{local}.yaml"
     assert parse(HOST + f"users:\n  own: {own}\n", "c.yaml", {}).users.own == own
     assert parse(HOST + "users: {own: null}\n", "c.yaml", {}).users.own is None
 
 
 def test_a_host_is_not_for_one_person(tmp_path: Path) -> None:
-    """Who reads it as one person's configuration is told to name a user."""
+    """Reading it as one person's configuration is an error that says to name a user."""
     path = tmp_path / "c.yaml"
     path.write_text(HOST)
     with pytest.raises(UsageError, match=r"c\.yaml is the configuration of a mail host: .* spamnb --user NAME COMMAND"):
@@ -72,7 +72,7 @@ def test_what_is_printed_is_read_back(written: str) -> None:
 
 
 def test_a_claim() -> None:
-    """What tells whether a service works with a ledger is the ledger itself, or for a user the lock of a share."""
+    """The ledger itself shows whether a service works with it; for a user, the lock of a share does."""
     config = parse(PERSON, "c.yaml", {"HOME": "/h"})
     assert config.claim == config.ledger
     assert replace(config, share=Path("/l/1-of-2")).claim == Path("/l/1-of-2")
@@ -151,7 +151,7 @@ def test_no_default_ledger() -> None:
 
 
 def test_faults_have_their_lines() -> None:
-    """All faults of a host's configuration are told at once, each with its line and what to write."""
+    """All faults of a host's configuration are reported at once, each with its line and what to write."""
     text = """\
 mailboxes:
   - path: /var/vmail/%d/%n/Maildir
@@ -204,7 +204,7 @@ def test_nothing_is_added_to_a_host(tmp_path: Path) -> None:
 
 @pytest.fixture
 def config() -> Config:
-    """What the template gives to Anna."""
+    """Return the template's settings for Anna."""
     text = "scoring: {alpha: 1, ham_cutoff: 0.2}\nsenders: {allow: [example.org]}\nlearning: {kept_days: 9}\n"
     read = parse(HOST + text, "c.yaml", {})
     return replace(read, mailboxes=(replace(read.mailboxes[0], path=Path("/m/anna")),), user="anna")
@@ -269,7 +269,7 @@ def test_roles_are_one_key(config: Config, tmp_path: Path) -> None:
 
 
 def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
-    """Paths, and what is the host's, cannot be one user's own."""
+    """Paths, and settings of the host, cannot be one user's own."""
     text = (
         "ledger: /l\nservice: {copies: 1}\nspamd: {}\nusers: {}\nscorng: {}\n"
         "mailboxes:\n  - path: /m/bob\n    layout: fs\n    rolls: {}\n"
@@ -288,7 +288,7 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
 
 
 def test_what_comes_out_has_to_agree(config: Config, tmp_path: Path) -> None:
-    """What must be true of several values is asked of one's own together with the template's."""
+    """Values that must agree are checked in the user's own settings together with the template's."""
     assert own_faults(config, tmp_path, "scoring:\n  spam_cutoff: 0.15\n") == [
         "2: scoring.ham_cutoff: ham_cutoff (0.2) must be below spam_cutoff (0.15); lower it, or raise spam_cutoff"
     ]
@@ -310,7 +310,7 @@ def test_own_files_of_another_form(config: Config, tmp_path: Path, text: str) ->
 
 
 def test_own_files_that_cannot_be_read(config: Config, tmp_path: Path) -> None:
-    """What is no file, or no text, is a fault too."""
+    """Anything but a text file is a fault too."""
     (tmp_path / "d").mkdir()
     (tmp_path / "bytes").write_bytes(b"\xff")
     for name in ("d", "bytes", "no\0"):

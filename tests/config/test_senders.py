@@ -66,7 +66,7 @@ def test_what_a_pattern_names(pattern: str, sender: str, list_id: str, named: bo
     ],
 )
 def test_faults(senders: str, fault: str) -> None:
-    """What cannot be a sender, or would be all mail, is a fault that says what to write."""
+    """A pattern that cannot be a sender, or would match all mail, is a fault that says what to write."""
     with pytest.raises(ConfigError) as raised:
         config(senders)
     assert fault in str(raised.value)
@@ -81,7 +81,7 @@ def test_written_and_read() -> None:
 
 
 def test_a_list_decides_the_verdict_and_not_the_probability() -> None:
-    """Who is listed has the verdict of the list, also where nothing is learned; where both lists match, it is ham."""
+    """A listed sender gets the list's verdict, even without lessons; if both lists match, it is ham."""
     senders = Senders(allow=("ann@example.org",), block=("example.org",))
     lessons = MemoryLessons()
     for _ in range(2):

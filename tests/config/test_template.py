@@ -61,7 +61,7 @@ def test_two_users_share_nothing(template: PathTemplate, one: str, other: str) -
 
 @given(templates(), anything | names)
 def test_no_way_out(template: PathTemplate, name: str) -> None:
-    """Whatever is asked for: a path is below the fixed directory, as deep as the template, or there is none."""
+    """For any name a path is below the fixed directory, as deep as the template, or there is none."""
     if not template.takes(name):
         with pytest.raises(ValueError, match="has no place"):
             template.fill(name)
@@ -97,7 +97,7 @@ def test_names(text: str) -> None:
     "text", ["", "@", "a@", "@a", "a@b@c", "..", "a/b", "a\n", "ä", "a" * 255, "a b", ".a", "-a", "a."]
 )
 def test_no_names(text: str) -> None:
-    """What could lead elsewhere, or be taken for an option, is no name."""
+    """A text that could lead elsewhere, or pass for an option, is not a name."""
     assert not is_user_name(text)
     assert not is_user_name(f"a@{text}")
 
@@ -110,7 +110,7 @@ def test_longest_name() -> None:
 
 
 def test_fields_have_to_agree() -> None:
-    """Where a field is written twice, or beside the whole name, a path in which they differ is nobody's."""
+    """If a field is repeated, or written beside the whole name, a path in which they differ belongs to nobody."""
     template = parse_template("/m/{domain}/{user}/{local}")
     assert template.match("/m/example.org/anna@example.org/anna") == "anna@example.org"
     assert template.match("/m/example.net/anna@example.org/anna") is None
@@ -135,7 +135,7 @@ def test_who_has_a_place() -> None:
 
 
 def test_fixed_part() -> None:
-    """What is the same for all users ends above the first field, or `*`."""
+    """The common part for all users ends above the first field or `*`."""
     template = parse_template("/var/vmail/*/{domain}/mail/{local}")
     assert (template.fixed, template.below) == (Path("/var/vmail"), ("*", "{domain}", "mail", "{local}"))
     assert parse_template("/var/vmail").fixed == Path("/var/vmail")
@@ -172,7 +172,7 @@ def test_fixed_part() -> None:
     ],
 )
 def test_faults(written: str, says: str) -> None:
-    """What cannot be a path of users is a fault that says what to write."""
+    """A text that cannot be a path of users is a fault that says what to write."""
     with pytest.raises(ValueError, match=re.escape(says)):
         parse_template(written)
 
@@ -197,7 +197,7 @@ def test_plain_paths(written: str) -> None:
 
 @given(anything)
 def test_any_text_is_read_or_a_fault(text: str) -> None:
-    """Whatever is written: it is a template that tells users apart, a plain path, or a fault in words."""
+    """Any text is a template that separates users, a plain path, or a fault in words."""
     try:
         template = parse_template(f"/m/{text}")
     except ValueError as fault:

@@ -42,7 +42,7 @@ class Home:
 
     @property
     def program(self) -> Path:
-        """What stands for `/usr/local/bin/spamnb`."""
+        """A substitute for `/usr/local/bin/spamnb`."""
         return self.path / "bin" / "spamnb"
 
     def recipe(self, name: str) -> str:
@@ -126,7 +126,7 @@ def without_fields(content: bytes) -> bytes:
 
 
 def needs_a_python_for(user: str) -> None:
-    """Skip where a user cannot run the filter: a Python below /root is nobody else's."""
+    """Skip if a user cannot run the filter: others cannot use a Python below /root."""
     command = ["runuser", "-u", user, "--", sys.executable, "-c", "import spamnb.cli.main, numpy"]
     if subprocess.run(command, capture_output=True, cwd="/", check=False).returncode != 0:
         pytest.skip(f"needs a Python with spamnb that the user {user} can start")

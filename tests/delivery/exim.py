@@ -74,11 +74,11 @@ class Exim:
         return int(self._run("-bpc"))
 
     def try_again(self) -> None:
-        """Try to deliver now what waits, also what is not due yet."""
+        """Try to deliver waiting mail now, even before it is due."""
         self._run("-qff")
 
     def log(self, name: str = "main") -> str:
-        """What it logged: `main`, or `panic`, where faults are."""
+        """Return its log: `main`, or `panic` for faults."""
         path = self._home / f"{name}log"
         return path.read_text(errors="replace") if path.exists() else ""
 
@@ -95,7 +95,7 @@ class Exim:
 
 
 def needed() -> str:
-    """Exim's program; skips where it cannot be used here."""
+    """Exim's program; skips if it cannot be used here."""
     found = program("exim4")
     if found is None or os.getuid() != 0:
         pytest.skip("needs Exim with content scanning (Debian: exim4-daemon-heavy, as .ci/run unpacks it), and root")

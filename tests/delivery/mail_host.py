@@ -67,12 +67,12 @@ class MailHost:
         return [path.read_bytes() for path in (self.maildir(user) / folder).glob("[cn][ue][rw]/*")]
 
     def label(self, user: str, content: bytes) -> int | None:
-        """What a user's filter has learned a message as."""
+        """Return the label of a message in a user's filter."""
         with Ledger(str(self.ledger_of(user)), only_read=True) as ledger:
             return label_of(ledger, identity(content))
 
     def kinds(self, user: str, content: bytes) -> list[str]:
-        """What the history of a user holds of a message."""
+        """Return the kinds of a user's history about a message."""
         with Ledger(str(self.ledger_of(user)), only_read=True) as ledger:
             known = ledger.messages.find(identity(content))
             return [] if known is None else [action.kind for action in ledger.journal.of_message(known.id)]
@@ -84,7 +84,7 @@ class MailHost:
             return found
 
     def log(self) -> str:
-        """What the service said."""
+        """Return the log of the service."""
         return self._log.read_text(errors="replace")
 
     @contextmanager

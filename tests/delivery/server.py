@@ -1,4 +1,4 @@
-"""A server that answers as it is told, for what a client of the spamd protocol does with it."""
+"""A server with chosen answers, to test a client of the spamd protocol."""
 
 import contextlib
 import socket
@@ -14,7 +14,7 @@ Answer = Callable[[bytes], bytes]
 
 
 class Requests(list[bytes]):
-    """What was asked, each request as it came; `address` is where."""
+    """The requests, each as it came; `address` is the place of the server."""
 
     address = ""
 
@@ -40,7 +40,7 @@ def granted(header: bytes, spam: bytes = b"False", more: int = 0) -> bytes:
 
 @contextlib.contextmanager
 def serving(answer: Answer | None, where: Path | None = None, early: bytes = b"") -> Iterator[Requests]:
-    """Serve at a socket, or over TCP. None: accept, and never answer. early: said before anything is read."""
+    """Serve at a socket, or over TCP. None: accept, and never answer. early: sent before anything is read."""
     requests = Requests()
     over = threading.Event()
     listening = socket.socket(socket.AF_INET if where is None else socket.AF_UNIX)

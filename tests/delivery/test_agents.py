@@ -1,4 +1,4 @@
-"""The recipes of docs/mail-server.md, run by the programs that they are for, also where the filter is broken."""
+"""The recipes of docs/mail-server.md, run by their programs, also with a broken filter."""
 
 import os
 import re
@@ -23,7 +23,7 @@ DOCUMENT = "docs/mail-server.md"
 
 
 def needs(program: str, package: str = "") -> None:
-    """Skip where a program is not installed."""
+    """Skip if a program is not installed."""
     if shutil.which(program) is None:
         pytest.skip(f"needs {program} (Debian: {package or program})")
 
@@ -91,7 +91,7 @@ def test_a_forged_verdict(home: Home, agent: str) -> None:
 @pytest.mark.parametrize("how", [*BROKEN, "no-ledger"])
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_broken_filter_loses_nothing(home: Home, agent: str, how: str) -> None:
-    """Whatever is broken, the message is delivered into the inbox whole."""
+    """Whatever breaks, the message is delivered into the inbox whole."""
     if how == "no-ledger":
         (home.path / "ledger.sqlite").rename(home.path / "kept")
     else:
@@ -118,7 +118,7 @@ def by_fdm(home: Home) -> int:
 
 
 def fetched_from(home: Home, *contents: bytes) -> None:
-    """Mail where fdm fetches it."""
+    """Put mail into the place from which fdm fetches."""
     for sub in ("new", "cur", "tmp"):
         (home.path / "incoming" / sub).mkdir(parents=True)
     for number, content in enumerate(contents):
@@ -126,7 +126,7 @@ def fetched_from(home: Home, *contents: bytes) -> None:
 
 
 def test_fdm(home: Home) -> None:
-    """fdm files spam into Junk and all else into the inbox, whole."""
+    """fdm files spam into Junk and all other mail into the inbox, whole."""
     fetched_from(home, SPAM, HAM)
     assert by_fdm(home) == 0
     for content, folder in ((SPAM, ".Junk"), (HAM, "")):
@@ -137,7 +137,7 @@ def test_fdm(home: Home) -> None:
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_fdm_with_a_broken_filter(home: Home, how: str) -> None:
-    """Where the filter is broken the message stays where it is, and is fetched when the filter works again."""
+    """If the filter is broken the message stays in its place, and is fetched when the filter works again."""
     fetched_from(home, SPAM)
     home.break_it(how)
     by_fdm(home)  # whose exit code is 0 all the same
@@ -164,7 +164,7 @@ def delivered_by_procmail_to(user: str, home: Home, content: bytes) -> None:
 
 
 def test_procmail_as_the_agent_of_a_mail_server(home: Home) -> None:
-    """Under `procmail -d` each message is judged as what it is, whatever lines of an mbox stand before its header."""
+    """Under `procmail -d` each message gets its own verdict, whatever mbox lines precede its header."""
     needs("procmail")
     user = "nobody"
     if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode:

@@ -1,4 +1,4 @@
-"""Fields that a filter adds to a message: where they stand, and that nothing else of the message changes."""
+"""Fields that a filter adds to a message: their place, and that nothing else of the message changes."""
 
 import re
 import time
@@ -33,7 +33,7 @@ def annotated(raw: bytes, fields: tuple[tuple[str, str], ...] = OURS) -> bytes:
 
 
 def test_place() -> None:
-    """Our fields stand behind the line of an mbox and the Return-Path, where SpamAssassin's are."""
+    """Our fields come after the line of an mbox and the Return-Path, like SpamAssassin's."""
     raw = b"From a Mon Jan  1 10:00:00 2024\nReturn-Path: <a@b>\nReceived: by c\nTo: d\n\nHello\n"
     assert annotated(raw) == raw.replace(b"Received", b"X-Spamnb: ham, probability=0.000001\nReceived")
 
@@ -118,7 +118,7 @@ def test_any_bytes(raw: bytes) -> None:
 
 
 def our_lines(out: bytes) -> list[bytes]:
-    """Our field as it was written, with and without the empty line behind it."""
+    """Return our field, with and without the empty line behind it."""
     found = re.search(rb"X-Spamnb: ham, probability=0\.000001(\r?\n)", out)
     assert found
     return [found[0], found[0] + found[1]]

@@ -134,7 +134,7 @@ def test_filtered(home: Home, filtering: Exim) -> None:
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_filter_loses_nothing(home: Home, filtering: Exim, how: str) -> None:
-    """Where the filter is broken the message waits until it works again."""
+    """If the filter is broken the message waits until it works again."""
     home.break_it(how)
     filtering.send(SPAM)
     until(lambda: "==" in filtering.log(), lambda: f"the message to be deferred: {filtering.log()}")
@@ -151,7 +151,7 @@ def test_a_broken_filter_loses_nothing(home: Home, filtering: Exim, how: str) ->
 
 @pytest.fixture
 def users() -> Iterator[MailHost]:
-    """The users of two domains, and the service over them, which runs as who Exim delivers as."""
+    """The users of two domains, and their service, which runs as the user that Exim delivers as."""
     needed()
     with tempfile.TemporaryDirectory(prefix="spamnb-users-") as place:
         made = MailHost(Path(place).resolve(), USER)
@@ -174,7 +174,7 @@ def delivering(users: MailHost) -> Iterator[Exim]:
 
 
 def test_users(users: MailHost, delivering: Exim) -> None:
-    """A message to several users is judged for each of them by the own ledger, and the service moves what is spam.
+    """A message to several users is judged with each user's own ledger, and the service moves the spam.
 
     The verdict that was told is the service's own: nothing is learned, and nothing is judged twice.
     """
@@ -215,7 +215,7 @@ def test_new_user(users: MailHost, delivering: Exim) -> None:
 
 
 def test_service_of_the_users_is_away(users: MailHost, delivering: Exim) -> None:
-    """Where nobody can be asked mail is delivered all the same, without the fields that the sender wrote."""
+    """If the service cannot be asked, mail is still delivered, without the fields of the sender."""
     Path(users.socket).unlink()
     delivering.send(b"X-Spam-Flag: YES\n" + HAM, to=users.USERS)
     for user in users.USERS:

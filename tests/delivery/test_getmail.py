@@ -38,7 +38,7 @@ def server(make_host: Callable[..., Host]) -> Iterator[Host]:
 
 
 def fetch(home: Home, server: Host) -> int:
-    """Run getmail; the exit code. Run by root it starts a program only if told so, and delivers for another user."""
+    """Run getmail, and return its exit code. Root needs an option to start programs, and delivers for another user."""
     recipe, user = home.recipe("getmail"), ""
     if os.getuid() == 0:
         recipe = recipe.replace("[filter]", "[filter]\nallow_root_commands = true")
@@ -50,7 +50,7 @@ def fetch(home: Home, server: Host) -> int:
 
 
 def test_fetched(home: Home, server: Host) -> None:
-    """What getmail fetches has its verdict, and is whole."""
+    """Mail fetched by getmail has its verdict, and is whole."""
     client = server.client()
     for content in (SPAM, HAM):
         client.put("INBOX", content)
@@ -66,7 +66,7 @@ def test_fetched(home: Home, server: Host) -> None:
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_filter_loses_nothing(home: Home, server: Host, how: str) -> None:
-    """Where the filter is broken the message stays on the server, and is fetched when it works again."""
+    """If the filter is broken the message stays on the server, and is fetched when it works again."""
     client = server.client()
     client.put("INBOX", SPAM)
     home.break_it(how)

@@ -21,14 +21,14 @@ DOCUMENT = "docs/mail-server.md"
 
 
 def lesson(home: Home, content: bytes) -> str | None:
-    """What a message was learned as."""
+    """Return the label of a message."""
     with Ledger(str(home.path / "ledger.sqlite"), only_read=True) as ledger:
         found = ledger.lessons.find(identity(content))
         return None if found is None or found.label is None else found.label.word
 
 
 def in_mutt(home: Home, keys: str) -> None:
-    """Open the inbox in mutt on a terminal, press keys, and leave it; what is on its screen is not looked at."""
+    """Open the inbox in mutt on a terminal, press keys, and leave it; its screen is not read."""
     if shutil.which("mutt") is None:
         pytest.skip("needs mutt (Debian: mutt)")
     options = f"set folder={home.path}/Maildir mbox_type=Maildir delete=yes\n"
@@ -95,7 +95,7 @@ def test_notmuch(home: Home) -> None:
 
 @pytest.mark.parametrize("how", BROKEN)
 def test_notmuch_with_a_broken_filter(home: Home, how: str) -> None:
-    """Where the filter is broken all new mail is in the inbox."""
+    """If the filter is broken all new mail is in the inbox."""
     home.break_it(how)
     assert new_in_notmuch(home, SPAM).returncode == 0
     assert tags(home, SPAM) == {"inbox", "unread"}

@@ -110,7 +110,7 @@ def test_service_is_away(home: Home, host: Host) -> None:
 
 
 def test_milter_is_away(home: Home, host: Host) -> None:
-    """Without the milter mail is delivered as it came."""
+    """Without the milter mail is delivered unchanged."""
     host.milter.terminate()
     host.milter.wait(PATIENCE)
     host.server.send(HAM)

@@ -57,7 +57,7 @@ def whole(found: Filtered) -> bytes:
 
 
 def test_a_spam_and_a_ham(config: Config) -> None:
-    """The verdict is that of `score`; the fields are those that other programs look for; nothing else is changed."""
+    """The verdict is that of `score`; the fields have the usual names; nothing else changes."""
     with Ledger(str(config.ledger)) as ledger:
         judge = Filter(ledger.lessons, config.scoring, Senders())
         judged = {kind: judge.judge(read_message(message(kind, 700))) for kind in ("spam", "ham")}
@@ -95,12 +95,12 @@ def test_fields(verdict: Verdict, probability: float, points: float, style: Form
 
 @pytest.mark.parametrize("value", ["", "spam", "spam, probability=2.000000, score=1.0, version=1", "unknown, reason=x"])
 def test_what_is_no_verdict(value: str) -> None:
-    """Any other text is no verdict."""
+    """Any other text is not a verdict."""
     assert read_verdict(value) is None
 
 
 def test_nothing_is_learned_or_made(config: Config) -> None:
-    """Only the verdict is remembered, once it may be told; where there is no ledger, none is made."""
+    """Only the verdict is remembered, if the filter may give one; a missing ledger is not made."""
     spam = message("spam", 700)
     with Ledger(str(config.ledger)) as ledger:
         before = ledger.lessons.last_change(), ledger.journal.newest_id(), ledger.messages.numbers()
@@ -118,7 +118,7 @@ def test_nothing_is_learned_or_made(config: Config) -> None:
 
 
 def test_a_ledger_that_another_writes(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The verdict is told all the same, and not remembered."""
+    """While another process writes, the verdict is still given, but not remembered."""
     monkeypatch.setattr(judge, "REMEMBERED_WITHIN", 0.1)
     spam = message("spam", 700)
     with Ledger(str(config.ledger)) as ledger:
@@ -131,7 +131,7 @@ def test_a_ledger_that_another_writes(config: Config, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("how", ["little", "stopped", "paused"])
 def test_held_back(config: Config, how: str) -> None:
-    """What the service would not move, because it knows too little or moving is stopped, no recipe shall file."""
+    """A recipe does not file mail that the service would not move, because it knows too little or is stopped."""
     with Ledger(str(config.ledger)) as ledger:
         if how == "stopped":
             ledger.state.stopped_at = time.time()
@@ -160,7 +160,7 @@ def test_points_are_on_the_side_of_the_verdict() -> None:
 
 
 def test_the_service_is_asked_first(config: Config, tmp_path: Path) -> None:
-    """Where the service answers its verdict counts; it never sees the fields that anybody could have written."""
+    """If the service answers, its verdict counts; it never sees fields that anybody could have written."""
     told = Delivered(Verdict.HAM, 0.000012, -9.9)
     raw = FORGED + message("spam", 700)
     with serving(verdict_of(told), tmp_path / "socket") as requests:
@@ -171,7 +171,7 @@ def test_the_service_is_asked_first(config: Config, tmp_path: Path) -> None:
 
 
 def test_without_an_answer_it_is_judged_here(config: Config, tmp_path: Path) -> None:
-    """Where the service is away, or answers nonsense, the ledger is read here."""
+    """If the service is away, or its answer is nonsense, the message is judged here."""
     with serving(lambda _: b"nonsense", tmp_path / "socket") as requests:
         here = replace(config, spamd=Spamd(listen=(str(tmp_path / "away"), requests.address)))
         found = filtered(message("spam", 700), lambda: here, "anna")
@@ -226,7 +226,7 @@ FAULTS: dict[str, Callable[[Config], None]] = {
 
 @pytest.mark.parametrize("how", FAULTS)
 def test_a_broken_ledger(config: Config, how: str) -> None:
-    """Where the ledger cannot be read the message says so; forged fields are gone, and all else is whole."""
+    """If the ledger cannot be read the message says so; forged fields are gone, and all else is whole."""
     FAULTS[how](config)
     found = filtered(FORGED + message("ham", 700), lambda: config, "anna")
     assert whole(found) == HONEST + b"X-Spamnb: unknown, reason=ledger, version=0.1.0\n" + message("ham", 700)
@@ -254,7 +254,7 @@ def test_a_ledger_that_is_being_replaced(config: Config, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(("load", "reason"), [(_refuse, b"configuration"), (_mistake, b"fault")])
 def test_a_broken_configuration(load: Callable[[], Config], reason: bytes) -> None:
-    """A configuration that cannot be read, or a mistake of ours, is told in the same way, in both formats."""
+    """A configuration that cannot be read, or an error of ours, is reported in the same way, in both formats."""
     for style, kept in (("spamnb", b""), ("bogofilter", b"X-SPAM-FLAG: YES\nX-Spam-Status: Yes\n")):
         found = filtered(FORGED + message("ham", 700), load, "anna", style)  # type: ignore[arg-type]
         line = b"X-Spamnb: unknown, reason=%s, version=0.1.0\n" % reason
@@ -262,7 +262,7 @@ def test_a_broken_configuration(load: Callable[[], Config], reason: bytes) -> No
 
 
 def test_where_even_that_fails(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the header cannot be written the message goes on as it came."""
+    """If the header cannot be written the message goes on unchanged."""
 
     def fail(*_: object) -> None:
         raise LedgerError("no")
@@ -274,7 +274,7 @@ def test_where_even_that_fails(config: Config, monkeypatch: pytest.MonkeyPatch) 
 
 @given(st.binary(max_size=300))
 def test_any_bytes(raw: bytes) -> None:
-    """Whatever comes goes out whole behind our field, without a fault of its own."""
+    """Any input comes out whole behind our field, without an error."""
     found = filtered(raw, _refuse, "anna")
     assert whole(found).endswith(bytes(found.message[-1]))
     assert b"X-Spamnb: unknown, reason=configuration" in whole(found)

@@ -41,17 +41,17 @@ class Postfix:
         return [one["recipients"][0]["delay_reason"] for one in waiting if one["queue_name"] == "deferred"]
 
     def try_again(self) -> None:
-        """Try to deliver what is deferred now."""
+        """Try to deliver deferred mail now."""
         run(program("postqueue") or "", "-c", str(self._configuration), "-f")
 
     def log(self) -> str:
-        """What it logged."""
+        """Return its log."""
         return (self._home.path / "postfix" / "log").read_text(errors="replace")
 
 
 @pytest.fixture
 def server(home: Home) -> Iterator[Postfix]:
-    """A Postfix with the content filter; the program runs as a user without rights, who has to reach it."""
+    """A Postfix with the content filter; the program runs as a user without rights, who must reach it."""
     if program("postfix") is None or os.getuid() != 0:
         pytest.skip("needs Postfix (Debian: postfix), and root to start it")
     needs_a_python_for(USER)
@@ -99,7 +99,7 @@ def test_delivered(home: Home, server: Postfix) -> None:
 
 @pytest.mark.parametrize("how", [*BROKEN, "silent"])
 def test_a_broken_filter_loses_nothing(home: Home, server: Postfix, how: str) -> None:
-    """Where the filter is broken, also if it says nothing and is content, the message waits until it works again."""
+    """If the filter breaks, even silently with exit code 0, the message waits until it works again."""
     if how == "silent":
         home.install("exit 0")
     else:

@@ -17,7 +17,7 @@ TOLD = {
 
 
 def lines(found: Delivered, **how: str) -> str:
-    """The fields as they stand in a message."""
+    """Return the fields as in a message."""
     return "".join(f"{name}: {value}\n" for name, value in fields(found, **how))  # type: ignore[arg-type]
 
 
@@ -40,7 +40,7 @@ THUNDERBIRD = {
 @pytest.mark.parametrize("style", THUNDERBIRD)
 @pytest.mark.parametrize("verdict", Verdict)
 def test_thunderbird(style: str, verdict: Verdict) -> None:
-    """Thunderbird takes for junk what is spam, and nothing else; for no junk what is ham, and never spam."""
+    """Thunderbird marks exactly spam as junk, and exactly ham as not junk."""
     junk, no_junk = THUNDERBIRD[style]
     written = fields(TOLD[verdict], style)  # type: ignore[arg-type]
 
@@ -53,7 +53,7 @@ def test_thunderbird(style: str, verdict: Verdict) -> None:
 
 @pytest.mark.parametrize("verdict", Verdict)
 def test_kmail(verdict: Verdict) -> None:
-    """KMail's kmail.antispamrc finds the flag, and the numbers, behind each of which a character has to be."""
+    """KMail's kmail.antispamrc finds the flag, and the numbers, each of which a character must follow."""
     text = lines(TOLD[verdict])
     assert bool(re.search(r"^X-Spam-Flag: (?:yes|YES)", text, re.MULTILINE)) == (verdict is Verdict.SPAM)
     (status,) = re.findall(r"^X-Spam-Status: (.*)", text, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Asking a service for a verdict by the spamd protocol: what is sent, and which answers count."""
+"""Asking a service for a verdict by the spamd protocol: the request, and the answers that count."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def test_a_verdict(tmp_path: Path, by_path: bool) -> None:
     ],
 )
 def test_no_verdict(tmp_path: Path, answer: bytes) -> None:
-    """Any other answer is none: not one that is not whole, refuses, or tells no verdict or two."""
+    """An incomplete answer, a refusal, and one with no verdict or two do not count."""
     with serving(lambda _: answer, tmp_path / "socket") as requests:
         assert asked(requests.address) is None
 
@@ -92,7 +92,7 @@ def test_a_service_that_refuses_at_once(tmp_path: Path) -> None:
 
 
 def test_the_first_that_answers(tmp_path: Path) -> None:
-    """Addresses are tried in their order: one where nobody listens, or that refuses, is passed over."""
+    """Addresses are tried in order: one that does not listen or refuses is passed over."""
     refusal: Answer = lambda _: b"SPAMD/1.0 69 no\r\n"  # noqa: E731
     with serving(refusal, tmp_path / "first") as first, serving(verdict_of(SPAM)) as second:
         addresses = [str(tmp_path / "none"), str(tmp_path), "127.0.0.1:1", first.address, second.address]

@@ -40,7 +40,7 @@ def test_faulty_index(tmp_path: Path, index: str, says: str) -> None:
 
 
 def test_folders_keep_their_order(tmp_path: Path) -> None:
-    """Of two folders each keeps its order, and the spam is spread among the ham by the seed."""
+    """Each of two folders keeps its order, and the seed spreads the spam among the ham."""
     names = {f"ham__{i}": "x" for i in range(9)} | {f"spam__{i}": "x" for i in range(5)}
     corpus = make(tmp_path, **names)
     one = load_corpus(corpus, seed=1)
@@ -51,7 +51,7 @@ def test_folders_keep_their_order(tmp_path: Path) -> None:
 
 
 def test_no_corpus(tmp_path: Path) -> None:
-    """A directory that is no corpus is refused with what a corpus is."""
+    """A directory that is not a corpus is refused, with a description of one."""
     with pytest.raises(MailError, match="index"):
         load_corpus(str(tmp_path))
 

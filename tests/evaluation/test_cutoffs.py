@@ -30,7 +30,7 @@ def spread(low: float, high: float, n: int) -> list[float]:
 
 
 def test_cutoff_is_expected_to_lose_no_more_than_allowed() -> None:
-    """Of n ham as much other mail is expected above the k-th highest as k / (n + 1); the cutoff is just above it."""
+    """Above the k-th highest of n ham, a share of k / (n + 1) of other ham is expected; the cutoff is just above it."""
     ham = sorted([0.97, *(i / 1000 for i in range(900))], reverse=True)
     spam = [0.5, 0.96, 0.98, 0.99]
     assert 0.97 < cutoff_for(ham, spam, 100_000) <= 0.98, "too few to tell: above all ham"
@@ -40,14 +40,14 @@ def test_cutoff_is_expected_to_lose_no_more_than_allowed() -> None:
 
 @given(st.lists(st.floats(0.9, 0.99999999), min_size=1, max_size=9), st.lists(st.floats(0.9, 0.99999999), max_size=9))
 def test_cutoff_as_it_is_written(ham: list[float], spam: list[float]) -> None:
-    """The cutoff is what it is in few decimals, however near the ham: as it is written, it loses none."""
+    """The cutoff has few decimals, however near the ham: as written, it loses none."""
     cutoff = cutoff_for(sorted(ham, reverse=True), sorted([*spam, 0.99999999]), 10)
     assert max(ham) < float(str(cutoff)) <= 1
     assert str(cutoff_for([0.91], [0.99], 10)) == "0.95"
 
 
 def test_a_cutoff_that_loses_too_much_is_raised() -> None:
-    """Where the configured cutoff loses more ham than that, a higher one is advised, and the ham that decides named."""
+    """If the configured cutoff loses more ham, a higher one is advised, with the ham that decides."""
     spam = [*spread(0.94, 0.99, 40), *spread(0.999, 1.0, 360)]
     found = advised([*spread(0, 0.5, 396), 0.96, 0.965, 0.97, 0.975], spam, 200)
     assert found.cutoff is not None
@@ -57,7 +57,7 @@ def test_a_cutoff_that_loses_too_much_is_raised() -> None:
 
 
 def test_a_cutoff_is_lowered_where_the_ham_allows_it() -> None:
-    """A lower cutoff is advised where it still loses no more ham, catches more, and there is enough ham to tell."""
+    """A lower cutoff is advised if it loses no more ham, catches more, and there is enough ham."""
     ham, spam = spread(0, 0.7, 1000), [*spread(0.8, 0.94, 20), *spread(0.96, 1.0, 200)]
     found = advised(ham, spam, 200)
     assert found.cutoff is not None
@@ -70,13 +70,13 @@ def test_a_cutoff_is_lowered_where_the_ham_allows_it() -> None:
 
 
 def test_what_is_more_probably_ham_is_never_called_spam() -> None:
-    """However low the ham lies, no cutoff below one half is advised."""
+    """No cutoff below one half is advised, however low the ham is."""
     found = advised(spread(0, 0.01, 1000), [*spread(0.02, 0.94, 20), *spread(0.96, 1.0, 200)], 200)
     assert found.cutoff == 0.5
 
 
 def test_what_a_cutoff_catches_is_told_of_other_mail() -> None:
-    """Ham and spam are counted where each message is judged at the cutoff of all others, not where it was chosen."""
+    """Ham and spam are counted with each message judged at the cutoff of all others."""
     choose = np.random.default_rng(3)
     told, truly = [], []
     for _ in range(20):
@@ -95,7 +95,7 @@ def test_what_a_cutoff_catches_is_told_of_other_mail() -> None:
     st.integers(2, 8),
 )
 def test_each_message_is_judged_at_the_cutoff_of_all_others(ham: list[float], spam: list[float], one_in: int) -> None:
-    """What is told of other mail is what comes of it where the cutoff is chosen again without each message."""
+    """The figures equal those of choosing the cutoff again without each message."""
     ham, spam = sorted(ham, reverse=True), sorted(spam)
     found = advised(ham, spam, one_in, configured=0.6)
     if found.ham_lost_now * one_in <= len(ham):
@@ -112,7 +112,7 @@ def test_each_message_is_judged_at_the_cutoff_of_all_others(ham: list[float], sp
 
 
 def test_mail_that_contradicts_itself_gets_no_advice() -> None:
-    """Where sparing enough ham would give up much of the spam, none is advised: the ham that looks like spam is named.
+    """If sparing enough ham would give up much spam, the ham that looks like spam is named instead.
 
     It may be spam that is filed wrongly.
     """

@@ -48,7 +48,7 @@ def test_swapped_classes_are_noticed() -> None:
 
 
 def test_misses_and_losses() -> None:
-    """Ham counts as lost only where it is called spam; spam as caught only where it is called spam."""
+    """Ham is lost only if it is called spam, and spam is caught only if it is called spam."""
     outcomes = run_of((0, 0.95), (0, 0.5), (0, 0.05), (0, 0.0), (1, 0.99), (1, 0.5))
     found = measure(outcomes, resamples=20)
     assert found["hm"].value == 25.0
@@ -57,7 +57,7 @@ def test_misses_and_losses() -> None:
 
 
 def test_logistic_mean() -> None:
-    """lam is the same for both classes' errors exchanged, and lies between them."""
+    """lam is the same with both classes' errors swapped, and is between them."""
     assert logistic_mean(1, 100, 9, 100) == pytest.approx(logistic_mean(9, 100, 1, 100))
     assert 1 < logistic_mean(1, 100, 9, 100) < 9
     assert logistic_mean(0, 100, 0, 100) == pytest.approx(100 / (1 + 201))
@@ -91,7 +91,7 @@ def test_intervals_hold_their_value(n: int, lost: int, random: object) -> None:
 
 
 def test_no_interval_is_without_width() -> None:
-    """Where no error was made, an interval says that there may be some: fewer, the more messages there were."""
+    """Without an error an interval still has a width, which shrinks with the number of messages."""
     few, many = (measure(run_of(*[(0, 0.0)] * n, *[(1, 1.0)] * n)) for n in (30, 300))
     for name, found in few.items():
         assert found.low < found.high, name
@@ -127,7 +127,7 @@ def test_interval_of_the_calibration_error_is_not_too_high() -> None:
 
 
 def test_unscored_messages_have_no_rank() -> None:
-    """Messages that were judged before both classes were known are no part of the ROC curve, but of every rate."""
+    """Messages judged before both classes were known count in every rate, but not in the ROC curve."""
     early = [Outcome(str(i), Label.HAM, Verdict.UNSURE, 0.5, 0.0, has_score=False) for i in range(10)]
     late = [Outcome("h", Label.HAM, Verdict.HAM, 0.01, -2.0), Outcome("s", Label.SPAM, Verdict.UNSURE, 0.4, -0.2)]
     found = measure([*early, *late])
@@ -138,7 +138,7 @@ def test_unscored_messages_have_no_rank() -> None:
 
 
 def test_nothing_to_rank() -> None:
-    """Where no message of a class has a score, nothing can be measured, and that is said."""
+    """If no message of a class has a score, nothing can be measured, and the error says so."""
     early = Outcome("e", Label.SPAM, Verdict.UNSURE, 0.5, 0.0, has_score=False)
     with pytest.raises(MailError, match="both ham and spam"):
         measure([early, Outcome("h", Label.HAM, Verdict.HAM, 0.01, -2.0)])

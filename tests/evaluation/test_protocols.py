@@ -20,7 +20,7 @@ def samples(n: int) -> list[Sample]:
 
 
 class Recorder(Learner):
-    """A learner that notes what it is asked and told."""
+    """A learner that records its calls."""
 
     def __init__(self) -> None:
         super().__init__(Scoring())
@@ -76,7 +76,7 @@ def test_folds_score_each_message_once() -> None:
 
 @pytest.mark.parametrize("protocol", ["online", "batch", "folds"])
 def test_outcomes_are_in_the_order_of_the_samples(protocol: Protocol) -> None:
-    """Whatever the protocol, its outcomes come in the order of the messages."""
+    """With any protocol, outcomes are in the order of the messages."""
     mail = samples(20)
     found = [outcome.name for outcome in outcomes_of(protocol, mail, lambda: Learner(Scoring()), n_folds=4)]
     assert found == [sample.name for sample in mail][-len(found) :]

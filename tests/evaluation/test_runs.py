@@ -22,7 +22,7 @@ def mail() -> list[Sample]:
 
 
 def test_packed_samples_are_the_same(mail: list[Sample]) -> None:
-    """What was packed is what it was: each message with all that was read of it, the order of its tokens too."""
+    """A packed message is unchanged, even in the order of its tokens."""
     packed = Packed(iter(mail))
     assert list(packed) == mail
     assert (len(packed), packed[3], packed[-1], list(packed[5:9])) == (40, mail[3], mail[-1], mail[5:9])
@@ -57,14 +57,14 @@ def test_figures_of_several_orders(mail: list[Sample]) -> None:
 
 
 def test_figures_that_a_run_does_not_have() -> None:
-    """Where a run lacks a figure there is no mean of it; words are neither averaged nor spread."""
+    """If a run lacks a figure there is no mean of it; words are neither averaged nor spread."""
     found = average([{"habit": "tidy", "on": 40, "never": None}, {"habit": "tidy", "on": None, "never": None}])
     assert found.mean == {"habit": "tidy", "on": None, "never": None}
     assert found.spread == {"on": (40, 40)}
 
 
 def test_messages_that_are_judged_the_opposite() -> None:
-    """What is judged as the other class contradicts its label, and not what is unsure; the strongest comes first."""
+    """A message judged as the other class contradicts its label, an unsure one does not; the strongest first."""
     rows = [
         ("a", Label.HAM, Verdict.SPAM, 0.95),
         ("b", Label.HAM, Verdict.UNSURE, 0.949),

@@ -57,7 +57,7 @@ def test_figures(habit: str) -> None:
 
 
 def test_told_is_told_everything() -> None:
-    """Each message is learned at once, as it is."""
+    """With the habit `told`, each message is learned at once with its true label."""
     figures = run("told").figures()
     assert (figures["learned_ham"], figures["learned_spam"]) == (200, 200)
     assert figures["switched_on_at"] is not None
@@ -88,7 +88,7 @@ def test_the_breaker_opens_at_a_sudden_change() -> None:
 
 
 def test_mail_that_is_nearly_all_spam_is_no_alarm() -> None:
-    """Who has always had twenty spam for one ham is used to it."""
+    """For a user who always had twenty spam for one ham, that share is normal."""
     spam = [Sample(f"spam/{each}", Label.SPAM, read(message("spam", each))) for each in range(950)]
     ham = [Sample(f"ham/{each}", Label.HAM, read(message("ham", each))) for each in range(50)]
     samples = [*spam, *ham]
@@ -105,13 +105,13 @@ def test_learned_first_is_not_measured() -> None:
 
 
 def test_careless_people_leave_no_spam_among_the_ham() -> None:
-    """Spam that is read and kept is not learned as ham without end: most of what is learned as ham is ham."""
+    """Spam that is read and kept is seldom learned: most mail learned as ham is ham."""
     samples = mail(600)
     assert run("careless", samples).figures()["caught_second_half"] == pytest.approx(100, abs=10)
 
 
 def test_nobody_looks_into_the_junk_of_a_blind_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What lies in Junk teaches nothing to the filter of a person who never looks there, and nothing is rescued."""
+    """For a user who never looks into Junk, its mail teaches nothing, and nothing is rescued."""
     samples = mail(600)
     assert HABITS["blind"] == replace(HABITS["careless"], looks=False, rescue=0.0, rescued_after=20)
     monkeypatch.setitem(HABITS, "looking", replace(HABITS["blind"], looks=True))

@@ -18,7 +18,7 @@ _SETTINGS = "listen_addresses='' max_connections=60 shared_buffers=64MB max_wal_
 
 
 def why_not() -> str:
-    """Why there can be no cluster here; "" where there can."""
+    """Return why there can be no cluster here; "" if there can."""
     if _programs() is None:
         return "PostgreSQL is not installed: apt-get install postgresql"
     try:

@@ -15,7 +15,7 @@ from tests.exchange import cluster
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts a PostgreSQL carries the marker; what needs none runs with all other tests."""
+    """Mark tests that start a PostgreSQL; the others run with all other tests."""
     for item in items:
         if "postgres" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.real_system)

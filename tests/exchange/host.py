@@ -1,4 +1,4 @@
-"""A host of the trial, as a process: it learns at random, and its service's thread exchanges meanwhile.
+"""A host of the trial, as a process: it learns at random while its service's thread exchanges.
 
     python -m tests.exchange.host DIRECTORY DATABASE NAME SEED
 
@@ -34,7 +34,7 @@ _BETWEEN_ACTS = 0.02  # seconds
 
 
 def reading(number: int, *, is_otherwise: bool) -> Reading:
-    """A made-up message, as one host reads it, or another one that has another version."""
+    """Return a made-up message as one host reads it; a host of a different version reads it differently."""
     chosen = random.Random(number + (1000 if is_otherwise else 0))
     tokens = {f"w{chosen.randrange(_WORDS)}": chosen.randint(1, 5) for _ in range(40)}
     relations = Relations(f"{number % 20}@b.example", path="9.9.9" if number % 3 else "")

@@ -252,7 +252,7 @@ def test_the_sandbox_is_opened_for_one_address(tmp_path: Path) -> None:
 
 
 def block_exposure() -> str:
-    """What the document says of the exposure."""
+    """Return the document's words about the exposure."""
     found = re.search(r"says ([0-9.]+) of 10 with it", (ROOT / _DOCUMENT).read_text())
     assert found is not None
     return found[1]

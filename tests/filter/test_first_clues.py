@@ -47,7 +47,7 @@ def test_words_come_before_facts(ledger: Ledger) -> None:
 
 
 def test_without_words(ledger: Ledger) -> None:
-    """Where a message has nothing that a person sees, two facts of its header are shown and no more."""
+    """If a message has nothing that a person sees, two facts of its header are shown and no more."""
     assert len(first_clues(taught(ledger, dict.fromkeys(FACTS, 1)), 10)) == 2
 
 
@@ -84,6 +84,6 @@ def test_of_a_whole_message(ledger: Ledger) -> None:
     ],
 )
 def test_facts_in_words(token: str, words: str) -> None:
-    """A fact of the header is told in words, as far as it is one of ours."""
+    """A fact of the header is described in words, if its kind is known."""
     one = named(Clue(token, 1, 1, 1.0, 1.0))
     assert re.sub(" +", " ", f"{one.kind} {one.text}").strip() == words

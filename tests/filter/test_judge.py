@@ -22,7 +22,7 @@ LESSONS = st.lists(st.tuples(st.integers(0, 1), TOKENS), max_size=8)
 
 
 def reading(tokens: dict[str, int]) -> Reading:
-    """A message that holds these tokens."""
+    """A message with these tokens."""
     return Reading(b"", "", tokens)
 
 
@@ -76,7 +76,7 @@ def test_a_filter_that_knows_one_class_is_unsure(label: int) -> None:
 
 @pytest.mark.parametrize(("grams", "means"), [(19, 1), (20, 2)])
 def test_the_shares_are_of_the_whole_score(grams: int, means: int) -> None:
-    """The shares of the clues sum to the log-odds of the probability; too few grams have none, and are no reason."""
+    """The clues' shares add up to the log-odds of the probability; too few grams have no share."""
     of_ham = dict.fromkeys(["x", "tag:x", *(f"4:{chr(97 + n)}ab " for n in range(grams))], 1)
     learned = taught([(0, of_ham), (1, {"y": 1, "subject:y": 1})])
     message = reading(of_ham | {"y": 1, "new": 1})

@@ -94,7 +94,7 @@ def without_themselves(lessons: Lessons, scoring: Scoring) -> Iterator[JudgedWit
 
 
 def judged_everywhere(directory: Path, messages: Drawn, scoring: Scoring, grouped: bool) -> list[dict[int, Judgement]]:
-    """The judgements without each message or its group, by its number, of both stores."""
+    """Return the judgements without each message or its group, by its number, in both stores."""
     memory = MemoryLessons()
     teach(memory, messages)
     found = []
@@ -135,7 +135,7 @@ def test_a_group_is_left_out_together(tmp_path_factory: pytest.TempPathFactory, 
 
 
 def test_the_cutoffs_are_the_filters() -> None:
-    """The verdict without itself is by the configured cutoffs, and nothing is judged where a class has no lessons."""
+    """The verdict uses the configured cutoffs; nothing is judged if a class has no lessons."""
     lessons = MemoryLessons()
     for label in Label:
         some = [Reading(b"%d %d" % (label, n), "", {f"{label}{token}": 1 for token in "abcdefgh"}) for n in range(4)]
@@ -152,7 +152,7 @@ def test_the_cutoffs_are_the_filters() -> None:
 
 
 def test_only_learned_ones(ledger: Ledger) -> None:
-    """What was forgotten, or never learned, is left out."""
+    """Forgotten and unlearned messages are left out."""
     learn(ledger, sample_lessons(3))
     ledger.lessons.learn([Reading(b"weak", "weak", {"a": 1})], HAM, "a test", 1.0, weak=True, how=How.HAND)
     assert len(list(without_themselves(ledger.lessons, Scoring()))) == 7

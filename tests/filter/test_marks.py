@@ -22,7 +22,7 @@ def explained(**odds: float) -> Explanation:
 
 
 def sides(text: str, explanation: Explanation) -> dict[str, Verdict | None]:
-    """What of a text is marked, and for which side."""
+    """Return the marked parts of a text, and the side of each."""
     return {piece.text: piece.side for piece in marked(text, explanation) if piece.side is not None}
 
 
@@ -63,7 +63,7 @@ def test_what_is_marked(text: str, odds: dict[str, float], found: dict[str, Verd
 
 
 def test_a_word_in_sight_and_hidden() -> None:
-    """A word that is in sight and hidden too is marked where it is in sight: what is hidden is not in the text."""
+    """A word that occurs both visible and hidden is marked in the visible text."""
     markup = "<p>cheap garden</p><div style='display:none'>garden meeting</div>"
     text = excerpt(f"Content-Type: text/html\n\n{markup}\n".encode(), 1000).text
     assert text == "cheap garden"

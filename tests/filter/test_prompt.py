@@ -1,4 +1,4 @@
-"""What a command at the prompt may import: start-up is a budget, and imports are what it is spent on."""
+"""The imports of a command at the prompt: the start has a budget, and imports use it up."""
 
 import ast
 import subprocess
@@ -66,7 +66,7 @@ def test_patterns_are_compiled_at_their_first_use(package: str) -> None:
 
 
 def test_one_person_needs_no_host(tmp_path: Path) -> None:
-    """What is only for a mail host is not imported by a command for one person, nor by --help."""
+    """A command for one person, and --help, import nothing of a mail host."""
     config = tmp_path / "config.yaml"
     config.write_text(f"mailboxes: [{{path: {tmp_path}, roles: {{INBOX: inbox, Junk: spam}}}}]\nledger: {tmp_path}/l\n")
     (tmp_path / "message").write_bytes(HTML)

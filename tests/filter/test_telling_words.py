@@ -32,7 +32,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 
 
 def test_of_each_class(ledger: Ledger) -> None:
-    """Each class has the tokens that are met often in it and seldom in the other; what is met rarely is left out."""
+    """Each class has the tokens that are frequent in it and rare in the other; generally rare ones are left out."""
     found = TellingWords(ledger, Scoring()).most(10)
     assert {one.token for one in found[Label.SPAM]} == {"pills", "subject:offer", "url:deals.example"}
     assert {one.token for one in found[Label.HAM]} == {"garden", "subject:lunch", "from:anna@friends.example"}
@@ -51,7 +51,7 @@ def test_of_one_kind(ledger: Ledger) -> None:
 
 
 def test_one_word(ledger: Ledger) -> None:
-    """A word has the log-odds that the filter gives it; one never learned is none."""
+    """A word has the filter's log-odds; an unlearned one is not found."""
     telling = TellingWords(ledger, Scoring())
     clues = Filter(ledger.lessons, Scoring(), Senders()).explain(Reading(b"x", "", {"pills": 1})).clues
     found = telling.word("pills")
@@ -61,7 +61,7 @@ def test_one_word(ledger: Ledger) -> None:
 
 
 def test_by_prefix(ledger: Ledger) -> None:
-    """Words are found by how they begin, sorted; those of which nothing is learned any more are not."""
+    """Words are found by their beginning, sorted; those without lessons are not."""
     assert ledger.lessons.beginning_with("subject:", 9) == ["subject:lunch", "subject:offer"]
     assert ledger.lessons.beginning_with("subject:", 1) == ["subject:lunch"]
     assert ledger.lessons.beginning_with("gard", 9) == ["garden"]

@@ -1,4 +1,4 @@
-"""From a small input to a large message: what is slow shows itself only where there is much of it.
+"""From a small input to a large message: only large inputs show what is slow.
 
 An input is cut at its marks: what is between the first two is repeated until the message has its size. Where there
 are none, all behind the first line end is.

@@ -48,7 +48,7 @@ def _bytes(raw: bytes, chance: random.Random, inner: Inner) -> bytes:
 
 
 def _content(raw: bytes, chance: random.Random, inner: Inner) -> bytes:
-    """What a body says: decoded, changed, and encoded again."""
+    """Decode a body, change it, and encode it again."""
     blocks = list(_TEXT_BLOCK.finditer(raw))
     if not blocks:
         return inner(raw, chance)
@@ -81,7 +81,7 @@ def _encoded(content: bytes, encoding: bytes) -> bytes:
 
 
 def _encoded_word(raw: bytes, chance: random.Random, inner: Inner) -> bytes:
-    """What an encoded word says; where there is none, a line's end becomes one."""
+    """Change the text of an encoded word; if there is none, put one at a line's end."""
     found = list(_ENCODED_WORD.finditer(raw))
     if not found:
         place = chance.randrange(len(raw) + 1)

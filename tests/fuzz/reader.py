@@ -25,7 +25,7 @@ from tests.mail.promises import check
 
 
 def one_input(raw: bytes) -> None:
-    """What libFuzzer calls."""
+    """The function that libFuzzer calls."""
     check(raw)
 
 

@@ -1,4 +1,4 @@
-"""Where a fuzzing run begins: our realistic messages, and the beginning of each hostile one."""
+"""The start of a fuzzing run: our realistic messages, and the beginning of each hostile one."""
 
 from collections.abc import Iterator
 

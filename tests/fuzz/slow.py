@@ -34,7 +34,7 @@ def seconds(raw: bytes, runs: int = _RUNS) -> float:
 
 
 class Slowest:
-    """What libFuzzer calls: keeps each message that is slower than all before it, by size, and than `least` seconds."""
+    """The function that libFuzzer calls: keeps each message slower than all before (by size), and than `least` s."""
 
     def __init__(self, directory: Path, least: float = 0.05) -> None:
         self._directory = directory

@@ -1,4 +1,4 @@
-"""What the search for slow messages makes of its inputs."""
+"""How the search for slow messages treats its inputs."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def test_what_is_between_the_marks_is_repeated() -> None:
 
 
 def test_a_message_that_is_slower_than_all_before_is_kept(tmp_path: Path) -> None:
-    """The slowest message is kept, and what is no slower is not."""
+    """The slowest message so far is kept, and others are not."""
     slowest = Slowest(tmp_path / "slowest", least=0.0)
     slow = b"\1Content-Type: text/html\n\n" + MARK + b"<div>x " + MARK
     slowest(slow)

@@ -35,7 +35,7 @@ def test_structured_mutations_are_read() -> None:
 
 
 def test_mutations_change_messages_and_nothing_but_chance_decides() -> None:
-    """A mutation is the same for the same seed, and hardly ever leaves a message as it was."""
+    """A mutation depends only on the seed, and hardly ever leaves a message unchanged."""
     raw = SEEDS["realistic-0"]
     changed = [mutate(raw, seed, chop) for seed in range(60)]
     assert changed == [mutate(raw, seed, chop) for seed in range(60)]
@@ -43,7 +43,7 @@ def test_mutations_change_messages_and_nothing_but_chance_decides() -> None:
 
 
 def test_the_target_runs_under_the_fuzzer(tmp_path: Path) -> None:
-    """Where atheris is installed, the target runs with the dictionary on a corpus that it fills itself."""
+    """If atheris is installed, the target runs with the dictionary on a corpus that it fills itself."""
     pytest.importorskip("atheris", reason="atheris is not installed (pip install atheris)")
     command = [sys.executable, "-m", "tests.fuzz.reader", str(tmp_path), "-dict=tests/fuzz/mail.dict", "-runs=250"]
     done = subprocess.run([*command, "-max_len=500"], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -65,7 +65,7 @@ def test_a_field_added_after_delivery_changes_nothing(field, position):
     ],
 )
 def test_what_mbox_and_imap_programs_change(change):
-    """Line ends, an mbox separator and blank lines at the end are no part of a message."""
+    """Line ends, an mbox separator and final blank lines do not belong to a message."""
     assert identity(change(RAW)) == identity(RAW)
     assert delivery(change(RAW)) == delivery(RAW)
 
@@ -86,14 +86,14 @@ def test_two_deliveries_of_one_message():
 
 
 def test_without_a_message_id_the_receiver_counts():
-    """Mail without a Message-ID is told apart by To as well."""
+    """Without a Message-ID, the To field distinguishes messages too."""
     bare = RAW.replace(b"Message-ID: <1@b.example>\n", b"")
     assert identity(bare) != identity(bare.replace(b"c@d", b"e@d"))
     assert identity(RAW) == identity(RAW.replace(b"c@d", b"e@d"))
 
 
 def test_header_digest_is_of_message_id_date_and_from_alone():
-    """A list's mark or a forger's text leaves the header digest as it is; without a Message-ID there is none."""
+    """A list's mark or a forger's text does not change the header digest; without a Message-ID there is none."""
     changed = RAW.replace(b"Hello", b"***SPAM*** Hello").replace(b"text", b"words")
     assert header_digest(changed) == header_digest(RAW)
     assert header_digest(RAW.replace(b"1 Jan", b"2 Jan")) != header_digest(RAW)
@@ -102,7 +102,7 @@ def test_header_digest_is_of_message_id_date_and_from_alone():
 
 @pytest.mark.parametrize("text", [b"one\nand the end\n", b"one\n\nand the end\n"])
 def test_text_counts_where_no_blank_line_parts_it_from_the_header(text):
-    """Messages of one subject are told apart by their text, also where the blank line before it is missing."""
+    """The text distinguishes messages of one subject, even without a blank line before it."""
     raw = b"Subject: meeting\n" + text
     assert identity(raw) != identity(raw.replace(b"one", b"two"))
     assert identity(raw) == identity(b"Status: RO\n" + raw) == identity(raw.replace(b"\n", b"\r\n"))
@@ -190,7 +190,7 @@ def test_another_boundary_is_the_same_message(parts, data, around):
 
 @given(PARTS.filter(bool), BOUNDARIES, st.data())
 def test_another_part_is_another_message(parts, boundary, data):
-    """Parts in another order, of another type, one more or one less, or with another character, are another message."""
+    """Parts in a different order, type, number or text make a different message."""
     place = data.draw(st.integers(0, len(parts) - 1))
     kind, text = parts[place]
     other = {"text/plain": "text/html", "text/html": "text/plain", "application/pdf": "image/png"}[kind]
@@ -245,13 +245,13 @@ def test_a_field_in_another_form_is_the_same(same):
     ],
 )
 def test_another_subject_is_another_message(subjects):
-    """What any program may show as another Subject makes another message."""
+    """If any program may show a different Subject, the message is different."""
     assert len({identity(HEADER + f"Subject: {subject}\n\nwords\n".encode()) for subject in subjects}) == len(subjects)
 
 
 @pytest.mark.parametrize("charset", ["iso-8859-1", "windows-1252", "iso-8859-15", "koi8-r", "gb18030", "shift_jis"])
 def test_where_an_encoded_word_begins_and_ends_makes_no_difference(charset):
-    """What is ASCII may stand inside an encoded word or outside, also where it is a letter's second byte."""
+    """ASCII may be inside an encoded word or outside, even as a letter's second byte."""
     letter = {"koi8-r": "Ж", "gb18030": "镾", "shift_jis": "ソ"}.get(charset, "é")
     coded = "".join(f"={byte:02X}" for byte in letter.encode(charset))
     words = (
@@ -276,7 +276,7 @@ def test_where_an_encoded_word_begins_and_ends_makes_no_difference(charset):
     ],
 )
 def test_a_field_that_shows_another_message_makes_another_one(name, values):
-    """What a program may show in another way has another digest: doubled fields, charsets, names, dispositions."""
+    """Doubled fields, charsets, names and dispositions that a program may show differently change the digest."""
     body = b"\n\nd29yZHMgKw=2B-\n"
     assert len({identity(HEADER + f"{name}: {value}".encode() + body) for value in values}) == len(values)
 
@@ -289,7 +289,7 @@ BOTH = (
 
 
 def under(boundary: bytes, line_end: bytes, mark: bytes) -> bytes:
-    """A letter in HTML, in whose comment other HTML stands behind what some programs take for a boundary line."""
+    """A letter in HTML; its comment has other HTML behind a line that some programs take for a boundary."""
     hidden = mark + line_end + b"Content-Type: text/html" + line_end * 2 + b"<p>Buy cheap pills" + mark + line_end
     return (
         b"Content-Type: multipart/mixed; boundary=%s\n\n--%s\nContent-Type: text/html\n\n" % (boundary, boundary)
@@ -322,13 +322,13 @@ SHIFTED = (
     ids=["line ends before a broken encoding", "the same in base64", "CR alone", "a longer boundary", "escapes"],
 )
 def test_what_only_some_programs_show_is_another_message(honest, other):
-    """Two forms of which some program shows one text, and some program another, are two messages."""
+    """Two forms that programs show differently are two messages."""
     assert identity(HEADER + b"Subject: Lunch\n" + honest) != identity(HEADER + b"Subject: Lunch\n" + other)
 
 
 @pytest.mark.parametrize("before", [b"", b"of no consequence " * 15_360], ids=["at-once", "behind-270-KB"])
 def test_one_body_under_two_boundaries_is_two_messages(before):
-    """A body that holds two messages, one to each boundary, is not the first one under the other boundary."""
+    """A body with two messages, one to each boundary, has a different digest under each boundary."""
     first, second = (
         HEADER + b"Subject: Lunch\nContent-Type: multipart/mixed; boundary=%s\n\n%s\n%s" % (boundary, before, BOTH)
         for boundary in (b"one", b"two")
@@ -418,7 +418,7 @@ TWO = b"--one\n\nlunch\n--one--\n--two\n\nspam\n--two--\n"
     ids=["mime-version", "return", "encoding", "base64", "stray"],
 )
 def test_the_boundary_counts_where_a_body_counts_as_it_is_written(before, opening):
-    """Nor is a body that holds two messages the first one under the other boundary where its structure is not read."""
+    """The same holds if the structure of the body is not read."""
     one, two = (
         HEADER.replace(b"MIME-Version: 1.0\n", b"")
         + b"Content-Type: multipart/mixed; boundary=%s\n" % boundary
@@ -436,7 +436,7 @@ def test_the_boundary_counts_where_a_body_counts_as_it_is_written(before, openin
     [(b"text/plain", b">From a b\n"), (b"text / plain", b""), (b"multipart/mixed", b""), (b"multipart/mixed", b"a\n")],
 )
 def test_how_a_body_is_declared_counts_where_it_counts_as_it_is_written(kind, stray):
-    """One body as it is written under two transfer encodings, or two charsets, is two messages."""
+    """One raw body under two transfer encodings, or two charsets, is two messages."""
     head, body = HEADER + b"Content-Type: %s; charset=" % kind, b"\n\nd29yZHM=\n"
     encodings = (b"base64", b"quoted-printable", b"7bit")
     made = [head + b"utf-8\nContent-Transfer-Encoding: " + each + b"\n" + stray + body for each in encodings]
@@ -459,7 +459,7 @@ def test_blanks_in_a_boundary(honest, other):
 
 @pytest.mark.parametrize("byte", [b"\0", b"\x7f", b"\xe9"])
 def test_bytes_in_a_boundary_that_programs_change(byte):
-    """Where a boundary holds a byte that servers and programs replace, what is outside of the parts counts."""
+    """If a boundary has a byte that programs replace, the text outside the parts counts."""
     head = HEADER + b'Content-Type: multipart/mixed; boundary="b%sc"\n\n' % byte
     body = b"--b%sc\n\nlunch\n--b%sc--\n" % (byte, byte)
     assert identity(head + body) != identity(head + b"--b\n\nspam\n--b--\n" + body)
@@ -475,7 +475,7 @@ def test_a_synchroniser_leaves_a_broken_header_the_same_message():
 
 
 def test_a_multipart_without_mime_version_is_another_message():
-    """Some programs show a message without MIME-Version as it is written; so its preamble counts."""
+    """Some programs show a message without MIME-Version raw, so its preamble counts."""
     bare = HEADER.replace(b"MIME-Version: 1.0\n", b"")
     assert identity(bare + PLAIN + PART) != identity(bare + PLAIN + b"spam\n" + PART)
     assert identity(HEADER + PLAIN + PART) == identity(HEADER + PLAIN + b"This is MIME.\n" + PART)
@@ -492,7 +492,7 @@ def test_a_multipart_without_mime_version_is_another_message():
     ids=["parts", "nested", "forwarded", "lines-like-boundaries"],
 )
 def test_what_lies_past_the_limits_counts(opening, unit):
-    """Of 10,000 parts, levels or forwarded messages the last one counts, in whatever chunks they come."""
+    """The last of 10,000 parts, levels or forwarded messages counts, in chunks of any size."""
     units = b"".join(unit % ((number,) * unit.count(b"%d")) for number in range(10_000))
     raw = HEADER + PLAIN + opening + units + b"\nthe last words\n"
     assert identity(raw) != identity(raw.replace(b"last words", b"last spam"))
@@ -536,7 +536,7 @@ def test_chunks_make_no_difference_to_encodings(parts, data, size):
 
 
 def test_the_last_byte_of_a_large_attachment_counts():
-    """A message is read to its end: another byte at 3 MB, or behind what is decoded, is another message."""
+    """A different byte at 3 MB, or behind the decoded part, makes a different message."""
     for size, encoder in ((3 << 20, in_base64), (17 << 20, in_8bit)):
         content = b"0123456789abcdef" * (size // 16)
         one, other = (
@@ -552,7 +552,7 @@ def test_the_last_byte_of_a_large_attachment_counts():
 
 
 def test_a_message_that_the_reader_takes_whole_is_kept_whole():
-    """A message within the limit is given back as it came."""
+    """A message within the limit is returned unchanged."""
     assert take([RAW[:100], RAW[100:]]) == RAW
     raw = RAW + b"x" * (DEFAULT_LIMITS.message_bytes - len(RAW))
     assert take([raw]) == raw

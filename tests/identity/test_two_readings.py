@@ -161,7 +161,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_text_that_any_program_shows_otherwise_is_another_message(name):
-    """Two texts of which some program shows one and some program the other are two messages, alone and as a part."""
+    """Two texts that programs show differently are two messages, alone and as a part."""
     first, second = PAIRS[name]
     assert identity(LETTER + first) != identity(LETTER + second)
     assert identity(LETTER + one(first, b"outer")) != identity(LETTER + one(second, b"outer"))
@@ -186,7 +186,7 @@ def test_a_parts_header_within_the_limits_is_read(header):
 
 @pytest.mark.parametrize("header", [b"X-A: y\n" * 101, b"X-A: %s\n" % (b"y" * 8192), b"x" * 8193])
 def test_a_longer_header_of_a_part_counts_as_it_is_written(header):
-    """Of a longer one each field counts, and so does its encoding."""
+    """Each field of a longer header counts, with its encoding."""
     plain = LETTER + one(header + HTML + SPAM)
     assert identity(plain) != identity(LETTER + one(header + b"X-B: y\n" + HTML + SPAM))
     assert identity(plain) != identity(plain.replace(b"pills", b"pulls"))

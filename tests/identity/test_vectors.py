@@ -55,7 +55,7 @@ def pythons() -> dict[str, str]:
 
 
 def working(name: str, folders: list[Path]) -> str:
-    """The first program of that name that is a Python of that version, and does not only stand in for one."""
+    """Return the first program of that name that is a Python of that version, not a substitute."""
     say = "import sys; print('python%d.%d' % sys.version_info[:2])"
     for path in (str(folder / name) for folder in folders):
         if os.access(path, os.X_OK):
@@ -87,7 +87,7 @@ def test_other_pythons_make_the_same_digests():
 
 
 def test_the_vectors_are_enough():
-    """All labels of the table are in them, and what is one message in another form has one digest, and nothing else."""
+    """The vectors have all labels of the table, and two have one digest only if they are forms of one message."""
     assert len(MESSAGES) >= 100
     labels = {label for labels in VECTORS["labels"].values() for label in labels.split()}
     assert labels >= {label.decode() for label in charsets._names().keys() | charsets._SHIFTED.keys()}
@@ -121,7 +121,7 @@ def test_a_label_in_another_form_is_the_same(digest):
 
 @pytest.mark.parametrize("label", [label.decode() for label in charsets._SHIFTED])
 def test_a_label_in_another_form_is_another_charset_where_ascii_is_not_ascii(label):
-    """But where bytes of ASCII may be other letters, only capitals make no other charset."""
+    """If bytes of ASCII may be other letters, only capitals make no difference."""
     digest = of(labelled(label))[0]
     assert of(labelled(label.upper()))[0] == digest
     for form in (label.replace("-", "_"), f"x-{label}", f"{label}*en", charsets._SHIFTED[label.encode()].decode()):
@@ -129,7 +129,7 @@ def test_a_label_in_another_form_is_another_charset_where_ascii_is_not_ascii(lab
 
 
 def test_the_readers_tables_change_no_digest(monkeypatch):
-    """Another charset, another superset or other limits of the reader leave every digest as it is."""
+    """A change of the reader's charsets, supersets or limits changes no digest."""
     raw = b"Content-Type: text/plain; charset=x-nobody\n\n\xe9\xe8 words\n"
     before = read(raw).tokens
     monkeypatch.setitem(of_the_reader._LABELS, "nobody", "koi8-r")

@@ -38,7 +38,7 @@ def raw_of(vector: dict) -> bytes:
 
 
 def of(raw: bytes) -> list[str | None]:
-    """The three digests in hex, as they stand in the file."""
+    """Return the three digests in hexadecimal, as in the file."""
     return [digest and digest.hex() for digest in digests(raw)]
 
 

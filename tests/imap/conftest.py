@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _is_of_the_pairs(item: pytest.Item, met: dict[tuple[str, str], list[object]]) -> bool:
-    """Whether a test is in that half of its product of three or more parameters which holds each pair of values.
+    """Whether a test is in that half of its product of three or more parameters that has each pair of values.
 
     One parameter is the version, which has two values: for each choice of two values one in the half has a third.
     met: the values of each parameter of each test, in their order; filled here.
@@ -86,7 +86,7 @@ def _is_of_the_pairs(item: pytest.Item, met: dict[tuple[str, str], list[object]]
 
 
 def program(name: str) -> str | None:
-    """Where a program is, `/usr/sbin` and Dovecot's own directory too; None where it is not installed."""
+    """Return the path of a program, in `/usr/sbin` and Dovecot's own directory too; None if it is not installed."""
     return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], "/usr/sbin", "/usr/lib/dovecot"]))
 
 
@@ -108,7 +108,7 @@ class Client(imaplib.IMAP4):
         self.login(user, "secret")
 
     def must(self, answer: tuple[str, Any]) -> Any:
-        """What a command answered; fails where it did not answer OK."""
+        """Return the answer to a command; fail unless it is OK."""
         assert answer[0] == "OK", answer
         return answer[1]
 
@@ -144,7 +144,7 @@ class Client(imaplib.IMAP4):
         self.must(self.uid("MOVE", self.uid_of(source, content), self.wire(destination)))
 
     def copy_over(self, content: bytes, source: str, destination: str) -> None:
-        """COPY, and leave the original as it is."""
+        """COPY, and leave the original unchanged."""
         self.must(self.uid("COPY", self.uid_of(source, content), self.wire(destination)))
 
     def mark(self, content: bytes, folder: str, flags: str) -> None:
@@ -152,7 +152,7 @@ class Client(imaplib.IMAP4):
         self.must(self.uid("STORE", self.uid_of(folder, content), "+FLAGS", f"({flags})"))
 
     def look_at(self, content: bytes, folder: str) -> dict[str, Any]:
-        """What FETCH says of a message: flags, internal date, size and body."""
+        """Return what FETCH says about a message: flags, internal date, size and body."""
         answer = self.must(
             self.uid("FETCH", self.uid_of(folder, content), "(FLAGS INTERNALDATE RFC822.SIZE BODY.PEEK[])")
         )
@@ -281,7 +281,7 @@ class Host(Site):
         return True
 
     def own(self, *paths: Path) -> None:
-        """Give files to the user who owns the mail, where that is another one."""
+        """Give files to the user who owns the mail, if that is a different one."""
         for path in paths if os.getuid() == 0 else ():
             os.chown(path, self.owner.pw_uid, self.owner.pw_gid)
 
@@ -312,14 +312,14 @@ class Host(Site):
         ]
 
     def ask(self, *arguments: str) -> list[dict[str, Any]]:
-        """What a command with --json prints, a line each."""
+        """Return the output of a command with --json, line by line."""
         said = io.StringIO()
         with contextlib.redirect_stdout(said):
             assert main(["--config", str(self.config), *arguments, "--json"]) == 0
         return [json.loads(line) for line in said.getvalue().splitlines()]
 
     def story(self, content: bytes) -> list[str]:
-        """What was done to a message, the oldest first: `moved INBOX Junk`, `learned ham`, `forgot`."""
+        """Return the actions on a message, the oldest first: `moved INBOX Junk`, `learned ham`, `forgot`."""
         told = []
         for action in reversed(self.ask("history", "--limit", "100000")):
             if action["digest"] != identity(content).hex() or action["state"] not in {"done", "undone"}:
@@ -333,7 +333,7 @@ class Host(Site):
         return told
 
     def where(self, content: bytes) -> list[str]:
-        """The folders in which a message lies on disk, one for each file."""
+        """Return the folders of a message on disk, one for each file."""
         return [name for name in self.folders for found in self.contents(name) if identity(found) == identity(content)]
 
     def wait_for(self, content: bytes, *story: str) -> None:
@@ -359,7 +359,7 @@ class Host(Site):
             until(lambda content=content: self.verdict(content) is not None, f"{subject(content)} to be judged")  # type: ignore[misc]
 
     def verdict(self, content: bytes) -> str | None:
-        """What the filter took a message for; None before it has looked."""
+        """Return the filter's verdict on a message; None before it has one."""
         with Ledger(str(self.ledger)) as ledger:
             known = ledger.messages.find(identity(content))
             return None if known is None else known.verdict
@@ -398,7 +398,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def debian_13() -> Iterator[Path]:
-    """A tree of Debian 13 with Dovecot; skips with the reason where there is none."""
+    """A tree of Debian 13 with Dovecot; skips with the reason if there is none."""
     if os.geteuid() != 0:
         pytest.skip("needs root, to run Dovecot 2.4 in a tree of Debian 13")
     if shutil.which("mmdebstrap") is None:

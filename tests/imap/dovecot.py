@@ -128,14 +128,14 @@ class Dovecot:
         return f"{_FIRST[self.version]}{common}{more.replace('%h', str(home))}"
 
     def program(self, name: str) -> str | None:
-        """The path of one of its programs, or of another program where it runs; None where it is not installed."""
+        """Return the path of one of its programs, or of another program in its place; None if it is not installed."""
         if self._tree is None:
             return shutil.which(name, path=os.pathsep.join([os.environ["PATH"], *_PATH]))
         return next((path for one in _PATH if (self._tree / (path := f"{one}/{name}").lstrip("/")).exists()), None)
 
     @property
     def python(self) -> str:
-        """A Python where it runs, which imports spamnb by PYTHONPATH=."""
+        """Return a Python in its place, which imports spamnb by PYTHONPATH=."""
         return sys.executable if self._tree is None else "/usr/bin/python3"
 
     def command(self, home: Path, owner: pwd.struct_passwd, name: str, *arguments: str) -> list[str]:

@@ -12,7 +12,7 @@ from tests.patience import until
 
 
 def test_new_mail_is_judged_and_moved(host: Host, client: Client) -> None:
-    """Mail that is appended to the inbox is judged: spam lies in Junk at once for every session, ham stays."""
+    """Mail that is appended to the inbox is judged: spam is in Junk at once for every session, ham stays."""
     ham, spam = new_mail("ham"), new_mail("spam")
     client.put("INBOX", ham)
     client.put("INBOX", spam)
@@ -27,7 +27,7 @@ def test_new_mail_is_judged_and_moved(host: Host, client: Client) -> None:
 
 
 def test_moved_mail_is_as_it_was(host: Host, client: Client) -> None:
-    """What the filter moves keeps its body, its sizes and its internal date; and stays unread."""
+    """A moved message keeps its body, its sizes and its internal date, and stays unread."""
     spam, day = new_mail("spam"), 1_600_000_000.0
     client.put("INBOX", spam, at=day)
     host.wait_for(spam, "moved INBOX Junk")
@@ -41,7 +41,7 @@ def test_moved_mail_is_as_it_was(host: Host, client: Client) -> None:
 
 
 def test_idle_sessions_see_the_move(host: Host, client: Client) -> None:
-    """Sessions in IDLE are told EXPUNGE in the inbox and EXISTS in Junk when the filter moves a message."""
+    """Sessions in IDLE get EXPUNGE in the inbox and EXISTS in Junk when the filter moves a message."""
     host.end()
     other, spam = host.client(), new_mail("spam")
     client.put("INBOX", spam)
@@ -84,7 +84,7 @@ def test_person_calls_spam(host: Host, client: Client) -> None:
 
 
 def test_filed_and_thrown_away(host: Host, client: Client) -> None:
-    """What is filed from the inbox is learned as ham, also in a folder with a foreign name; Trash says nothing."""
+    """Mail filed from the inbox is learned as ham, also in a folder with a foreign name; Trash teaches nothing."""
     filed, abroad, thrown, spam = (new_mail(kind) for kind in ("ham", "ham", "ham", "spam"))
     for content in (filed, abroad, thrown, spam):
         client.put("INBOX", content)

@@ -30,7 +30,7 @@ def by_dovecot(host: Host) -> Iterator[Deliver]:
 
 @contextlib.contextmanager
 def by_maildrop(host: Host) -> Iterator[Deliver]:
-    """maildrop with a filter file that only says where."""
+    """Deliver by maildrop with a filter file that only names the place."""
     if program("maildrop") is None:
         pytest.skip("needs maildrop (Debian: maildrop)")
     rules = host.directory / ".mailfilter"
@@ -47,7 +47,7 @@ def by_maildrop(host: Host) -> Iterator[Deliver]:
 
 @pytest.mark.parametrize("agent", [by_dovecot, by_maildrop, by_postfix])
 def test_delivered_mail_is_judged_and_moved_once(host: Host, client: Client, agent: Agent) -> None:
-    """What an agent delivers is judged once; spam is moved once; and Dovecot shows each message once."""
+    """A delivered message is judged once; spam is moved once; Dovecot shows each message once."""
     mail = {kind: [received(new_mail(kind), number) for number in range(5)] for kind in ("ham", "spam")}
     with agent(host) as deliver:
         for ham, spam in zip(mail["ham"], mail["spam"], strict=True):

@@ -94,7 +94,7 @@ def _totals(host: Host) -> list[int]:
 
 
 def _journal(host: Host, contents: list[bytes]) -> list[list[str]]:
-    """What the journal holds of each message."""
+    """Return the journal's lines about each message."""
     with Ledger(str(host.ledger), only_read=True) as ledger:
         known = [ledger.messages.find(identity(content)) for content in contents]
         return [[] if one is None else [action.kind for action in ledger.journal.of_message(one.id)] for one in known]

@@ -36,7 +36,7 @@ DECIDED, WEAK = False, True
 
 
 def lesson(site: Site, content: bytes) -> tuple[str | None, bool]:
-    """What a message is learned as, and whether weakly."""
+    """Return the label of a message, and whether it is weak."""
     with Ledger(str(site.ledger)) as ledger:
         known = ledger.messages.find(identity(content))
     if known is None or known.label is None:
@@ -45,12 +45,12 @@ def lesson(site: Site, content: bytes) -> tuple[str | None, bool]:
 
 
 def wait_for_lesson(site: Site, content: bytes, *wanted: object) -> None:
-    """Wait until a message is learned as it should be."""
+    """Wait until a message has this label."""
     until(lambda: lesson(site, content) == wanted, lambda: f"{wanted}, it is {known_of(site, content)}: {site.log()}")
 
 
 def known_of(site: Site, content: bytes) -> str:
-    """What a message is learned as, where the ledger has its files, and what is in the Maildir."""
+    """Return the label of a message, the recorded places of its files, and the content of the Maildir."""
     with Ledger(str(site.ledger)) as ledger:
         known = ledger.messages.find(identity(content))
         places = [] if known is None else ledger.locations.of_message(known.id)
@@ -89,7 +89,7 @@ def sieve_host(request: pytest.FixtureRequest, make_host: Callable[..., Host]) -
 
 
 def test_what_sieve_files(sieve_host: Host) -> None:
-    """What Sieve files into Junk, read or not, or as a copy, is learned weakly; what it files elsewhere, not at all."""
+    """Mail that Sieve files into Junk, read, unread or copied, is learned weakly; elsewhere it teaches nothing."""
     host = with_rules(sieve_host)
     filed = {rule: deliver(host, new_mail("ham"), rule) for rule in ("junk", "read junk", "copy", "archive", "")}
     for rule in ("junk", "read junk", "copy"):
@@ -102,7 +102,7 @@ def test_what_sieve_files(sieve_host: Host) -> None:
 
 
 def test_what_sieve_files_is_not_trusted(sieve_host: Host) -> None:
-    """Without trust in deliveries Sieve teaches nothing, and what a person moves is a decision all the same."""
+    """Without trust in deliveries Sieve teaches nothing; a person's move is still a decision."""
     host = with_rules(sieve_host, trust_delivery=False)
     client = host.client()
     filed, moved = deliver(host, new_mail("ham"), "read junk"), deliver(host, new_mail("ham"))
@@ -181,7 +181,7 @@ def test_a_rescue_by_copy_that_links(make_host: Callable[..., Host], folder: str
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_rule_of_a_client_that_copies(make_host: Callable[..., Host], layout: str) -> None:
-    """What a mail program's rule copies to the archive before the filter has seen it is learned nowhere."""
+    """Mail that a mail program's rule copies to the archive before the filter sees it is learned nowhere."""
     host = make_host(layout)
     host.start()
     client = host.client()
@@ -201,7 +201,7 @@ def test_a_rule_of_a_client_that_copies(make_host: Callable[..., Host], layout: 
 
 
 def test_a_copy_that_links_long_after(make_host: Callable[..., Host]) -> None:
-    """COPY from the inbox to the archive, by a hard link, is a decision where the message came long before."""
+    """COPY from the inbox to the archive by a hard link is a decision if the message came long before."""
     host = make_host()
     client = host.client()
     host.start()
@@ -240,7 +240,7 @@ def test_a_rescue_by_copy_waits_for_the_original(make_host: Callable[..., Host],
 
 
 def test_the_same_bytes_delivered_twice(make_host: Callable[..., Host]) -> None:
-    """A second delivery of the same bytes, while the first lies in Junk, is neither judged nor moved nor learned."""
+    """A second delivery of the same bytes, while the first is in Junk, is not judged, moved or learned."""
     host = make_host()
     client = host.client()
     spam = spam_in_junk_for_a_minute(host, client)
@@ -258,7 +258,7 @@ def test_mbsync_brings_what_was_moved_elsewhere(
     near_layout: str,
     far_layout: str,
 ) -> None:
-    """What was in Junk before it was first synchronised is weakly spam; what mbsync moves there later is a decision."""
+    """Mail in Junk before the first synchronisation is weakly spam; later moves by mbsync are decisions."""
     near, far = sites(near_layout, far_layout)
 
     def run(*command: str) -> subprocess.CompletedProcess[bytes]:

@@ -1,4 +1,4 @@
-"""What open sessions show of messages that the filter takes out of `new/`: no message without a file."""
+"""Open sessions after the filter took messages out of `new/`: they show no message without a file."""
 
 import contextlib
 import itertools
@@ -47,7 +47,7 @@ class Screen:
             self._until(b"+")
 
     def look(self) -> int:
-        """Hear what the server says by now, or when asked; how many messages it shows."""
+        """Read the server's messages so far, or ask for them; return how many messages it shows."""
         if self._idle:
             self._take(0.0)
         else:
@@ -83,7 +83,7 @@ class Screen:
 
 @contextlib.contextmanager
 def by_lmtp(host: Host) -> Iterator[Deliver]:
-    """Dovecot's LMTP server, as an MTA speaks to it."""
+    """Deliver by Dovecot's LMTP server, as an MTA does."""
     if program("lmtp") is None:
         pytest.skip("needs Dovecot's LMTP server (Debian: dovecot-lmtpd)")
 
@@ -96,7 +96,7 @@ def by_lmtp(host: Host) -> Iterator[Deliver]:
 
 @contextlib.contextmanager
 def mbsync_beside(host: Host) -> Iterator[None]:
-    """mbsync brings the account and a Maildir elsewhere to one state, again and again, and at the end once more.
+    """Let mbsync synchronise the account with a Maildir elsewhere, again and again, and at the end once more.
 
     A message that leaves while mbsync reads it ends that run; the next one goes on.
     """
@@ -132,12 +132,12 @@ def mbsync_beside(host: Host) -> Iterator[None]:
 
 
 def files(host: Host, folder: str = "INBOX") -> int:
-    """How many messages lie in a folder."""
+    """Return the number of messages in a folder."""
     return len(scan(host.folders[folder]))
 
 
 def agrees(host: Host, screen: Screen, spam: list[bytes]) -> None:
-    """Once the spam is in Junk, the session comes to show what is in the inbox; a ghost stays for ever."""
+    """Once the spam is in Junk, the session shows the contents of the inbox; a ghost would stay for ever."""
     until(lambda: all(host.where(content) == ["Junk"] for content in spam), lambda: f"spam moved: {host.log()}")
     until(lambda: screen.look() == files(host), "the session to show the files of the inbox")
 
@@ -157,7 +157,7 @@ AGENTS = [by_dovecot, by_lmtp, by_maildrop]
 @pytest.mark.parametrize("agent", AGENTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_open_sessions(make_host: Callable[..., Host], layout: str, agent: Agent) -> None:
-    """A session in IDLE and one that asks by NOOP show what lies in the inbox, after one spam and after a burst."""
+    """A session in IDLE and one that polls by NOOP show the inbox, after one spam and after a burst."""
     host = make_host(layout, more=_LMTP)
     host.start()
     numbers = itertools.count()

@@ -66,7 +66,7 @@ _USE = """\
 
 @dataclass(frozen=True)
 class Provider:
-    """How a provider names folders, as its server has them; repeated: where it shows all mail once more.
+    """The folder names of a provider, as on its server; repeated: the folder in which it shows all mail again.
 
     uses: the special uses that the server tells, by folder.
     """
@@ -146,7 +146,7 @@ class Home:
         )
 
     def keep_password(self, password: str = "secret", mode: int = 0o600) -> None:
-        """Write the file with the password, as a person does who cannot be asked."""
+        """Write the file with the password, like a person who cannot be asked."""
         file = self.directory / ".mbsync-password"
         file.write_text(f"{password}\n")
         file.chmod(mode)
@@ -219,7 +219,7 @@ def arrives(client: Client, provider: Provider, folder: str, kind: str) -> bytes
 @pytest.mark.parametrize("provider", [GMAIL, COURIER], ids=lambda provider: provider.name)
 @pytest.mark.parametrize("trust", [True, False], ids=["trusting the provider", "not trusting it"])
 def test_recipe(account: Callable[[Provider], tuple[Home, Client]], provider: Provider, trust: bool) -> None:
-    """Spam is moved here and at the provider; what is moved there comes down and is learned; each message stays one."""
+    """Spam is moved here and at the provider; moves there come down and are learned; each message stays one."""
     home, client = account(provider)
     host, spam_folder = home.host, provider.local(provider.spam)
     home.keep_password()
@@ -270,7 +270,7 @@ RC, UNITS = ".mbsyncrc", ".config/systemd/user"
 
 
 def files(home: Home) -> set[str]:
-    """What is in the home, without the programs."""
+    """Return the files in the home, without the programs."""
     found = (path.relative_to(home.directory) for path in home.directory.rglob("*") if path.is_file())
     return {str(path) for path in found if path.parts[0] != "bin"}
 
@@ -329,7 +329,7 @@ def test_another_mbsyncrc(home_of_gmail: tuple[Home, Client]) -> None:
 
 
 def test_an_interrupted_first_fetch(home_of_gmail: tuple[Home, Client]) -> None:
-    """What was fetched before Ctrl-C is kept, and the same command goes on."""
+    """Mail fetched before Ctrl-C is kept, and the same command goes on."""
     home, _ = home_of_gmail
     home.keep_password()
     mbsync = shutil.which("mbsync")
@@ -406,7 +406,7 @@ def test_a_wrong_password_is_asked_for_again(home_of_gmail: tuple[Home, Client])
 
 
 def test_a_command_for_the_password_and_a_directory(home_of_gmail: tuple[Home, Client]) -> None:
-    """A password manager's command is taken as it is written, quotes and all, and mail may lie elsewhere."""
+    """A password manager's command works unchanged, quotes included, and mail may be elsewhere."""
     home, _ = home_of_gmail
     command = "printf '%s\\n' \"secret\" # \\"
     init = ("spamnb", "init", "--imap", home.address, "--pass-command", command)

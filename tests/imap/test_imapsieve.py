@@ -39,13 +39,13 @@ def asked(make_host: Callable[..., Host], dovecot: Dovecot, taught: Path) -> Ite
 
 
 def learned(service: Service, content: bytes) -> int | None:
-    """What a message is learned as; TELL is answered when it is written, so nothing is to be waited for."""
+    """Return the label of a message; TELL is answered after it is written, so no wait is needed."""
     with service.ledger() as ledger:
         return label_of(ledger, identity(content))
 
 
 def test_moves_teach(asked: tuple[Client, Service, Host]) -> None:
-    """MOVE into Junk teaches spam, and out of it ham; the history says who, and each lesson can be undone."""
+    """MOVE into Junk teaches spam, and out of it ham; the history has the source, and each lesson can be undone."""
     client, service, _ = asked
     content = new_mail("spam")
     client.put("INBOX", content)
@@ -61,7 +61,7 @@ def test_moves_teach(asked: tuple[Client, Service, Host]) -> None:
 
 
 def test_learned_already(asked: tuple[Client, Service, Host]) -> None:
-    """What is learned already moves as ever, and Dovecot has no fault to log."""
+    """A message that is already learned moves as usual, and Dovecot logs no fault."""
     client, service, host = asked
     content = new_mail("spam")
     client.put("Junk", content)
@@ -74,7 +74,7 @@ def test_learned_already(asked: tuple[Client, Service, Host]) -> None:
 
 
 def test_service_is_away(asked: tuple[Client, Service, Host]) -> None:
-    """Where spamnb cannot be asked the message moves all the same, and Dovecot's log says why nothing was learned."""
+    """If spamnb cannot be asked the message still moves, and Dovecot's log says why nothing was learned."""
     client, service, host = asked
     service.spamd.close()
     content = new_mail("spam")

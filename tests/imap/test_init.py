@@ -11,7 +11,7 @@ from tests.imap.conftest import ABROAD, LAYOUTS, Host, new_mail
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_init(make_host: Callable[..., Host], layout: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """It finds the layout, a role for each folder, names in any script, and learns what lies there, each once."""
+    """It finds the layout, a role for each folder, and names in any script, and learns each message there once."""
     host = make_host(layout, knows=False)
     client = host.client()
     for name in ("Entwürfe", "Sent", "Junk/Alt & neu", "Archive/2025"):

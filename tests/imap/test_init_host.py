@@ -1,4 +1,4 @@
-"""`spamnb init --host` from what the real `doveconf -n` prints of virtual users, of Dovecot 2.3 and 2.4."""
+"""`spamnb init --host` with the output of the real `doveconf -n` for virtual users, of Dovecot 2.3 and 2.4."""
 
 import os
 import pwd

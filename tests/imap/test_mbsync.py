@@ -61,7 +61,7 @@ class Pair:
 
 
 def lies_in(site: Site, content: bytes) -> list[str]:
-    """The folders in which a message lies, one for each file, whatever header mbsync has added to it."""
+    """Return the folders of a message, one for each file, whatever header mbsync has added to it."""
     return [name for name in site.folders for found in site.contents(name) if identity(found) == identity(content)]
 
 

@@ -16,12 +16,12 @@ def everywhere(host: Host) -> Counter[bytes]:
 
 
 def unique_uids(client: Client, host: Host) -> bool:
-    """Whether each file has a UID of its own, and Dovecot knows each."""
+    """Whether each file has a UID of its own that Dovecot knows."""
     return all(len(set(uids := client.uids(name))) == len(uids) == len(host.contents(name)) for name in host.folders)
 
 
 def test_client_takes_what_the_filter_takes(host: Host, client: Client) -> None:
-    """A client that moves or marks the very message which the filter is about to move: it lies in one place, once."""
+    """If a client moves or marks a message that the filter is about to move, it is in one place, once."""
     choose = random.Random(9051)
     spam = [new_mail("spam") for _ in range(40)]
     client.go("INBOX")

@@ -32,7 +32,7 @@ _FORGED = b"X-Spam-Flag: YES\nX-Spamnb: spam\n"
 
 
 def write_program(host: Host, name: str, script: str) -> Path:
-    """A script that Dovecot runs as the user who owns the mail."""
+    """Write a script that Dovecot runs as the user who owns the mail."""
     path = host.directory / "lib" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(script)
@@ -41,7 +41,7 @@ def write_program(host: Host, name: str, script: str) -> Path:
 
 
 def write_sieve(host: Host, name: str, script: str) -> None:
-    """A Sieve script, where Dovecot can write its compiled form."""
+    """Write a Sieve script, in a place for its compiled form too."""
     path = host.directory / "sieve" / name
     path.parent.mkdir(exist_ok=True)
     path.write_text(script)
@@ -110,7 +110,7 @@ def test_spam_is_filed(filtering: Host, way: Way) -> None:
 @pytest.mark.parametrize("way", [by_lda, by_lmtp])
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_filter_loses_nothing(filtering: Host, way: Way, how: str) -> None:
-    """Whatever is broken, the message is delivered into the inbox as it came, and no forged field is believed."""
+    """Whatever breaks, the message is delivered into the inbox unchanged, and no forged field is believed."""
     assert filtering.end() == 0
     if BROKEN[how]:
         write_program(filtering, "spamnb", f"#!/bin/sh\n{BROKEN[how]}\n")

@@ -39,7 +39,7 @@ class Served(NamedTuple):
     users: MailHost
 
     def is_known(self, user: str) -> bool:
-        """Whether Dovecot has read of a user: it looks into its file of users once per second at most."""
+        """Whether Dovecot has read about a user: it checks its file of users once per second at most."""
         with smtplib.LMTP(str(self.dovecot.directory / "run" / "lmtp"), local_hostname="mx.example") as server:
             server.ehlo_or_helo_if_needed()
             server.mail("a@b.example")
@@ -107,7 +107,7 @@ def test_detail(served: Served) -> None:
 
 
 def test_moves_teach_the_own_filter(served: Served) -> None:
-    """What a user moves into Junk and out of it teaches the user's filter, once, and nobody else's."""
+    """A user's moves into Junk and out of it teach that user's filter, once, and no other."""
     content = new_mail("ham")
     served.deliver(content, ANNA, OTHER)
     client = served.dovecot.client(ANNA)
@@ -121,7 +121,7 @@ def test_moves_teach_the_own_filter(served: Served) -> None:
 
 
 def test_service_is_away(served: Served) -> None:
-    """Where nobody can be asked mail is delivered as it came, and no field that the sender wrote is believed."""
+    """If the service cannot be asked mail is delivered unchanged, and no field of the sender is believed."""
     served.users.stop()
     served.deliver(_FORGED + spam(2), *served.users.USERS)
     for user in served.users.USERS:

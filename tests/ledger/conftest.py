@@ -14,7 +14,7 @@ from spamnb.ledger.lessons.port import Lessons
 
 @pytest.fixture
 def path(tmp_path: Path) -> str:
-    """Where the ledger lies."""
+    """The path of the ledger."""
     return str(tmp_path / "ledger.sqlite")
 
 

@@ -6,7 +6,7 @@ from spamnb.ledger.ledger import Ledger
 
 
 def plans(ledger: Ledger, ask: Callable[[], object]) -> list[list[str]]:
-    """The steps of the plan of each statement that is run meanwhile, without the terms in parentheses behind them."""
+    """Collect the plan of each statement that is run, in steps, without the terms in parentheses behind them."""
     statements: list[str] = []
     ledger._connection._sqlite.set_trace_callback(statements.append)
     ask()

@@ -1,10 +1,10 @@
-"""What the ledger knows of a folder that was renamed."""
+"""The ledger's record of a renamed folder."""
 
 from spamnb.ledger.ledger import Ledger
 
 
 def test_files_are_carried_over(ledger: Ledger) -> None:
-    """Of a folder that was renamed the named files lie in the new one, as they were; those it never had do not."""
+    """The named files of a renamed folder are recorded in the new one unchanged; unknown names are not."""
     mailbox = ledger.locations.mailbox("/mail")[0]
     old, new = (ledger.locations.folder(mailbox, name) for name in ("Old", "New"))
     one, two = (ledger.messages.ensure(name, "").id for name in (b"one", b"two"))

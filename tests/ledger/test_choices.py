@@ -1,4 +1,4 @@
-"""What a person has chosen beside the configuration: an action about no message, which the history lives with."""
+"""A person's choice beside the configuration: an action without a message, in a history of messages."""
 
 import json
 import sqlite3
@@ -27,7 +27,7 @@ def choose(ledger: Ledger, kind: ChoiceKind, value: str | float, at: float = OLD
 
 
 def in_force(ledger: Ledger) -> list[tuple[str, str | float]]:
-    """The choices whose action stands, the oldest first."""
+    """The choices whose action counts, the oldest first."""
     return [(choice.kind, choice.value) for choice in ledger.choices.standing()]
 
 
@@ -87,7 +87,7 @@ def test_taken_back_and_done_again(ledger: Ledger) -> None:
 
 
 def test_never_forgotten(ledger: Ledger) -> None:
-    """What is long over is forgotten around a choice, however old that is; the choice stays."""
+    """Retention forgets old actions around a choice, however old the choice is, but keeps the choice."""
     choose(ledger, "allow", "list.example")
     deleted(ledger, "a", OLD)
     choose(ledger, "ham_cutoff", 0.05)
@@ -111,7 +111,7 @@ def test_an_action_is_about_something(ledger: Ledger, values: tuple[str | None, 
 
 
 def test_at_the_prompt(home: Path, run: Run) -> None:
-    """Every command that tells of the history, or proves it, goes on where a choice is in it; `undo` withdraws it."""
+    """Every command about the history works if a choice is in it; `undo` withdraws the choice."""
     assert run("train", "--ham", mail(home / "a", "ham", 1)).code == 0
     with Ledger(str(ledger_file(home))) as ledger:
         number = choose(ledger, "block", "*@shop.example", LATER)
@@ -138,7 +138,7 @@ def test_copies_and_exports(home: Path, run: Run) -> None:
 
 
 def test_a_copy_that_was_changed(ledger: Ledger) -> None:
-    """A row that is no choice of ours, as a cutoff with a pattern, is passed over."""
+    """A row that cannot be a choice, such as a cutoff with a pattern, is ignored."""
     choose(ledger, "allow", "x.example")
     for kind, pattern, number in (("ham_cutoff", "y.example", None), ("block", None, 0.5)):
         choice = ledger._connection.execute(
@@ -152,7 +152,7 @@ def test_a_copy_that_was_changed(ledger: Ledger) -> None:
 
 
 def test_one_question_by_an_index(ledger: Ledger) -> None:
-    """That nothing has changed is told by an index that holds choices alone, however much else was done."""
+    """An index of choices alone shows that nothing has changed, however much else was done."""
     (counting,) = plans(ledger, lambda: ledger.choices.over(Config((), Path("/l"))))
     assert counting == ["SEARCH action USING COVERING INDEX action_choice"]
     choose(ledger, "allow", "x.example")

@@ -29,7 +29,7 @@ def fill(ledger: Ledger, name: str, tokens: int = 50) -> None:
 
 
 def plain(made: str) -> str:
-    """What a compressed copy holds, as any program unpacks it, in a directory of its own."""
+    """Unpack a compressed copy as any program does, into a directory of its own."""
     unpacked = Path(made).parents[1] / "unpacked" / "ledger.sqlite"
     unpacked.parent.mkdir(exist_ok=True)
     unpacked.write_bytes(gzip.decompress(Path(made).read_bytes()))
@@ -86,7 +86,7 @@ def test_a_disk_that_damages_the_copy(ledger: Ledger, path: str) -> None:
 
 
 def test_of_one_moment(ledger: Ledger, path: str) -> None:
-    """What others learn while pages are copied is wholly in the copy or not at all, and does not make it begin anew."""
+    """Lessons of others during the copying are wholly in the copy or not at all, and do not restart it."""
     fill(ledger, "first", 30_000)
     steps = 0
 
@@ -160,7 +160,7 @@ def test_killed_before_any_call(ledger: Ledger, path: str) -> None:
 
 
 def test_full_disk(ledger: Ledger, path: str) -> None:
-    """Where a copy would fill the disk none is begun, and the older ones stay."""
+    """If a copy would fill the disk none is begun, and the older ones stay."""
     fill(ledger, "a")
     old = roll(path, DAY, 1)
     with (
@@ -258,14 +258,14 @@ def test_looking_changes_nothing(path: str) -> None:
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
-    """A ledger that is not there is an error where it is only read, and is not made."""
+    """A missing ledger is an error for a reader, and is not made."""
     with pytest.raises(LedgerError, match="There is no ledger"):
         Ledger(str(tmp_path / "a" / "ledger"), only_read=True)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_sizes(ledger: Ledger, path: str, tmp_path: Path) -> None:
-    """The bytes of the ledger, its log and its copies; nothing where there is none."""
+    """The sizes of the ledger, its log and its copies; 0 for missing ones."""
     fill(ledger, "a")
     made = [roll(path, day * DAY, 7) for day in (1, 2)]
     expected = Sizes(os.path.getsize(path), os.path.getsize(path + "-wal"), sum(map(os.path.getsize, made)))

@@ -26,7 +26,7 @@ def table(rows: list[tuple[int, int, int]]) -> NDArray[np.int64]:
 
 @given(st.lists(st.tuples(st.integers(0, 2 * TOKENS - 1), st.integers(0, COLUMNS - 1), NUMBERS)))
 def test_all_numbers_come_back(rows: list[tuple[int, int, int]]) -> None:
-    """Whatever is packed is unpacked, all blocks at once or one token alone."""
+    """Packed counts can be unpacked unchanged, all blocks at once or one token alone."""
     blocks = table(rows)
     blobs = packed(blocks)
     assert (unpacked(blobs) == blocks).all()
@@ -37,7 +37,7 @@ def test_all_numbers_come_back(rows: list[tuple[int, int, int]]) -> None:
 
 @given(st.binary(max_size=300), st.integers(0, 300), st.integers(0, 255), st.integers(0, TOKENS - 1))
 def test_damaged_bytes_are_an_error(blob: bytes, where: int, what: int, place: int) -> None:
-    """Bytes that are no block are told to be damaged, or read as some counts; nothing else comes of them."""
+    """Bytes that are not a block are reported as damage, or read as some counts; nothing worse happens."""
     good = bytearray(packed(table([(3, 0, 70_000), (4, 2, 1)]))[0])
     good[min(where, len(good) - 1)] = what
     for damaged in (blob, bytes(good), bytes(good[:where])):

@@ -1,4 +1,4 @@
-"""Verdicts that were told before their message came: kept by identity, for a day."""
+"""Verdicts that were given before their message came: kept by identity, for a day."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def test_found_by_identity(path: str) -> None:
 
 
 def test_expires(path: str) -> None:
-    """A verdict on mail that never came is not found after a day, and is removed with the next that is told."""
+    """A verdict on mail that never came is not found after a day, and is removed with the next verdict."""
     with Ledger(path) as ledger:
         ledger.early_verdicts.remember(b"a", TOLD)
         assert ledger.early_verdicts.find(b"a", TOLD.at + LASTING) == TOLD
@@ -35,7 +35,7 @@ def test_expires(path: str) -> None:
 
 
 def test_whole_without_fsync(path: str) -> None:
-    """What is written in haste is there for others at once; a fault inside leaves nothing of its transaction."""
+    """Rows written without fsync are visible to others at once; a fault inside leaves nothing of its transaction."""
     with Ledger(path) as ledger, Ledger(path) as other:
         with ledger.without_fsync():
             ledger.early_verdicts.remember(b"a", TOLD)

@@ -39,7 +39,7 @@ def exported(ledger: Ledger) -> str:
 
 
 def standing(ledger: Ledger, digest: bytes) -> int | None:
-    """The action that imported these very counts, if it stands."""
+    """Return the action that imported exactly these counts, if it counts."""
     found = ledger.journal.import_of(digest)
     return None if found is None else found.id
 
@@ -87,7 +87,7 @@ def test_blanks_at_the_ends_of_a_token(ledger: Ledger, tmp_path: Path) -> None:
 
 
 def test_import_adds_up(ledger: Ledger, other: Ledger) -> None:
-    """What is imported is added to what was learned here, and the proof of the counts includes it."""
+    """Imported counts are added to the local ones, and `verify` includes them."""
     learn(ledger, [lesson("mine", 1, {"x": 2, "w": 1})])
     carry(other, ledger)
     assert known(ledger, "x") == [0, 2, 0, 5]
@@ -112,7 +112,7 @@ def test_export_holds_what_was_imported(ledger: Ledger, other: Ledger, tmp_path:
 
 
 def test_an_import_holds_no_more_tokens_than_the_ledger(ledger: Ledger, other: Ledger) -> None:
-    """An import whose bytes stand for more tokens than the dictionary has is damage; no more of it is unpacked."""
+    """An import with more tokens than the dictionary has is damage, and is not unpacked further."""
     carry(other, ledger)
     ledger._connection.execute("UPDATE import SET tokens = ?", (zlib.compress(bytes(40_000_000), 9),))
     tracemalloc.start()
@@ -124,7 +124,7 @@ def test_an_import_holds_no_more_tokens_than_the_ledger(ledger: Ledger, other: L
 
 
 def test_import_is_taken_back(ledger: Ledger, other: Ledger) -> None:
-    """An import that is taken back leaves the counts of before, also where messages were learned meanwhile."""
+    """Undoing an import restores the counts, even if messages were learned in between."""
     learn(ledger, [lesson("mine", 1, {"x": 2})])
     action = carry(other, ledger)
     learn(ledger, [lesson("later", 0, {"x": 1, "z": 1})])
@@ -142,7 +142,7 @@ def test_import_is_taken_back(ledger: Ledger, other: Ledger) -> None:
 
 
 def test_an_import_is_taken_back_once(ledger: Ledger, other: Ledger) -> None:
-    """Of two imports of the same counts only one is taken back, also where two processes undo it at once."""
+    """Only one of two equal imports is undone, even if two processes undo it at once."""
     first, second = carry(other, ledger), carry(other, ledger)
     take_back(ledger, first, 6.0)
     with pytest.raises(LedgerError, match="no longer counts"):
@@ -246,7 +246,7 @@ FAULTS = {
 
 @pytest.mark.parametrize(("text", "line", "said"), FAULTS.values(), ids=FAULTS)
 def test_faults_are_named_by_line(text: str, line: int, said: str) -> None:
-    """Each fault of a file is told with its line."""
+    """Each fault of a file is reported with its line."""
     with pytest.raises(LedgerError) as raised:
         parse(text.encode().splitlines(keepends=True), "counts.txt")
     first = str(raised.value).splitlines()[0]
@@ -255,7 +255,7 @@ def test_faults_are_named_by_line(text: str, line: int, said: str) -> None:
 
 
 def test_bytes_that_are_no_text() -> None:
-    """Bytes that are not ASCII and lines without end are told with their line; several faults are told together."""
+    """Non-ASCII bytes and endless lines are reported with their line; several faults are reported together."""
     with pytest.raises(LedgerError) as raised:
         parse([HEAD.encode(), b'[1, 0, 1, 0, "\xff"]\n', b"x" * 70_000], "f")
     assert [line.partition(": ")[2] for line in str(raised.value).splitlines()] == [
@@ -287,7 +287,7 @@ LINES = st.lists(
 
 @given(LINES, st.booleans())
 def test_any_lines(lines: list[bytes], with_head: bool) -> None:
-    """Whatever a file holds, it is read, or refused with what is wrong; what is read is the same once written."""
+    """Any file is read, or refused with the fault; what is read can be written unchanged."""
     if with_head:
         lines = [HEAD.replace('"tokens": 2', f'"tokens": {len(lines)}').encode(), *lines]
     try:
@@ -302,7 +302,7 @@ def test_any_lines(lines: list[bytes], with_head: bool) -> None:
 
 @given(st.integers(0, len(HEAD + ROWS)), st.binary(max_size=4))
 def test_any_change(place: int, by: bytes) -> None:
-    """Any bytes in the place of any others: the file is read, or refused with what is wrong."""
+    """A file with any bytes replaced is read, or refused with the fault."""
     whole = (HEAD + ROWS).encode()
     with contextlib.suppress(LedgerError):
         parse((whole[:place] + by + whole[place + len(by) :]).splitlines(keepends=True), "f")
@@ -335,7 +335,7 @@ def test_sums_stay_whole_numbers(ledger: Ledger) -> None:
 
 
 def test_learned_on_top_of_the_most(ledger: Ledger) -> None:
-    """What is learned on top of the most that can be imported leaves a sound ledger."""
+    """Lessons on top of the largest possible import leave a sound ledger."""
     for number in range(1, 5):
         import_counts(ledger, large(number, 250, 10**15), "x", 1.0)
     learn(ledger, [lesson("mine", 0, {"large 1 1": 65_535})])
@@ -363,7 +363,7 @@ def test_imported_in_parts(ledger: Ledger, other: Ledger, monkeypatch: pytest.Mo
 
 
 def test_many_faults() -> None:
-    """After ten faults the rest is not told."""
+    """After ten faults the rest is not reported."""
     with pytest.raises(LedgerError) as raised:
         parse([HEAD.encode(), *[b"wrong\n"] * 1000], "f")
     assert len(str(raised.value).splitlines()) == 11

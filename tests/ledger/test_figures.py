@@ -1,4 +1,4 @@
-"""Figures of what was judged, and of who sent it: sums that triggers keep, which `verify` proves."""
+"""Figures of judged mail and of its senders: sums that triggers keep, and `verify` checks."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +88,7 @@ def test_by_probability_in_a_span(ledger: Ledger) -> None:
 
 @pytest.mark.parametrize("days", [1, 365])
 def test_of_a_span_by_the_index_alone(ledger: Ledger, days: int) -> None:
-    """Whatever the span, the figures are read from one index, and nothing is sorted."""
+    """For any span the figures are read from one index, and nothing is sorted."""
 
     def ask() -> None:
         ledger.figures.judged([0.0, days * DAY])
@@ -154,7 +154,7 @@ def apply(ledger: Ledger, step: Sequence[Any]) -> None:
 @settings(max_examples=daily(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_always_the_sums(tmp_path_factory: pytest.TempPathFactory, steps: list[Sequence[Any]]) -> None:
-    """Whatever is done to messages, a sender's numbers are the sums over them, and no row of nothing is left."""
+    """After any change of messages, a sender's numbers are the sums over them, and no empty row is left."""
     with Ledger(str(tmp_path_factory.mktemp("f") / "ledger.sqlite")) as ledger, ledger.without_fsync():
         for step in steps:
             apply(ledger, step)

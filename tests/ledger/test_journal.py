@@ -33,7 +33,7 @@ def ids(ledger: Ledger, most: int = 100, before: int | None = None, **wanted: ob
 
 
 def test_pages(ledger: Ledger, inbox: tuple[int, str]) -> None:
-    """Pages follow one another by id, the newest first, without a gap or an overlap, whatever is added meanwhile."""
+    """Pages follow one another by id, the newest first, without a gap or an overlap, even if actions are added."""
     for number in range(7):
         judge(ledger, inbox, f"message {number}", "ham", float(number))
     assert ids(ledger, 3) == [7, 6, 5]
@@ -44,7 +44,7 @@ def test_pages(ledger: Ledger, inbox: tuple[int, str]) -> None:
 
 
 def test_conditions(ledger: Ledger, inbox: tuple[int, str]) -> None:
-    """A page holds what was done between two times, of a kind, a verdict, a folder, or with a text; or all of them."""
+    """A page can be limited to a span of time, a kind, a verdict, a folder, a text, or all of these."""
     judge(ledger, inbox, "Lunch", "ham", 1.0)
     judge(ledger, inbox, "Pills", "spam", 2.0)
     judge(ledger, inbox, "GRÖSSE", "unsure", 3.0)
@@ -77,14 +77,14 @@ def test_what_became_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
 
 
 def test_a_lesson_before_a_verdict_did_not_become_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
-    """What a message was learned as before it was judged is not told as what became of the judgement."""
+    """A lesson from before the judgement is not shown as its result."""
     learn(ledger, [lesson("m", 0, {"a": 1}, 1.0)])
     judge(ledger, inbox, "m", "ham", 2.0)
     assert ledger.journal.page(1)[0].label is None
 
 
 def test_withheld(ledger: Ledger, inbox: tuple[int, str]) -> None:
-    """Of what was withheld, each message counts once, while it lies somewhere and nobody has decided on it."""
+    """Each withheld message counts once, while it is somewhere and nobody has decided on it."""
     folder = inbox[0]
     for number, name in enumerate(("stays", "stays", "gone", "learned", "rescued")):
         judge(ledger, (folder, f"{number}"), name, "spam", float(number), withheld=True)
@@ -113,7 +113,7 @@ def test_the_chain_of_undos(ledger: Ledger) -> None:
 
 
 def test_an_undo_and_its_undo_are_told_as_opposites(ledger: Ledger) -> None:
-    """What takes an answer back says that the message is asked about again; what takes that back says the contrary."""
+    """The undo of an answer says that the question will come again; its own undo says the opposite."""
     message = ledger.messages.ensure(b"m", "m").id
     ledger.journal.settled(message, "answered", 1.0, 0)
     for number in (1, 2, 3):
@@ -137,7 +137,7 @@ class Counted(list[int]):
 
 
 def test_undoing_many(ledger: Ledger) -> None:
-    """What took back 30,000 actions is found by going through these once."""
+    """The actions that took back 30,000 others are found in one pass."""
     message = ledger.messages.ensure(b"a", "a").id
     row = "INSERT INTO action (at, message, kind, state, why, takes_back) VALUES (1.0, ?, 'settled', 'done', '', ?)"
     with ledger.transaction():
@@ -160,7 +160,7 @@ def test_undoing_many(ledger: Ledger) -> None:
     ],
 )
 def test_a_page_ends_when_it_is_full(ledger: Ledger, wanted: Wanted) -> None:
-    """Whatever is wanted, the actions are walked from the newest one on, and nothing is sorted."""
+    """With any conditions, actions are read from the newest on, and nothing is sorted."""
     (plan,) = plans(ledger, lambda: ledger.journal.page(9, wanted))
     assert plan[0] == "SCAN a"
     assert [step for step in plan if step.startswith("SCAN") and not step.startswith(("SCAN a", "SCAN folder"))] == []

@@ -88,7 +88,7 @@ def test_the_codes_are_frozen() -> None:
 
 @given(st.text())
 def test_every_text_comes_back(text: str) -> None:
-    """Any text at all is read as it was written."""
+    """Any text is read as it was written."""
     assert decode(encode(text)) == text
 
 
@@ -144,7 +144,7 @@ def test_the_dictionary_in_order(ledger: Ledger, path: str) -> None:
 
 @given(st.lists(TOKENS, unique=True, min_size=1, max_size=30))
 def test_both_stores_say_the_same(tmp_path_factory, tokens: list[str]) -> None:  # type: ignore[no-untyped-def]
-    """What is exported, which tokens are of one kind, and their texts are as in a store without codes."""
+    """Exports, the tokens of a kind, and their texts are the same as in a store without codes."""
     memory = MemoryLessons()
     memory.learn([Reading(b"a", "", dict.fromkeys(tokens, 1))], Label.HAM, "a test", 1.0, how=How.HAND)
     with learned(str(tmp_path_factory.mktemp("codes") / "ledger"), tokens) as ledger:

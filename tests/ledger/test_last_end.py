@@ -35,7 +35,7 @@ def examinations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def serve(path: str, now: float, fault: Exception | None = None) -> None:
-    """What a service does with its ledger, up to a fault."""
+    """Work with the ledger as a service does, up to a fault."""
     with (
         only_service(path) as lock,
         EndRecord(path, lock).kept() as record,
@@ -59,7 +59,7 @@ def trained(path: str) -> None:
 
 
 def replaced(path: str) -> None:
-    """By another sound ledger, of whatever time."""
+    """Replace the ledger by a different sound one, of any time."""
     Ledger(path + ".other").close()
     os.replace(path + ".other", path)
 
@@ -95,7 +95,7 @@ def test_examined_where_something_may_have_happened(
 
 
 def test_a_new_ledger(path: str, examinations: list[str]) -> None:
-    """Where there was no ledger nothing is examined, and the first start is as good as an examination."""
+    """A new ledger is not examined, and its first start counts as an examination."""
     serve(path, DAY)
     serve(path, DAY + 1)
     assert examinations == []
@@ -109,7 +109,7 @@ def test_the_time_of_the_examination_stays(path: str) -> None:
 
 
 def test_an_end_over_something_else(path: str, examinations: list[str]) -> None:
-    """A service that ends over what is no damage has closed its ledger in order; one that stumbles has not."""
+    """A service that ends without damage has closed its ledger in order; one that was killed has not."""
     serve(path, DAY)
     with pytest.raises(LedgerUnavailableError):
         serve(path, DAY + 1, LedgerUnavailableError("the disk is full"))
@@ -150,7 +150,7 @@ def test_an_end_without_the_directory(path: str) -> None:
 
 
 def test_long_damage_in_any_letters_is_kept(path: str) -> None:
-    """What is said of damage can be read again, however many bytes its letters take."""
+    """A description of damage can be read again, however many bytes its letters take."""
     serve(path, DAY)
     with pytest.raises(LedgerDamagedError):
         serve(path, DAY + 1, LedgerDamagedError("\N{OPEN MAILBOX WITH RAISED FLAG}" * 1000))
@@ -158,7 +158,7 @@ def test_long_damage_in_any_letters_is_kept(path: str) -> None:
 
 
 def test_a_false_alarm(path: str, caplog: pytest.LogCaptureFixture) -> None:
-    """A ledger over which a service ended, and in which nothing is wrong, stays, and that is said."""
+    """A ledger that ended a service, but is sound, stays, and the log says so."""
     serve(path, DAY)
     with pytest.raises(LedgerDamagedError):
         serve(path, DAY + 1, LedgerDamagedError("a bit had turned in memory"))
@@ -185,7 +185,7 @@ def test_damage_that_is_met_at_the_start(path: str) -> None:
 
 
 def test_nothing_is_recorded_on_a_full_disk(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the end cannot be recorded the ledger counts as one that was not left in order."""
+    """If the end cannot be recorded, the ledger counts as not closed in order."""
 
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")

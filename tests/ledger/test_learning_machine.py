@@ -106,7 +106,7 @@ class Learning(RuleBasedStateMachine):
 
 
 class TestLearning(Learning.TestCase):
-    """Whatever is learned, corrected, forgotten and undone, counts are the sum of what is learned now."""
+    """After any lessons, corrections, forgetting and undo, the counts are the sum of all present lessons."""
 
     settings = settings(max_examples=daily(15), stateful_step_count=25)
 

@@ -1,4 +1,4 @@
-"""Locks that a stranger cannot hold against us, and who has the ledger's place."""
+"""Locks that a stranger cannot hold against us, and the process that owns the ledger's place."""
 
 import fcntl
 import os
@@ -56,13 +56,13 @@ def public() -> Iterator[str]:
 
 
 def inside(directory: str) -> list[str]:
-    """All that lies in a directory, and the directory."""
+    """Return a directory with all its contents."""
     return [directory, *(os.path.join(directory, name) for name in os.listdir(directory))]
 
 
 @pytest.mark.parametrize("mode", [0o700, 0o770, 0o1777, 0o730])
 def test_a_directory_of_our_own(tmp_path: Path, mode: int) -> None:
-    """Where only those can open a directory who may write in it, it is locked itself, and nothing is made."""
+    """A directory that only its writers can open is locked itself, and no file is made."""
     directory = tmp_path / "ours"
     directory.mkdir()
     os.chmod(directory, mode)
@@ -76,7 +76,7 @@ def test_a_directory_of_our_own(tmp_path: Path, mode: int) -> None:
 
 @pytest.mark.parametrize(("mode", "file"), [(0o755, 0o600), (0o750, 0o600), (0o775, 0o660), (0o704, 0o600)])
 def test_a_directory_that_strangers_open(tmp_path: Path, mode: int, file: int) -> None:
-    """Where others can open a directory a file in it is locked, which only those can open who may write there."""
+    """If others can open a directory, a file in it is locked that only its writers can open."""
     directory = tmp_path / "public"
     directory.mkdir()
     os.chmod(directory, mode)
@@ -98,7 +98,7 @@ def test_a_directory_that_strangers_open(tmp_path: Path, mode: int, file: int) -
 
 
 def test_nobody_reaches_it(tmp_path: Path) -> None:
-    """Where nobody else can pass the directory above, the directory is our own whatever its mode."""
+    """If others cannot pass the directory above, the directory is our own, whatever its mode."""
     directory = tmp_path / "hidden"
     directory.mkdir()
     os.chmod(directory, 0o755)
@@ -122,7 +122,7 @@ def test_roots_lock_is_the_owners(public: str) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")
 def test_a_stranger_locks_all_that_is_there(public: str) -> None:
-    """Another user who locks whatever can be opened keeps nobody from the ledger, nor from replacing it."""
+    """A user who locks everything that can be opened blocks neither the ledger nor its replacement."""
     path = os.path.join(public, "ledger.sqlite")
     with Ledger(path) as ledger:
         fill(ledger, "a", 5000)
@@ -136,7 +136,7 @@ def test_a_stranger_locks_all_that_is_there(public: str) -> None:
 
 
 def test_a_reader_without_a_lock(public: str) -> None:
-    """Who only reads makes no lock file, and does without where there is none."""
+    """A reader makes no lock file, and works without one."""
     path = os.path.join(public, "ledger.sqlite")
     with Ledger(path) as ledger:
         fill(ledger, "a")
@@ -160,7 +160,7 @@ def test_in_use_in_a_public_directory(public: str) -> None:
 
 
 def test_a_sound_ledger_needs_nobody_to_leave(path: str) -> None:
-    """A start with a sound ledger waits for nobody who has it open, and leaves nothing that a killed restore left."""
+    """A start with a sound ledger waits for nobody, and removes the rest of a killed restore."""
     Path(path + ".restored.part").touch()
     with Ledger(path) as ledger:
         fill(ledger, "a")

@@ -38,7 +38,7 @@ TABLE = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE|REFERENCES)\s+([a-z_]+)\b")
 
 @pytest.mark.parametrize(("part", "other"), [("lessons", "history"), ("history", "lessons")])
 def test_no_statement_names_a_table_of_the_other_part(part: str, other: str) -> None:
-    """What was learned can be kept elsewhere: its SQL names its own tables, and the history's the history's."""
+    """The SQL of lessons names only their tables, and that of the history only its own."""
     named = {
         (module.name, table)
         for module in ROOT.joinpath(part).rglob("*.py")
@@ -61,7 +61,7 @@ def test_no_reference_from_part_to_part() -> None:
 
 
 def test_learned_and_killed_before_the_record(path: str) -> None:
-    """What was learned by a process that died before it was recorded is recorded by whoever opens the ledger next."""
+    """Lessons of a process that died before recording them are recorded at the next opening."""
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
         ledger.lessons.learn(
@@ -89,7 +89,7 @@ def test_the_repeat_of_a_learning_records_it(ledger: Ledger) -> None:
 
 
 def test_undone_and_killed_before_the_record(path: str) -> None:
-    """An undo that died before it was recorded is one all the same: what it takes back is undone, and it is too."""
+    """An undo that died before its record is still an undo, and can be undone."""
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
         change = Relabel(b"a", Label.HAM, False, None, False, "undo of 1", How.HAND, 1)
@@ -113,7 +113,7 @@ def test_learned_by_another_process_meanwhile(ledger: Ledger, path: str) -> None
 
 
 def test_lessons_that_cannot_be_recorded(ledger: Ledger, path: str) -> None:
-    """Damage that is met where lessons are recorded is said when the ledger is opened, and leaves nothing open."""
+    """Damage found while lessons are recorded is reported at the opening, and nothing stays open."""
     ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0, how=How.HAND)
     ledger._connection.execute("UPDATE lesson SET why = CAST(x'ff' AS TEXT)")
     with pytest.raises(LedgerDamagedError, match="restore a copy"):
@@ -128,7 +128,7 @@ def test_lessons_that_cannot_be_recorded(ledger: Ledger, path: str) -> None:
 
 
 def test_lessons_that_cannot_be_recorded_now(ledger: Ledger, path: str) -> None:
-    """Where another process writes just then, the ledger is opened all the same: the next one records the lessons."""
+    """If another process is writing, the ledger opens, and the next opening records the lessons."""
     ledger.lessons.learn([lesson("a", 0, {"x": 1}).reading], Label.HAM, "one", 1.0, how=How.HAND)
     with ledger.transaction(), Ledger(path, busy_seconds=0.05) as other:
         assert list(other.journal.newest(9)) == []

@@ -48,7 +48,7 @@ def digest(number: int) -> bytes:
 
 
 def label(lessons: Lessons, number: int) -> tuple[Label | None, bool] | None:
-    """What a message is learned as, and whether weakly."""
+    """Return the label of a message, and whether it is weak."""
     found = lessons.find(digest(number))
     return None if found is None else (found.label, found.weak)
 
@@ -68,7 +68,7 @@ def test_counts_what_was_learned(lessons: Lessons) -> None:
 
 
 def test_learned_once(lessons: Lessons) -> None:
-    """The same message taught again changes nothing; taught otherwise, it is corrected with its first tokens."""
+    """The same lesson again changes nothing; a different label corrects it, with its first tokens."""
     assert lessons.learn([reading(1, a=1)] * 2, HAM, "a test", 1.0, how=How.HAND) == [(digest(1), None)]
     assert lessons.learn([reading(1, a=5)], HAM, "a test", 1.0, how=How.HAND) == []
     assert lessons.learn([reading(1, b=5)], SPAM, "a test", 1.0, how=How.HAND) == [(digest(1), HAM)]
@@ -77,7 +77,7 @@ def test_learned_once(lessons: Lessons) -> None:
 
 
 def test_all_or_nothing(lessons: Lessons) -> None:
-    """Where reading fails half-way nothing is learned."""
+    """If reading fails half-way nothing is learned."""
 
     def readings() -> Iterator[Reading]:
         yield reading(1, x=1)
@@ -90,7 +90,7 @@ def test_all_or_nothing(lessons: Lessons) -> None:
 
 
 def test_an_empty_message(lessons: Lessons) -> None:
-    """A message without tokens is a message all the same; forgotten it leaves nothing."""
+    """A message without tokens can be learned, and forgotten without a trace."""
     lessons.learn([reading(1)], HAM, "a test", 1.0, how=How.HAND)
     assert lessons.totals().tolist() == [1, 0, 0, 0, 0, 0, 0]
     lessons.forget([digest(1)], "a test", 2.0, how=How.HAND)
@@ -99,7 +99,7 @@ def test_an_empty_message(lessons: Lessons) -> None:
 
 
 def test_a_long_message(lessons: Lessons) -> None:
-    """Of more tokens than a statement takes the counts come in the order asked for."""
+    """For more tokens than one statement takes, the counts come in the order of the question."""
     lessons.learn([reading(1, **{f"t{i}": i + 1 for i in range(3000)})], SPAM, "a test", 1.0, how=How.HAND)
     counts = lessons.counts([f"t{i}" for i in reversed(range(4000))])
     assert counts.messages[1].tolist() == [0] * 1000 + [1] * 3000
@@ -141,7 +141,7 @@ def test_weak_labels_give_way(lessons: Lessons) -> None:
 
 
 def test_lessons_are_found(lessons: Lessons) -> None:
-    """What a message was learned as last is found by its identity, with when and why."""
+    """The last lesson of a message is found by its identity, with its time and reason."""
     assert lessons.find(digest(1)) is None
     lessons.learn([reading(1, a=1)], HAM, "first", 1.0, how=How.HAND)
     assert lessons.relabel([Relabel(digest(1), HAM, False, SPAM, True, "second", How.HAND, 7)], 2.0) == [True]
@@ -169,7 +169,7 @@ def test_changes_in_their_order(lessons: Lessons) -> None:
 
 
 def test_changes_become_visible_in_their_order(shared: Shared) -> None:
-    """Of two writers one commits late: a reader that goes on behind the last number it has read misses no change."""
+    """If one of two writers commits late, a reader that goes on behind its last number misses no change."""
     followed = [0]
 
     def follow() -> None:
@@ -188,7 +188,7 @@ def test_changes_become_visible_in_their_order(shared: Shared) -> None:
 
 
 def test_relabelled_only_as_expected(lessons: Lessons) -> None:
-    """A label is changed only where it is still the one that the change expects."""
+    """A label is changed only if it is still the expected one."""
     lessons.learn([reading(1, a=1)], HAM, "a test", 1.0, how=How.HAND)
     changes = [
         Relabel(digest(1), SPAM, False, None, False, "not as it is", How.HAND),
@@ -238,7 +238,7 @@ def test_teachers(lessons: Lessons) -> None:
 
 
 def test_learned_tokens(lessons: Lessons) -> None:
-    """Of learned messages, in the order asked, there are the tokens they were learned with, and the counts of these."""
+    """Learned messages come in the order of the question, with their tokens and the tokens' counts."""
     lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0, how=How.HAND)
     lessons.learn([reading(3, b=3), reading(4, c=1)], SPAM, "a test", 2.0, weak=True, how=How.HAND)
     lessons.forget([digest(4)], "a test", 3.0, how=How.HAND)
@@ -288,7 +288,7 @@ def test_export(lessons: Lessons) -> None:
 
 
 def exported(lessons: Lessons) -> ExportedCounts:
-    """The counts of a store, as another one reads them."""
+    """Return the counts of a store, as a different one reads them."""
     return parse((line.encode() for line in lessons.export()), "f")
 
 
@@ -326,7 +326,7 @@ def test_imports_are_added_up_and_taken_back(lessons: Lessons) -> None:
 
 
 def test_imports_are_changes(lessons: Lessons) -> None:
-    """An import is a change among the lessons, and so is that it was taken back."""
+    """An import is a change among the lessons, and so is its undo."""
     lessons.learn([reading(1, x=2)], SPAM, "a test", 1.0, how=How.HAND)
     counts = elsewhere()
     assert lessons.add_import(counts, "f", "counts", 2.0) == lessons.last_change() == 2
@@ -341,7 +341,7 @@ def test_imports_are_changes(lessons: Lessons) -> None:
 
 
 def test_described(lessons: Lessons) -> None:
-    """Of the learned messages it is known when the last one was learned, and by which tokenizer they were read."""
+    """The statistics have the time of the last lesson and the tokenizers of all lessons."""
     assert lessons.stats() == (None, frozenset())
     lessons.learn([reading(1, a=1), reading(2, a=1)], HAM, "a test", 7.0, how=How.HAND)
     lessons.learn([reading(3, a=1)], HAM, "a test", 5.0, how=How.HAND)
@@ -391,7 +391,7 @@ def test_tokens_are_looked_up(lessons: Lessons) -> None:
 
 
 def kept(lessons: Lessons) -> list[Kept]:
-    """All lessons of a store, with all that another one needs."""
+    """Return all lessons of a store, with everything that a different store needs."""
     digests = [lesson.digest for lesson in lessons.changes(0) if lesson.how is not How.IMPORT]
     return lessons.kept(digests, digests)
 
@@ -426,7 +426,7 @@ def test_lessons_with_all_that_another_store_needs(lessons: Lessons) -> None:
 
 
 def test_taken_over_from_another_store(lessons: Lessons) -> None:
-    """Taken over, lessons are the very same as where they came from, forgotten ones too; again it changes nothing."""
+    """Lessons taken over equal those of the other store, forgotten ones too; a repetition changes nothing."""
     other = MemoryLessons()
     a_few(other)
     lessons.learn([mail(5, path="8.8.8")], HAM, "filed", 9.0, how=How.MOVE)
@@ -444,7 +444,7 @@ def test_taken_over_from_another_store(lessons: Lessons) -> None:
 
 
 def test_taken_over_otherwise(lessons: Lessons) -> None:
-    """What is different here gives way: label, tokens, relations, and when and by what it was learned."""
+    """Taking over replaces all that differs: label, tokens, relations, and the time and cause of the lesson."""
     a_few(lessons)
     lessons.relabel([Relabel(digest(1), HAM, False, SPAM, False, "by hand", How.HAND, takes_back=7)], 5.0)
     theirs = Lesson(99, digest(1), "message 1", HAM, False, 6.0, "filed", How.KEPT, takes_back=8)
@@ -472,7 +472,7 @@ def test_taken_over_otherwise(lessons: Lessons) -> None:
     ],
 )
 def test_each_difference_is_a_change(lessons: Lessons, change: Callable[[Kept], Kept]) -> None:
-    """A lesson that differs in one thing alone is a change, which the store has exactly, and nobody else's."""
+    """A lesson that differs in one thing is a change, which this store takes over exactly."""
     lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.MOVE)
     theirs = change(kept(lessons)[0])
     assert lessons.take_over([theirs, theirs]) == 1
@@ -482,7 +482,7 @@ def test_each_difference_is_a_change(lessons: Lessons, change: Callable[[Kept], 
 
 
 def test_nothing_is_taken_over_without_tokens(lessons: Lessons) -> None:
-    """Where one lesson is without its tokens, or has relations that are none, all stays as it was."""
+    """If one lesson lacks its tokens, or has invalid relations, nothing changes."""
     lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.MOVE)
     (mine,) = kept(lessons)
     other = mine._replace(lesson=replace(mine.lesson, label=SPAM))
@@ -507,7 +507,7 @@ def test_what_was_taken_over_is_corrected_exactly(lessons: Lessons) -> None:
 
 
 def test_taken_over_with_tokens_of_another_tokenizer(lessons: Lessons) -> None:
-    """What another version of the tokenizer has read is known as such, and is read again as one's own."""
+    """Lessons of a different tokenizer are marked as such, and can be read again."""
     lessons.learn([reading(1, a=1)], HAM, "filed", 1.0, how=How.MOVE)
     (mine,) = kept(lessons)
     theirs = [
@@ -531,7 +531,7 @@ def test_taken_over_with_tokens_of_another_tokenizer(lessons: Lessons) -> None:
 
 
 def test_too_much_to_be_imported(lessons: Lessons) -> None:
-    """What would not fit into the sums is refused, and changes nothing."""
+    """An import too large for the sums is refused, and changes nothing."""
     counts = ExportedCounts(["x"], np.array([[1, 0, MOST_TOTAL, 0]]), 1, 0, (1,))
     lessons.learn([reading(1, x=1)], HAM, "a test", 1.0, how=How.HAND)
     before = lessons.totals().tolist()
@@ -546,7 +546,7 @@ def mail(number: int, sender: str = "ann@b.example", path: str = "9.9.9", answer
 
 
 def known(lessons: Lessons, message: Reading, without: bytes | None = None) -> set[Acquaintance]:
-    """What is known of a message."""
+    """Return what the store knows about a message."""
     return set(lessons.known([message.relations], without)[0])
 
 
@@ -572,7 +572,7 @@ def test_spam_over_the_path_ends_it(lessons: Lessons) -> None:
 
 
 def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
-    """What was learned weakly makes nobody known, until a person decides so."""
+    """A weak lesson makes its sender known only after a person decides so."""
     lessons.learn([mail(1)], HAM, "kept", 1.0, weak=True, how=How.HAND)
     assert known(lessons, mail(2)) == set()
     lessons.learn([mail(1)], HAM, "answered", 2.0, how=How.HAND)
@@ -586,7 +586,7 @@ def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
 
 
 def test_answers_to_sent_mail(lessons: Lessons) -> None:
-    """A message is an answer where sent mail may get it, over whatever path, until that mail is forgotten."""
+    """A message is an answer if sent mail may get it, over any path, until that mail is forgotten."""
     lessons.add_sent({digest(9): (5, 6)})
     lessons.add_sent({digest(9): [6, 7], digest(8): ()})
     for answer in (5, 6, 7):
@@ -604,7 +604,7 @@ def test_answers_to_sent_mail(lessons: Lessons) -> None:
 
 
 def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
-    """A message is learned with the tokens of what is known of it at that moment, and is forgotten with them."""
+    """A lesson has the history tokens of its moment, and loses them with the forgetting."""
     lessons.add_sent({digest(9): (5,)})
     lessons.learn([mail(1), mail(2), mail(3, path="8.8.8", answers=(5,))], HAM, "filed", 1.0, how=How.HAND)
     tokens = ["known:correspondent", "known:answer", "hello"]
@@ -664,7 +664,7 @@ STEPS = st.builds(Step, NUMBERS, st.sampled_from([*Label, None]), st.booleans(),
 @settings(max_examples=daily(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=12))
 def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFactory, steps: list[Step]) -> None:
-    """Whatever was learned, relabelled, forgotten and sent, what is known is what the rest makes known by itself.
+    """After any lessons, labels, forgetting and sent mail, only the remaining ones make a sender known.
 
     Both stores agree in it, and in the tokens that came of it; a relabelling back and forth leaves no trace.
     """
@@ -760,7 +760,7 @@ def test_taken_over_by_each_store_from_the_other(
     here: list[tuple[list[Reading], Label | None, bool]],
     there: list[tuple[list[Reading], Label | None, bool]],
 ) -> None:
-    """Whatever two stores have learned, each has of the other's lessons the very same when it has taken them over."""
+    """Each of two stores takes over all lessons of the other exactly."""
     with Ledger(str(tmp_path_factory.mktemp("ledger") / "ledger.sqlite")) as ledger:
         memory = MemoryLessons()
         apply(ledger.lessons, here)

@@ -1,4 +1,4 @@
-"""Forgetting tokens: the counts stay the sum of what was learned, whoever works with the ledger meanwhile."""
+"""Forgetting tokens: the counts stay the sum of all lessons, even if others work with the ledger."""
 
 import random
 from pathlib import Path
@@ -58,14 +58,14 @@ def test_becomes_small_enough(ledger: Ledger, path: str, share: float) -> None:
 
 
 def test_estimate(ledger: Ledger) -> None:
-    """What the plan says of the size comes true within a tenth, and is not less than what comes."""
+    """The predicted size is within a tenth of the real one, and not below it."""
     fill(ledger)
     plan = forget(ledger, 0.6)
     assert ledger.pruning.size() <= plan.size < ledger.pruning.size() * 1.1
 
 
 def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
-    """What was met once goes before what was met twice, and the old before the new; then what says nothing."""
+    """Tokens met once go before those met twice, old before new; then those without evidence."""
     learn(ledger, [lesson("old", 0, {"old once": 1, "twice": 1, "everywhere": 1}, at=1.0)])
     learn(ledger, [lesson("new", 0, {"new once": 1, "twice": 1, "everywhere": 1}, at=2.0)])
     learn(ledger, [lesson(f"spam {i}", 1, {"everywhere": 1}, at=3.0) for i in range(2)])
@@ -81,7 +81,7 @@ def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
 
 
 def test_corrections_stay_exact(ledger: Ledger) -> None:
-    """What is relabelled, forgotten or brought back after pruning counts with the tokens it has kept, and no more."""
+    """After pruning, a relabelled, forgotten or restored message counts with its remaining tokens only."""
     fill(ledger)
     before = ledger.lessons.totals().tolist()
     forget(ledger, 0.6)
@@ -131,7 +131,7 @@ def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
 
 
 def test_two_at_once(ledger: Ledger, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one pruning has taken out is no other's any more: its id may be another token's by then."""
+    """A token removed by one pruning is left alone by another: its id may belong to a different token now."""
     monkeypatch.setattr(pruning, "_TOKENS", 1)
     with Ledger(str(tmp_path / "other.sqlite")) as other:
         learn(other, [lesson("a", 0, {"never met": 1, "nor this": 1})])
@@ -184,7 +184,7 @@ def test_imports_are_pruned_too(ledger: Ledger, tmp_path: Path) -> None:
 
 
 def test_others_get_their_turn(ledger: Ledger) -> None:
-    """After each transaction there is a pause, at least a quarter as long as it was."""
+    """After each transaction there is a pause of at least a quarter of its length."""
     fill(ledger, 400)
     pauses: list[float] = []
     for _ in ledger.pruning.forget(ledger.pruning.plan(1), pauses.append):

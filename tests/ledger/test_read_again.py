@@ -26,7 +26,7 @@ def reading(number: int, tokens: Mapping[str, int]) -> Reading:
 
 @contextmanager
 def former_tokenizer() -> Iterator[None]:
-    """What is learned inside has the tokens of a former version."""
+    """Lessons inside have the tokens of an earlier tokenizer."""
     with mock.patch("spamnb.ledger.lessons.sqlite.store.VERSION", VERSION - 1):
         yield
 
@@ -52,7 +52,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 
 
 def exported(ledger: Ledger) -> str:
-    """What a ledger has learned, without fault."""
+    """Return the export of a ledger, which is sound."""
     assert ledger.verify() == []
     return "".join(ledger.lessons.export())
 
@@ -99,7 +99,7 @@ def test_those_that_are_left(upgraded: Ledger) -> None:
 
 @pytest.mark.parametrize("is_read_again", [False, True])
 def test_corrections_are_exact(upgraded: Ledger, is_read_again: bool) -> None:
-    """Called otherwise, forgotten and learned again, a lesson takes with it the very tokens that it counts with."""
+    """A lesson that is relabelled, forgotten or learned again moves exactly the tokens that it counts with."""
     if is_read_again:
         upgraded.lessons.batcher().read_again([Batch.of([reading(2, TODAY)])])
     kept = exported(upgraded)
@@ -115,7 +115,7 @@ def test_corrections_are_exact(upgraded: Ledger, is_read_again: bool) -> None:
 
 
 def test_only_what_is_read_by_another_tokenizer(lessons: Lessons) -> None:
-    """What this version has learned is not read again, in either store."""
+    """Lessons of the present tokenizer are not read again, in either store."""
     lessons.learn([reading(1, FORMER)], HAM, "a test", 1.0, how=How.HAND)
     assert lessons.learned_with_other_tokenizer() == []
     assert lessons.batcher().read_again([Batch.of([reading(1, TODAY)])]) == 0

@@ -49,7 +49,7 @@ def closed(path: str) -> str:
 
 
 def beside(path: str) -> set[str]:
-    """What lies in the ledger's directory."""
+    """Return the files in the ledger's directory."""
     return set(os.listdir(os.path.dirname(path)))
 
 
@@ -73,7 +73,7 @@ def test_copied_while_another_opens_it(closed: str, tmp_path: Path) -> None:
 
 
 def test_examined_while_another_opens_it(closed: str) -> None:
-    """What is read in one moment stays as it was, and is right, though another opens, writes and closes the ledger."""
+    """A read of one moment stays right, even if another process opens, writes and closes the ledger."""
     with Ledger(closed, only_read=True) as reader:
         with reader.snapshot():
             before = reader.lessons.totals().tolist()
@@ -87,7 +87,7 @@ def test_examined_while_another_opens_it(closed: str) -> None:
 
 @contextmanager
 def not_to_be_written(directory: str) -> Iterator[None]:
-    """Neither the directory nor what lies in it can be written by us, but what is there can be read."""
+    """Make the directory and its files read-only for us."""
     os.chmod(os.path.join(directory, "ledger.sqlite"), 0o444)
     os.chmod(directory, 0o555)
     try:
@@ -100,7 +100,7 @@ def not_to_be_written(directory: str) -> Iterator[None]:
 
 @contextmanager
 def its_owner(directory: str) -> Iterator[None]:
-    """For a while we are who may write there."""
+    """For a while act as the user who may write there."""
     user = os.geteuid()
     if os.getuid() == 0:
         os.seteuid(0)
@@ -136,7 +136,7 @@ def test_where_nothing_may_be_written(public: str) -> None:
 
 
 def test_its_owner_writes_meanwhile(public: str) -> None:
-    """Where SQLite cannot keep reading and writing apart, what was read while the file was written does not count."""
+    """If SQLite cannot separate readers and writers, a read during a write does not count."""
     looks = 0
 
     def look(sqlite: sqlite3.Connection) -> int:
@@ -152,7 +152,7 @@ def test_its_owner_writes_meanwhile(public: str) -> None:
 
 
 def test_its_owner_writes_again_and_again(public: str) -> None:
-    """A ledger that is written at each look is said to be busy, not damaged."""
+    """A ledger written at each look is reported as busy, not as damaged."""
     looks = 0
 
     def look(sqlite: sqlite3.Connection) -> None:
@@ -204,7 +204,7 @@ def change(path: str, *statements: str) -> None:
 
 @pytest.mark.parametrize("statement", FOREIGN.values(), ids=FOREIGN)
 def test_parts_of_another_program(closed: str, tmp_path: Path, statement: str) -> None:
-    """A ledger with a part that spamnb does not make is no copy to restore, nor made a copy of, nor begun with."""
+    """A ledger with a foreign part cannot be restored, copied or started with."""
     evil = str(tmp_path / "evil.sqlite")
     copy(closed, evil)
     change(evil, statement)
@@ -234,7 +234,7 @@ def test_a_changed_table(closed: str) -> None:
 
 
 def test_statistics_are_no_harm(closed: str) -> None:
-    """What SQLite's own ANALYZE adds is no part of another program."""
+    """The tables that SQLite's own ANALYZE adds do not count as foreign."""
     change(closed, "ANALYZE")
     assert faults_of(closed) == []
 
@@ -261,7 +261,7 @@ def test_a_damaged_packed_copy(closed: str) -> None:
 
 
 def test_a_packed_copy_that_unpacks_without_end(closed: str) -> None:
-    """A compressed copy that holds a hundred times its size and more is damaged; no more of it is unpacked."""
+    """A copy that unpacks to a hundred times its size is damaged, and is not unpacked further."""
     bomb = Path(closed).parent / "bomb.sqlite.gz"
     bomb.write_bytes(gzip.compress(bytes(1 << 24), 9) * 8)
     with mock.patch("spamnb.ledger.copies.copy._SPARE", 1 << 20):
@@ -272,7 +272,7 @@ def test_a_packed_copy_that_unpacks_without_end(closed: str) -> None:
 
 
 def test_examining_is_broken_off(closed: str) -> None:
-    """What is raised between the steps of an examination ends it as it is, and leaves the ledger as it was."""
+    """An exception between the steps ends an examination, and leaves the ledger unchanged."""
 
     class StopError(Exception):
         pass
@@ -325,7 +325,7 @@ def test_counts_of_a_copy_are_compared(closed: str) -> None:
 
 
 def test_a_large_log_is_emptied(path: str) -> None:
-    """Whoever has learned a lot leaves no large log behind, though another has the ledger open."""
+    """After many lessons no large log is left, even if another process has the ledger open."""
     with Ledger(path) as service:
         fill(service, "first")
         with Ledger(path) as command:
@@ -356,7 +356,7 @@ def test_a_log_that_is_read(path: str) -> None:
 
 
 def test_a_log_that_cannot_be_emptied(path: str) -> None:
-    """Where emptying the log fails nothing else changes: a writer still waits for another as long as it did."""
+    """If the log cannot be emptied nothing else changes: a writer waits for others as long as before."""
     with Ledger(path) as ledger:
         fill(ledger, "a", 60_000)
         before = ledger._connection.row("PRAGMA busy_timeout")
@@ -367,7 +367,7 @@ def test_a_log_that_cannot_be_emptied(path: str) -> None:
 
 
 def test_read_while_it_is_written(path: str) -> None:
-    """A reader of a ledger with a log goes on seeing one moment, and the log stays as it is when it is closed."""
+    """A reader keeps seeing one moment of a ledger with a log, and leaves the log unchanged."""
     with Ledger(path) as service:
         fill(service, "first")
         with Ledger(path, only_read=True) as reader:

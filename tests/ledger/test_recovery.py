@@ -41,7 +41,7 @@ def used(path: str) -> None:
 
 
 def labels(path: str) -> dict[str, int | None]:
-    """What the messages are learned as."""
+    """Return the labels of the messages."""
     with Ledger(path) as ledger:
         assert ledger.lessons.verify() == []
         return {f"m{number}": label_of(ledger, f"m{number}".encode()) for number in range(3)}
@@ -95,7 +95,7 @@ def test_damage(path: str, damage: Callable[[str], None]) -> None:
 
 
 def test_nothing_of_places_is_kept(path: str) -> None:
-    """With the copy comes nothing of where mail lay: mailboxes are as never seen, and open moves are given up."""
+    """A restore brings no places of mail: mailboxes are new, and open moves are given up."""
     used(path)
     garble(path)
     recover(path, 9 * DAY)
@@ -111,7 +111,7 @@ def test_nothing_of_places_is_kept(path: str) -> None:
 
 
 def test_log_is_set_aside_with_its_file(path: str) -> None:
-    """The log of a damaged ledger goes where its file goes, and is never read with another file."""
+    """The log of a damaged ledger moves with its file, and is never read with a different file."""
     used(path)
     with Ledger(path) as ledger:
         learn(ledger, [lesson("m3", 1, {"late": 1})])
@@ -126,7 +126,7 @@ def test_log_is_set_aside_with_its_file(path: str) -> None:
 
 
 def test_damaged_copies_are_passed_over(path: str) -> None:
-    """Of the copies the newest that is sound is taken."""
+    """The newest sound copy is restored."""
     used(path)
     newest, older = rolling(path)
     cut(newest)
@@ -149,7 +149,7 @@ def test_copies_of_later_days_are_passed_over(path: str) -> None:
 
 
 def test_a_busy_ledger_is_not_a_damaged_copy(path: str) -> None:
-    """Where a copy cannot be examined for now, no older one is taken for it."""
+    """If a copy cannot be examined now, no older one replaces it."""
     used(path)
     garble(path)
     before = Path(path).read_bytes()
@@ -177,7 +177,7 @@ def test_no_sound_copy(path: str, damage: Callable[[str], None]) -> None:
 
 
 def test_sound_or_new(path: str) -> None:
-    """Nothing is done to a sound ledger, and nothing where there was none."""
+    """A sound ledger stays unchanged, and a missing one is not restored."""
     assert recover(path, DAY) is None
     assert not os.path.exists(path)
     used(path)
@@ -210,7 +210,7 @@ def test_not_while_others_have_it_open(path: str) -> None:
 
 
 def test_full_disk(path: str) -> None:
-    """Where the copy cannot be written the ledger is as it was, and no rest is left."""
+    """If the copy cannot be written the ledger is unchanged, and no part of the copy is left."""
     used(path)
     before = sorted(os.listdir(os.path.dirname(path)))
     with (
@@ -279,7 +279,7 @@ def test_killed_at_any_step(path: str, tmp_path: Path) -> None:
 
 
 def test_reading_makes_no_replacement(path: str) -> None:
-    """A replacement that was interrupted is not ended by reading: the ledger is read as it will be."""
+    """A reader does not complete an interrupted replacement: it reads the new ledger."""
     used(path)
     incoming = f"{path}.incoming-replaced"
     unpack(rolling(path)[0], incoming)
@@ -303,7 +303,7 @@ def test_no_new_file(path: str) -> None:
 
 @pytest.mark.parametrize("damage", [emptied, removed])
 def test_no_new_ledger_beside_copies(path: str, damage: Callable[[str], None]) -> None:
-    """Where the ledger is gone and copies are there no new one is made: the service would take it for the old one."""
+    """If the ledger is gone but copies exist no new one is made: it would pass for the old one."""
     used(path)
     damage(path)
     with pytest.raises(LedgerError, match="move them away to begin again"):
@@ -313,7 +313,7 @@ def test_no_new_ledger_beside_copies(path: str, damage: Callable[[str], None]) -
 
 
 def test_damage_in_the_tables_own_words(path: str) -> None:
-    """Where damage has got into what SQLite says of a table, that is damage too, and no traceback."""
+    """Damage in SQLite's own description of a table is reported as damage, without a traceback."""
     Ledger(path).close()
     file = Path(path)
     file.write_bytes(file.read_bytes().replace(b"CREATE TABLE total", b"CREATE \xffABLE total"))

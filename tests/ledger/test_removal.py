@@ -1,4 +1,4 @@
-"""Removing a ledger whose user is forgotten: all that belongs to it, and nothing else."""
+"""Removing the ledger of a forgotten user: all of its files, and no others."""
 
 import contextlib
 import os
@@ -59,7 +59,7 @@ def test_not_while_others_have_it(home: Path) -> None:
 
 
 def test_what_cannot_be_removed_is_named(home: Path) -> None:
-    """Where the system refuses to remove a file, the error names it."""
+    """If the system refuses to remove a file, the error names it."""
     with (
         mock.patch.object(os, "unlink", side_effect=PermissionError(1, "Operation not permitted", "/the/file")),
         pytest.raises(LedgerUnavailableError, match=r"/the/file cannot be removed \(Operation not permitted\)"),
@@ -68,7 +68,7 @@ def test_what_cannot_be_removed_is_named(home: Path) -> None:
 
 
 def test_killed_at_any_call(home: Path, tmp_path: Path) -> None:
-    """Killed at any moment, a ledger is there as it was, or none; no copy comes in its place, and again ends it."""
+    """After a kill the ledger is complete or gone, no copy replaces it, and a repetition ends the removal."""
     before = tmp_path / "before"
     shutil.copytree(home, before)
     path = str(home / "ledger.sqlite")
@@ -98,7 +98,7 @@ def test_killed_at_any_call(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_log_that_is_left_is_of_nothing(home: Path) -> None:
-    """Where the ledger is gone and its log is left, as of a process that died, what was in it does not come back."""
+    """If the ledger is gone but its log is left, its contents do not return."""
     path = str(home / "ledger.sqlite")
 
     def die_with_a_log() -> None:

@@ -1,4 +1,4 @@
-"""Forgetting what is long over."""
+"""Forgetting history that is long over."""
 
 import tempfile
 from collections.abc import Callable
@@ -21,7 +21,7 @@ LIMIT = 5_000.0
 
 
 def place(ledger: Ledger, name: str, at: float = OLD, *, folder: str = "INBOX", base: str = "") -> tuple[int, int]:
-    """A message of that name lies in a folder; its id and the folder's."""
+    """Record a message of that name in a folder; return its id and the folder's."""
     known = ledger.messages.ensure(name.encode(), name)
     where = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], folder)
     ledger.locations.put(where, base or name, known.id, "appeared", name.encode(), "", at)
@@ -69,7 +69,7 @@ def newest(ledger: Ledger) -> None:
 
 
 def test_what_is_gone_is_forgotten(ledger: Ledger) -> None:
-    """Of a message that was judged, moved and deleted long ago nothing is left."""
+    """Nothing is left of a message that was judged, moved and deleted long ago."""
     deleted(ledger, "spam")
     newest(ledger)
     assert forget(ledger) == 4  # two files, the move, the message
@@ -132,8 +132,7 @@ def undone(ledger: Ledger, message: int) -> None:
     "event", [again, elsewhere, moved_now, learned, forgotten, rescued, withheld, intended, undone]
 )
 def test_what_is_kept(ledger: Ledger, event: Callable[[Ledger, int], None]) -> None:
-    """A message is kept with its history that lies anywhere, was judged or left a folder lately, was ever learned, that
-    a person wants where it is, or of which an action is open, withheld or taken back."""
+    """Retention keeps a message with a file, a recent event, a lesson, or an action that may still be needed."""
     message = deleted(ledger, "kept")
     event(ledger, message)
     newest(ledger)
@@ -148,7 +147,7 @@ def test_what_is_kept(ledger: Ledger, event: Callable[[Ledger, int], None]) -> N
 
 
 def test_an_import_is_kept(ledger: Ledger, tmp_path: Path) -> None:
-    """An import is no message that is gone: it can be taken back after any time."""
+    """An import does not count as a deleted message: it can be undone after any time."""
     from spamnb.ledger.lessons.export_format import parse
 
     with Ledger(str(tmp_path / "other.sqlite")) as other:
@@ -162,7 +161,7 @@ def test_an_import_is_kept(ledger: Ledger, tmp_path: Path) -> None:
 
 
 def test_ids_are_not_given_again(ledger: Ledger) -> None:
-    """Also where all is forgotten, a later action has an id that none had before: `undo` never means another one."""
+    """Even after all actions are forgotten, no id is used twice: `undo` never means a different action."""
     ids = {deleted(ledger, str(number)) for number in range(5)}
     actions = {action.id for action in ledger.journal.newest(9)}
     forget(ledger)
@@ -183,7 +182,7 @@ def test_each_limit_by_itself(ledger: Ledger, gone: float, verdicts: float) -> N
 
 
 def test_directories(ledger: Ledger) -> None:
-    """Which directory a folder was is forgotten where nothing lies in it any more."""
+    """The directory of a folder is forgotten when the folder has no mail left."""
     _, full = place(ledger, "here")
     _, empty = place(ledger, "gone", folder="Old")
     ledger.locations.gone(empty, ["gone"], OLD)
@@ -254,7 +253,7 @@ def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None
 
 
 def seen(ledger: Ledger) -> dict[str, object]:
-    """All that a judgement or a lesson on what lies in a folder can depend on."""
+    """Return everything that a judgement or a lesson about mail in a folder can depend on."""
     totals = ledger.lessons.totals().tolist()
     found: dict[str, object] = {"": totals}
     for name in "abcd":
@@ -272,7 +271,7 @@ def seen(ledger: Ledger) -> dict[str, object]:
 def test_what_lies_in_folders_is_judged_as_before(
     events: list[tuple[str, str, str, float]], gone: float, verdicts: float
 ) -> None:
-    """Whatever happened, all that is known of a message that lies in a folder, and all counts, are as before."""
+    """Retention never changes a count or a record of mail that is in a folder."""
     with tempfile.TemporaryDirectory() as directory, Ledger(f"{directory}/ledger.sqlite") as ledger:
         with ledger.transaction():  # which waits for the disk once
             for event in events:
@@ -283,7 +282,7 @@ def test_what_lies_in_folders_is_judged_as_before(
 
 
 def test_a_folder_that_was_made_again_is_not_missing(ledger: Ledger) -> None:
-    """A folder that was deleted and made again, empty, is there: what is filed into it later is not forgotten."""
+    """A folder that was deleted and made again is not missing: mail filed there later stays."""
     mailbox, _ = ledger.locations.mailbox("/mail")
     folder = ledger.locations.folder(mailbox, "Archive")
     first, second = (ledger.messages.ensure(digest, "a").id for digest in (b"first", b"second"))

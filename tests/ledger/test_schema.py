@@ -1,4 +1,4 @@
-"""Opening a ledger: new, of another version, of another program, and no ledger at all."""
+"""Opening a ledger: new, of a different version or program, or not a ledger."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def test_new(tmp_path: Path) -> None:
 
 
 def test_the_list_of_how(path: str) -> None:
-    """The words by which messages come to be judged and learned stand in the schema: a new one is a step of it."""
+    """The schema lists the values of `How`: a new one needs a step of the schema."""
     assert [*How] == [*JUDGED, *LEARNED], "frozen"
     assert (JUDGED_BY, LEARNED_BY) == (JUDGED, LEARNED)
     lists = {"lesson": LEARNED, "action": (*JUDGED, *LEARNED), "early_verdict": JUDGED[1:]}
@@ -65,7 +65,7 @@ def test_empty_file(path: str) -> None:
 
 
 def test_opened_again(path: str) -> None:
-    """What was learned is there at the next opening, and the version is this one's."""
+    """Lessons are still there at the next opening, and the version is the present one."""
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
     with Ledger(path) as ledger:
@@ -99,7 +99,7 @@ def test_migration(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_migration_that_fails(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A migration that fails leaves the ledger as it was."""
+    """A failed migration leaves the ledger unchanged."""
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
     with monkeypatch.context() as patch:
@@ -156,7 +156,7 @@ def test_another_program(path: str, mark: int) -> None:
 
 
 def test_no_database(path: str) -> None:
-    """A file that is no database is left alone, and the error says what to configure."""
+    """A file that is not a database stays unchanged, and the error says what to configure."""
     Path(path).write_text("my diary\n" * 500)
     with pytest.raises(LedgerError, match="set `ledger` in the configuration"):
         Ledger(path)
@@ -207,7 +207,7 @@ def test_in_a_files_place(tmp_path: Path) -> None:
 
 @contextmanager
 def unprivileged() -> Iterator[None]:
-    """Nobody's rights, where the tests run with root's."""
+    """Work without rights if the tests run as root."""
     if os.geteuid() != 0:
         yield
         return
@@ -219,7 +219,7 @@ def unprivileged() -> Iterator[None]:
 
 
 def test_no_permission() -> None:
-    """In a directory that cannot be written, the error names it and says to look who owns it."""
+    """In a read-only directory the error names it and says to look at its owner."""
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o555)
         try:
@@ -249,7 +249,7 @@ def test_read_only_directory() -> None:
 
 
 def test_locked(path: str) -> None:
-    """While another process writes, a writer waits no longer than it was told, and says to try again."""
+    """While another process writes, a writer waits for the given time, and then says to try again."""
     with Ledger(path, busy_seconds=0.05) as ledger, closing(sqlite3.connect(path)) as other:
         learn(ledger, [lesson("a", 0, {"x": 1})])
         other.execute("BEGIN IMMEDIATE")
@@ -339,7 +339,7 @@ with Ledger(sys.argv[1]) as ledger:
 
 
 def test_one_trains_while_another_scores(path: str) -> None:
-    """What another process has learned counts at the next look, without opening the ledger anew."""
+    """Lessons of another process count at the next look, without opening the ledger anew."""
     with Ledger(path) as ledger, child(TRAIN, path) as other:
         assert other.stdin is not None
         assert other.stdout is not None

@@ -1,4 +1,4 @@
-"""Mail by where it came from."""
+"""Mail by its origin."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def learned(
 
 
 def test_by_sender(ledger: Ledger) -> None:
-    """Who has sent most comes first, with the verdicts, what it was learned as, and what was corrected."""
+    """The sender of most mail comes first, with verdicts, labels and corrections."""
     news = [learned(ledger, f"issue {number}", "news@shop.example", "news.shop.example") for number in range(3)]
     learned(ledger, "offer", "promo@deals.example", label=Label.SPAM)
     first, second, third = ledger.senders.page(10)
@@ -58,7 +58,7 @@ def test_one_meaning_of_a_correction(ledger: Ledger, verdict: Verdict, label: La
 
 
 def test_a_sender_is_one_line(ledger: Ledger) -> None:
-    """What a stranger calls themselves is kept on one line, and not at any length."""
+    """A stranger's name is kept on one line, with a limited length."""
     learned(ledger, "m", "a\x1b[2J\udcff\n@" + "x" * 1000)
     (sender,) = ledger.senders.page(10)
     assert sender.name.isprintable()

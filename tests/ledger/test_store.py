@@ -1,4 +1,4 @@
-"""What was learned, and the counts that are its sum."""
+"""Lessons, and the counts that are their sum."""
 
 import os
 import sqlite3
@@ -17,7 +17,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20
 
 @pytest.mark.parametrize("before", [None, HAM, SPAM])
 def test_both_labels(ledger: Ledger, before: int | None) -> None:
-    """Of two labels one after the other the last one stands, whatever the message was before."""
+    """The last of two labels counts, whatever the message was before."""
     if before is not None:
         learn(ledger, [lesson("a", before, {"x": 1})])
     learn(ledger, [lesson("a", HAM, {"x": 1}), lesson("b", HAM, {"y": 1}), lesson("a", SPAM, {"x": 1})])
@@ -58,7 +58,7 @@ def test_teachers_are_looked_for_among_the_newest(ledger: Ledger, monkeypatch: p
 
 
 def test_tokenizers(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The versions of the tokenizer are those of the learned messages; none where nothing is learned."""
+    """The tokenizer versions are those of the learned messages; without lessons there are none."""
     assert ledger.lessons.stats().tokenizers == set()
     for version in (7, 1, 3, 3, 300):
         monkeypatch.setattr("spamnb.ledger.lessons.sqlite.store.VERSION", version)
@@ -120,7 +120,7 @@ def test_lost_totals_are_an_error(ledger: Ledger, path: str) -> None:
 
 
 def test_no_lesson_is_lost_to_a_number(ledger: Ledger, path: str) -> None:
-    """Where the number of the last change is damaged, nothing is learned: no lesson takes another one's number."""
+    """If the number of the last change is damaged, nothing is learned: no two lessons share a number."""
     learn(ledger, [lesson("a", SPAM, {"x": 2}), lesson("b", HAM, {"y": 1}, 2.0)])
     with closing(sqlite3.connect(path)) as other:
         other.execute("UPDATE total SET change = 1")
@@ -146,7 +146,7 @@ def test_damaged_tokens_are_an_error(ledger: Ledger, path: str) -> None:
 
 
 def test_names_of_any_bytes(ledger: Ledger) -> None:
-    """A base name of any bytes comes back as it was."""
+    """A base name of any bytes is returned unchanged."""
     folder = ledger.locations.folder(ledger.locations.mailbox("/mail/\udcff")[0], "INBOX")
     seen = ledger.messages.ensure(b"a", "")
     base = os.fsdecode(bytes(range(1, 256)).replace(b"/", b""))

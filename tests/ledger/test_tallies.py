@@ -41,13 +41,13 @@ def judged(ledger: Ledger, message: int | bytes, verdict: str, at: float = 1.0, 
 
 
 def moved(ledger: Ledger, message: int, verdict: str | None = "spam", takes_back: int | None = None) -> int:
-    """A move, as it is begun; the action's id."""
+    """Begin a move, and return the action's id."""
     ends = ((1, "a"), (2, "a"))
     return ledger.journal.intend(message, *ends, "it is", 2.0, how=How.SPAMD, verdict=verdict, takes_back=takes_back)
 
 
 def test_what_is_counted(ledger: Ledger) -> None:
-    """Judgements by verdict, moves by where to, lessons by label, and what people decided against a verdict."""
+    """Counted are judgements by verdict, moves by destination, lessons by label, and corrections."""
     judged(ledger, 1, "ham")
     judged(ledger, 2, "unsure")
     spam = ledger.messages.ensure(b"3", "").id
@@ -106,7 +106,7 @@ def taken_back(ledger: Ledger, number: int, at: float) -> None:
 
 
 def test_what_is_no_correction(ledger: Ledger) -> None:
-    """What is said of unsure mail is no correction, nor are many lessons that were taken back, nor is taking back."""
+    """A decision on unsure mail is not a correction, nor are lessons taken back by the dozen, nor is an undo."""
     ham, *_, spam, unsure = lessons = list(sample_lessons(3))
     for lesson in lessons:
         verdict = "unsure" if lesson is unsure else "spam" if lesson.label is ham.label else "ham"
@@ -138,7 +138,7 @@ def test_a_correction_is_counted_when_it_stands(ledger: Ledger) -> None:
 
 
 def test_a_clock_that_was_wrong(ledger: Ledger) -> None:
-    """What was done while a clock was days ahead does not keep the corrections after it from being counted."""
+    """Actions from while the clock was days ahead do not prevent counting later corrections."""
     ham, spam = sample_lessons(1)
     for lesson, verdict in ((ham, "spam"), (spam, "ham")):
         judged(ledger, lesson.reading.digest, verdict)
@@ -170,7 +170,7 @@ def test_withheld(ledger: Ledger) -> None:
 
 
 def test_an_open_move_waits(ledger: Ledger) -> None:
-    """A move that has not ended is counted when it has, and so is what was done after it; each thing once."""
+    """An open move is counted when it ends, and so are later actions; each once."""
     message = judged(ledger, 1, "spam")
     move = moved(ledger, message)
     judged(ledger, 2, "ham")
@@ -184,7 +184,7 @@ def test_an_open_move_waits(ledger: Ledger) -> None:
 
 
 def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
-    """What was kept stays when its actions are forgotten."""
+    """Counts stay when their actions are forgotten."""
     for number in range(5):
         message = judged(ledger, number, "ham")
         ledger.locations.put(1, str(number), message, "appeared", b"", "", 0.0)
@@ -246,7 +246,7 @@ def test_counted_from_place_to_place(tmp_path_factory: pytest.TempPathFactory, s
 
 
 def test_counted_in_an_earlier_ledger(ledger: Ledger) -> None:
-    """Where an earlier ledger has taken the place of one, what was counted is behind what is there: nothing is new."""
+    """If an earlier ledger replaced the present one, no action counts as new."""
     judged(ledger, 1, "ham")
     done, place = ledger.tallies.since(Place(100, 100), math.inf)
     assert (done, place) == (Counter(), Place(1, 1))

@@ -52,7 +52,7 @@ def test_a_changed_bit_is_noticed(tokens: dict[int, int], data: st.DataObject) -
     ids=["no occurrences", "bits missing", "bits left over", "no width", "too wide", "much too wide"],
 )
 def test_what_pack_never_writes_is_noticed(widths: list[int], bits: bytes) -> None:
-    """Bytes with a right checksum that are no tokens and occurrences are an error."""
+    """Bytes with a right checksum that are not tokens and occurrences are an error."""
     deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
     body = deflate.compress(bytes(widths)) + deflate.flush() + bits
     with pytest.raises(ValueError, match="damaged"):
@@ -60,7 +60,7 @@ def test_what_pack_never_writes_is_noticed(widths: list[int], bits: bytes) -> No
 
 
 def bomb(tokens: int) -> bytes:
-    """The bytes of so many tokens, each met once, whose ids follow one another: a byte stands for five hundred."""
+    """Return the bytes of many tokens, each met once, with consecutive ids: one byte stands for five hundred."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     body = deflate.compress(b"\1" * (2 * tokens)) + deflate.flush()
     return zlib.crc32(body).to_bytes(4) + body

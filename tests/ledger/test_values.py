@@ -1,4 +1,4 @@
-"""What no statement of ours writes into a ledger: each column with odd values is refused in words, by every command."""
+"""Values that no statement of ours writes into a ledger: every command refuses them in words, in each column."""
 
 import contextlib
 import shutil
@@ -172,7 +172,7 @@ def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, ta
 @pytest.mark.parametrize("table", TABLES)
 @HOW_MANY
 def test_no_copy_with_odd_values_is_sound(whole: Path, tmp_path: Path, table: str, how_many: int | None) -> None:
-    """An odd value in any column of a copy is found, and said in one line."""
+    """An odd value in any column of a copy is found, and reported in one line."""
     copy = tmp_path / "copy.sqlite"
     for column, value in oddities(whole, table, how_many):
         shutil.copy(whole, copy)
@@ -187,7 +187,7 @@ def test_no_copy_with_odd_values_is_sound(whole: Path, tmp_path: Path, table: st
     [("lesson", "label", "7"), ("lesson", "learned_at", "9e999"), ("counts", "block", "-1"), ("token", "id", "'x'")],
 )
 def test_no_copy_with_odd_values_is_restored(whole: Path, tmp_path: Path, table: str, column: str, value: str) -> None:
-    """A copy with an odd value is refused in one line that says what to do, and the ledger stays as it is."""
+    """A copy with an odd value is refused in one line with the next step; the ledger is unchanged."""
     path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
     for one in (path, copy):
         shutil.copy(whole, one)
@@ -244,7 +244,7 @@ def test_state(whole: Path, home: Path, run: Run, name: str, value: str) -> None
 
 
 def test_tables_of_others(whole: Path, home: Path, run: Run) -> None:
-    """What another program has put into the file, of whatever names and types, is no odd value."""
+    """Tables of other programs, with any names and types, do not count as odd values."""
     path = home / ".local/share/spamnb/ledger.sqlite"
     path.parent.mkdir(parents=True)
     shutil.copy(whole, path)
@@ -255,7 +255,7 @@ def test_tables_of_others(whole: Path, home: Path, run: Run) -> None:
 
 
 def test_state_of_ours(ledger: Ledger) -> None:
-    """Each value is read as it was set, by this process or another one; to set what it was at first removes it."""
+    """Each value is read as it was set, by this process or another; setting the first value removes the row."""
     state, first = ledger.state, State(ledger._connection)
     empty = {name: getattr(first, name) for name in VALUES}
     for name, value in VALUES.items():

@@ -14,7 +14,7 @@ from tests.lessons import learn, sample_lessons, set_label
 
 
 def test_the_judgement_without_itself(ledger: Ledger) -> None:
-    """A message is explained without itself as it would be by a filter that has not learned it; nothing is written."""
+    """A message explained without itself is judged as by a filter without that lesson; nothing is written."""
     learn(ledger, sample_lessons(10))
     reading = read(message("spam", 3))
     known = ledger.messages.find(reading.digest)

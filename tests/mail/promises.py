@@ -1,4 +1,4 @@
-"""What the reader promises of any bytes at all; every test of strange messages asks for it."""
+"""The reader's promises for any bytes; every test of strange messages checks them."""
 
 import time
 
@@ -31,7 +31,7 @@ SMALL = Limits(
 
 
 def check(raw: bytes) -> Reading:
-    """Read a message with ordinary limits and with small ones; AssertionError where a promise is broken."""
+    """Read a message with ordinary limits and with small ones; AssertionError if a promise is broken."""
     start = time.process_time()
     reading = read(raw)
     seconds = time.process_time() - start
@@ -50,7 +50,7 @@ def check(raw: bytes) -> Reading:
 
 
 def check_reading(reading: Reading, limits: Limits = DEFAULT_LIMITS) -> None:
-    """Printable tokens and summary within the limits; AssertionError where they are not."""
+    """Check that tokens and summary are printable and within the limits; else AssertionError."""
     assert len(reading.digest) == 16
     assert reading.summary.isprintable()
     assert len(reading.summary) <= 100

@@ -47,7 +47,7 @@ def test_mutated_messages_are_read(seed):
 
 @pytest.mark.slow
 def test_a_hundred_thousand_mutated_messages_are_read():
-    """100,000 mutations of our messages, and of those in SPAMNB_FUZZ_MESSAGES where it names a directory."""
+    """100,000 mutations of our messages are read, and of those in SPAMNB_FUZZ_MESSAGES, if it is set."""
     messages = list(MESSAGES)
     if directory := os.environ.get("SPAMNB_FUZZ_MESSAGES"):
         messages += [path.read_bytes()[:50_000] for path in sorted(Path(directory).iterdir()) if path.is_file()]

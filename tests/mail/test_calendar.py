@@ -1,4 +1,4 @@
-"""Invitations: what their reader is shown of them, and who invites."""
+"""Invitations: the part that their reader sees, and the organiser."""
 
 import pytest
 from hypothesis import given, settings
@@ -40,7 +40,7 @@ TOKENS |= {"ics-method:request", "organizer:anna@planner.example", "organizer:pl
 
 
 def of_the_calendar(raw: bytes) -> set[str]:
-    """The tokens of a message, but for those of its header, of its structure, of places in a text, and grams."""
+    """Return the tokens of a message without those of its header, structure, places in a text, and grams."""
     empty = read(b"Content-Type: text/plain\n\n").tokens
     left_out = ("attached", "mime", "opening", "closing", "charset", "multipart", GRAMS)
     return {token for token in read(raw).tokens if token not in empty and not token.startswith(left_out)}
@@ -60,19 +60,19 @@ def of_the_calendar(raw: bytes) -> set[str]:
 )
 @pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
 def test_an_invitation_is_read_as_its_reader_sees_it(head, line_end):
-    """Its texts are words, who invites and for what are tokens, and nothing else of it is one."""
+    """Its texts are words, its organiser and purpose are tokens, and nothing else of it is."""
     raw = head + b"\n\n" + INVITATION
     assert of_the_calendar(raw.replace(b"\n", line_end)) == TOKENS
 
 
 def test_a_text_with_the_name_of_a_calendar_is_a_text():
-    """A text that programs show as it stands is read as it stands."""
+    """A text that programs show unchanged is read unchanged."""
     raw = b"Content-Type: text/plain; name=a.ics\n\nSUMMARY:Lunch\n"
     assert {"summary", "shout:summary", "lunch"} <= read(raw).tokens.keys()
 
 
 def test_an_attached_invitation_is_an_attachment_too():
-    """Its name and its size are told, those of one that is shown are not."""
+    """An attached invitation has tokens for name and size; a shown one has none."""
     attached = b"Content-Type: text/calendar; name=a.ics\nContent-Disposition: attachment\n\n" + INVITATION
     assert {"attached-extension:ics", "attached:text/calendar"} <= read(attached).tokens.keys()
     assert parse(b"Content-Type: text/calendar\n\n" + INVITATION).attachments == ()
@@ -142,7 +142,7 @@ def test_a_calendar_does_not_use_up_what_the_text_needs():
 
 
 def test_an_excerpt_shows_an_invitation_that_comes_alone():
-    """Where a message has no text, that of its calendar is shown; and no calendar instead of a text."""
+    """If a message has no text, the excerpt shows that of its calendar; never instead of a text."""
     raw = b"Content-Type: text/calendar\n\nSUMMARY:Lunch\nLOCATION:Garden\n"
     assert excerpt(raw, 100).text == "Lunch\nGarden"
     page = b"--b\nContent-Type: text/html\n\n<p>words\n--b\n"
@@ -152,7 +152,7 @@ def test_an_excerpt_shows_an_invitation_that_comes_alone():
 @settings(deadline=None)
 @given(st.lists(PIECES | st.text()).map("".join))
 def test_any_text_is_read_as_a_calendar(written):
-    """Any text yields a calendar, whose texts are no longer than what is written, and whose method is a word."""
+    """Any text yields a calendar, with texts no longer than the input, and a word as its method."""
     calendar = read_calendar(written)
     assert len(calendar.text) <= len(written)
     assert "\n" not in "".join(calendar.organizers)
@@ -169,12 +169,12 @@ def test_a_page_before_an_invitation_uses_nothing_up():
 
 @pytest.mark.parametrize("place", ["<p hidden style=display:none>", "<p><script>"])
 def test_markup_hides_no_other_property(place):
-    """Programs show title and place as they stand, so what follows a tag is read."""
+    """Programs show title and place unchanged, so text behind a tag is read."""
     raw = f"Content-Type: text/calendar\n\nBEGIN:VCALENDAR\nLOCATION:{place}\nSUMMARY:buy pineapples\nEND:VCALENDAR\n"
     assert {"buy", "pineapples"} <= read(raw.encode()).tokens.keys()
 
 
 def test_a_part_that_is_no_calendar_is_a_text():
-    """It is shown as it stands."""
+    """A calendar part with other content is read as text."""
     raw = b"Content-Type: text/calendar\n\nbuy pineapples http://bad.example/\n"
     assert {"buy", "pineapples", "url:bad.example"} <= read(raw).tokens.keys()

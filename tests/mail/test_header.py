@@ -79,7 +79,7 @@ ORDINARY = """List-Id List-Unsubscribe List-Unsubscribe-Post List-Help List-Post
 
 @pytest.mark.parametrize("field", ORDINARY)
 def test_ordinary_fields_are_told(field):
-    """What senders, lists and mail programs write stays a token, however like a verdict's its name is."""
+    """Fields of senders, lists and mail programs remain tokens, even if named like those of filters."""
     assert f"field:{field.lower()}" in tokens(f"{field}: 1")
 
 
@@ -119,14 +119,14 @@ def test_other_fields_are_told_by_name():
     "written", ["<a.b@host.example>", "<a.b@host.example> (added by x@y.example)", "a.b@host.example"]
 )
 def test_the_host_of_a_message_id(written):
-    """A comment behind a Message-ID is no part of it."""
+    """A comment behind a Message-ID does not belong to it."""
     assert {t for t in tokens(f"Message-ID: {written}") if "message-id" in t} == {
         *("message-id:host.example", "message-id:example", "message-id-shape:a.a")
     }
 
 
 def test_a_message_id_without_a_host_is_told():
-    """What is there then is met once, and is no token."""
+    """A text without a host occurs only once, and is not a token."""
     assert {t for t in tokens("Message-ID: <A1.B2.C3>") if "message-id" in t} == {
         *("message-id:none", "message-id-shape:Ad.Ad.Ad")
     }
@@ -226,7 +226,7 @@ def test_addresses(value, found):
 
 @pytest.mark.parametrize("value", ["", "(" * 4000, "a:" * 2000, "<", '"', "<@a,@b:", ",", "@"])
 def test_no_address_is_too_odd(value):
-    """Whatever is in an address field, it is read without a fault."""
+    """Any content of an address field is read without an error."""
     assert isinstance(address(value), tuple)
 
 

@@ -1,4 +1,4 @@
-"""Where a header ends: what stands behind a line that is no field is read, as mail programs show it."""
+"""The end of a header: text behind a line that is not a field is read, since mail programs show it."""
 
 import base64
 import json
@@ -70,7 +70,7 @@ PLACES = {
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", NO_FIELDS)
 def test_what_stands_behind_such_a_line_is_read(name, place):
-    """The Subject behind a line that is no field is read, and the body as the fields behind it declare it."""
+    """The Subject behind such a line is read, and fields behind it describe the body."""
     raw = PLACES[place](NO_FIELDS[name])
     for each in (raw, raw.replace(b"\n", b"\r\n")):
         found = read(each).tokens
@@ -121,14 +121,14 @@ def test_text_that_some_programs_show_there_is_read_too(name):
 
 
 def test_such_text_is_read_with_the_body_that_follows_it():
-    """Where all programs read the body alike, it and the text in the header are one text."""
+    """If all programs read the body the same, it and the text in the header are one text."""
     found = read(HEADER + REST + b"cheap melons\nas cheap\n\nas apples\n").tokens
     assert {"mime-parts:1", "opening:cheap", "closing:apples"} <= found.keys()
 
 
 @pytest.mark.parametrize("name", STRAYS)
 def test_a_body_is_not_read_twice(name):
-    """A body that one program shows decoded, and another as it is written, counts once, and not its letters."""
+    """A body that one program decodes, and another shows raw, counts once, without its raw letters."""
     plain = read(HEADER + REST + DECLARED + b"\n" + BODY).tokens
     odd = read(HEADER + NO_FIELDS[name] + REST + DECLARED + b"\n" + BODY).tokens
     assert odd["pineapples"] == plain["pineapples"]
@@ -141,7 +141,7 @@ def test_a_body_is_not_read_twice(name):
 
 
 def test_a_body_that_is_a_preamble_to_others_is_read():
-    """Text before the first boundary is read where some programs know of no boundary, or of one before it."""
+    """Text before the first boundary is read if some programs know no boundary, or an earlier one."""
     multipart = b"Content-Type: multipart/mixed; boundary=xx\n"
     body = b"\nmelons\n--xx\n\nhi\n--xx--\n"
     assert "melons" in read(HEADER + REST + b"no field\n" + multipart + body).tokens
@@ -150,7 +150,7 @@ def test_a_body_that_is_a_preamble_to_others_is_read():
 
 
 def test_text_before_a_forwarded_message_is_read():
-    """Text in the header of a message that holds another one is to some programs the beginning of that."""
+    """To some programs, text in the header before a nested message is that message's beginning."""
     assert "melons" in read(HEADER + b"Content-Type: message/rfc822\ncheap melons\n\nSubject: a\n\nhi\n").tokens
 
 
@@ -171,7 +171,7 @@ def test_a_body_that_begins_at_such_a_line_is_decoded(line, end):
 
 
 def test_a_body_that_python_reads_is_read():
-    """Where letters of the header are part of the base64 that Python's `email` reads, what it shows is read."""
+    """If Python's `email` takes letters of the header for base64, the text that it shows is read."""
     raw = HEADER + DECLARED + b"abc\nTo: dd\n\nA" + base64.b64encode(TEXT * 3)  # 7 letters before the empty line
     shown = message_from_bytes(raw, policy=compat32).get_payload(decode=True)
     assert b"pineapples" in shown
@@ -250,7 +250,7 @@ def test_what_stands_before_a_parameter_hides_nothing(name):
 
 @pytest.mark.parametrize("field", [b"Content-Type: %s text/html", b"Content-Transfer-Encoding: %s base64"])
 def test_long_comments_hide_nothing(field):
-    """A media type and an encoding are read behind comments longer than what is kept of a field."""
+    """A media type and an encoding are read behind comments longer than the limit of a field."""
     name = field.partition(b":")[0]
     declared = b"\n".join(line for line in DECLARED.split(b"\n") if not line.startswith(name))
     comments = b"(" + b"a;b " * 2000 + b") (c)"
@@ -283,19 +283,19 @@ def test_an_attachment_behind_such_a_line_is_none_to_others():
 
 
 def test_the_last_field_before_such_a_line_counts_too():
-    """Where the header ends to a program that takes the last of two fields, its last encoding is undone."""
+    """For a program that takes the last of two fields, that encoding is undone."""
     plain = b"Content-Transfer-Encoding: 7bit\n"
     assert "pineapples" in read(HEADER + REST + plain + DECLARED + b"no field\n" + plain + b"\n" + BODY).tokens
 
 
 def test_a_part_of_a_digest_behind_such_a_line_is_read():
-    """A part of a digest is a message, also behind a line that is no field."""
+    """A part of a digest is a message, even behind a line that is not a field."""
     opening = HEADER + REST + b"Content-Type: multipart/digest; boundary=xx\n\n--xx\nno field\n\n"
     assert "pineapples" in read(opening + HEADER + DECLARED + b"\n" + BODY + b"--xx--\n").tokens
 
 
 def test_a_text_without_an_end_of_the_header_stays_text():
-    """Where no empty line ends the header, what follows its first line of text is text, also with colons in it."""
+    """If no empty line ends the header, all behind its first line of text is text, even with colons."""
     found = read(b"Subject: meeting\nsee below .\nsubject : re : minutes\nto : all of us\n").tokens
     assert {"minutes", "all", "to:none", "mime-parts:1"} <= found.keys()
     assert "subject:minutes" not in found
@@ -316,7 +316,7 @@ ENVELOPES = [
 @pytest.mark.parametrize("envelope", ENVELOPES)
 @pytest.mark.parametrize("name", ["text", "blank", "quoted-from", "bom"])
 def test_lines_of_an_mbox_are_no_part_of_the_message(envelope, name):
-    """`From ` and `>From ` lines before the header, as many as there are, change nothing of what is read."""
+    """Any number of `From ` and `>From ` lines before the header changes nothing."""
     raw = HEADER + NO_FIELDS[name] + REST + DECLARED + b"\n" + BODY
     for end in (b"\n", b"\r\n"):
         both = [each.replace(b"\n", end) for each in (envelope + raw, raw)]
@@ -346,7 +346,7 @@ def test_a_verdict_in_the_header_leaves_the_message_what_it_is(name, envelope):
 )
 @example([b"\r\n"])
 def test_any_header_keeps_its_identity_with_a_verdict(lines):
-    """Whatever lines a header has, the message stays the same one when the verdict is written into it."""
+    """With any lines in its header, a message keeps its identity when the verdict is added."""
     raw = b"A: b\n" + b"".join(lines) + b"\n\nbody\n"
     beginning, replaced = annotate(raw, FIELDS, ["X-Spamnb"])
     assert identity(beginning + raw[replaced:]) == identity(raw)
@@ -356,7 +356,7 @@ def test_any_header_keeps_its_identity_with_a_verdict(lines):
 
 
 def shown_by_dovecot(raw: bytes, directory: Path) -> str:
-    """What Dovecot tells a client of the message: structure and Subject."""
+    """Return Dovecot's view of the message: structure and Subject."""
     for name in ("cur", "new", "tmp"):
         (directory / "mail" / name).mkdir(parents=True)
     (directory / "mail/cur/1700000001.M1P1.home:2,S").write_bytes(raw)
@@ -388,7 +388,7 @@ def test_dovecot_passes_over_what_we_pass_over():
 
 @pytest.mark.real_system
 def test_notmuch_passes_over_what_we_pass_over(tmp_path):
-    """notmuch, which reads by GMime, shows what stands behind each of these lines."""
+    """notmuch, which reads by GMime, shows the text behind each of these lines."""
     if shutil.which("notmuch") is None:
         pytest.skip("needs notmuch (Debian: notmuch)")
     (tmp_path / "mail").mkdir()

@@ -98,7 +98,7 @@ UNREADABLE += ["2 Nov 99999999999999999999 10:00:00 +0100", "9" * 5000, "2 Nov Â
 
 @pytest.mark.parametrize("written", UNREADABLE)
 def test_a_date_that_cannot_be_read(written: str) -> None:
-    """Where one of two dates is missing or cannot be read, nothing is said of the time between them."""
+    """If one of two dates is missing or unreadable, no token gives the time between them."""
     headers = (f"Received: from a by b; {written}\nDate: {DATE}", f"Received: from a by b; {DATE}\nDate: {written}")
     assert not [token for header in headers for token in of_kinds(header, "skew", "skew-first")]
     assert not of_kinds(f"Date: {DATE}", "skew", "skew-first")
@@ -128,20 +128,20 @@ def test_the_lowest_date_of_the_way() -> None:
     ],
 )
 def test_the_server_that_brought_it(server: str, helo: str, rdns: str, shape: str, digits: int) -> None:
-    """What it called itself, and the name that was looked up for its address."""
+    """A token has the server's own name, and one the name found for its address."""
     expected = {f"helo-shape:{helo}", f"rdns:{rdns}", f"rdns-shape:{shape}", f"rdns-digits:{digits}"}
     assert brought_by(server) == expected
 
 
 @pytest.mark.parametrize("server", ["a.example (a.example [10.0.0.7])", "localhost (localhost [127.0.0.1])", "x", ""])
 def test_a_server_without_a_public_address(server: str) -> None:
-    """Nothing is said of a server of one's own; the field below it may be forged."""
+    """The user's own server has no token; the field below it may be forged."""
     assert not brought_by(server)
     assert brought_by("a.example (a.example [9.9.9.7])")
 
 
 def test_networks_of_ipv6() -> None:
-    """An address of IPv6 is told by its networks, where it is that of a server."""
+    """An IPv6 address of a server has tokens for its networks."""
     topmost = "Received: from a.example (a.example [IPv6:2a00:1450:4864:20::52e]) by b; Mon, 2 Nov 2026 10:00:00 +0100"
     claimed = "Received: from c.example (2a00:0:4864::1) by 2a00:9:9::9 with SMTP id (1:2:3) [::ffff:9.9.9.9] [:::::]"
     found = {token for token in tokens(f"{topmost}\n{claimed}") if "-ip:2a" in token or "-ip:0" in token}
@@ -169,7 +169,7 @@ def test_a_claimed_address_is_told_by_its_networks() -> None:
     ],
 )
 def test_the_recipient_is_no_host_of_the_way(field: str) -> None:
-    """What stands behind `for` is an address of the user's."""
+    """The text behind `for` is an address of the user."""
     found = of_kinds(f"Received: {field}", "received")
     assert found == {"received:a.example", "received:b.example", "received:example"}
 
@@ -226,18 +226,18 @@ def test_the_number_of_a_host(host: str, first: str) -> None:
     ],
 )
 def test_the_shape_of_an_identifier(identifier: str, shape: str) -> None:
-    """What is random in an identifier has a name, whatever it is this time."""
+    """A random identifier has a stable shape."""
     assert id_shape(identifier) == shape
 
 
 def test_identifiers_in_the_name_of_a_mail_program() -> None:
-    """A long word with digits is told by its shape."""
+    """A long word with digits has a token for its shape."""
     found = of_kinds("X-Mailer: ZimbraWebClient Mailer2 cid294rkngfozx75hvv3e8w", "x-mailer")
     assert found == {"x-mailer:zimbrawebclient", "x-mailer:mailer2", "x-mailer:x"}
 
 
 def test_words_of_a_path() -> None:
-    """Words and short numbers of a path are told; letters and digits mixed are a piece of an identifier."""
+    """Words and short numbers of a path are tokens; a mix of letters and digits is part of an identifier."""
     assert {
         token for token in read(b"Subject: x\n\nhttp://a.example/buy/a8f3/2026/12345678/x7\n").tokens if "path" in token
     } == {*("url-path:buy", "url-path:2026")}
@@ -255,7 +255,7 @@ SERVER = st.lists(
 
 @given(st.lists(SERVER, max_size=14), TEXT, TEXT)
 def test_any_text_in_these_fields(received: list[str], date: str, sender: str) -> None:
-    """Whatever stands in them, each fact is told at most once, and has words."""
+    """With any text in these fields, each fact has at most one token, with words for it."""
     header = "".join([f"Received: {field}\n" for field in received]) + f"Date: {date}\nFrom: {sender}"
     found = list(read(header.encode("utf-8", "surrogatepass") + b"\n\nx\n").tokens)
     assert all(row_of(token) for token in found)

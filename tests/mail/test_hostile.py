@@ -29,7 +29,7 @@ def test_the_worst_messages_yield_tokens(name):
 
 @pytest.mark.parametrize("name", LARGE)
 def test_messages_of_any_size_are_read(name, tmp_path):
-    """Of a message of many megabytes as much is read as the limit says, and a token says so."""
+    """A message of many megabytes is read up to the limit, and a token says so."""
     path = str(tmp_path / "message")
     write(name, path, most=2 * MOST)
     raw, size = read_bytes(path, MOST)
@@ -41,7 +41,7 @@ def test_messages_of_any_size_are_read(name, tmp_path):
 
 @pytest.mark.parametrize("media_type", [b"application/zip", b"image/png", b"text/plain", b"text/html"])
 def test_attachments_are_never_unpacked(media_type):
-    """Whatever is in an attachment, the tokens are the same: of a page, too, no word is one."""
+    """The content of an attachment never changes the tokens; not even the words of a page."""
     one, other = (read(attached(media_type, content)) for content in (b"PK\3\4 inside one", b"PK\3\4 within two"))
     assert one.digest != other.digest
     assert one.tokens == other.tokens

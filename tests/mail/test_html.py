@@ -141,7 +141,7 @@ def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
 
 
 def test_words_that_are_hidden_in_doubt_count_in_both_readings():
-    """A word is a token as it is with such text in it and as it is without, and the note says that there is some."""
+    """A word with doubtfully hidden text in it counts in both readings, with a note."""
     markup = b"Ap<b style='mso-hide:all'>pl</b>es<p style='position:absolute;left:-9999px'>plums"
     tokens = read(b"Content-Type: text/html\n\n" + markup).tokens
     assert {"apples", "apes", "plums", "html:hidden-text"} <= tokens.keys()
@@ -151,7 +151,7 @@ def test_words_that_are_hidden_in_doubt_count_in_both_readings():
 
 @pytest.mark.parametrize("element", ["object", "applet", "object data=x"])
 def test_what_stands_for_an_object_is_read(element):
-    """No mail program shows objects: each shows what stands in the place of one."""
+    """Mail programs do not show objects but their fallback, which is read."""
     found = page(f"<{element}>shown</{element.split()[0]}>")
     assert (found.certain.split(), found.hidden) == (["shown"], "")
 
@@ -243,14 +243,14 @@ def test_what_an_element_hides_another_in_it_shows(markup):
     ],
 )
 def test_what_cannot_be_known_to_be_hidden_is_shown(markup):
-    """White text is no trick on a picture, in a colour that we do not know, or where a style sheet may say more."""
+    """White text counts as shown on a picture, in an unknown colour, or with an unread style sheet."""
     found = page(markup.format("shown"))
     assert (found.certain.split(), found.hidden.split()) == (["shown"], [])
 
 
 @pytest.mark.parametrize("css", ["{", "}", "{}", "a{", "}}a{display:none}", "/*", "@", ",{display:none}", ".a{" * 9])
 def test_any_style_sheet_is_read(css):
-    """A style sheet of any quality is no fault."""
+    """No style sheet causes an error."""
     assert page(f"<style>{css}</style><p>shown").visible.split() == ["shown"]
 
 
@@ -289,7 +289,7 @@ def test_hidden_words_are_no_words_of_the_text():
     ],
 )
 def test_a_link_that_shows_another_host(markup, deceives):
-    """A link whose text is a host, and not its own, is told."""
+    """A link whose text is a different host than its target has a token."""
     assert ("link-shows-another-host" in page(markup).features) is deceives
 
 
@@ -305,7 +305,7 @@ def test_links_images_forms_and_comments():
 
 
 def test_a_title_is_not_shown():
-    """A title is no part of the text."""
+    """A title is not part of the text."""
     found = page("<html><head><title>The title</title></head><body>text</body></html>")
     assert found.visible.split() == ["text"]
     assert not found.hidden.split()
@@ -323,5 +323,5 @@ def test_bad_markup_is_no_fault(markup):
     "first", ['<?xml version="1.0" encoding="utf-16"?>', "\ufeff", "<!DOCTYPE html>", "<meta charset=utf-16>"]
 )
 def test_what_a_page_says_of_its_encoding_is_past(first):
-    """Decoded text stays as it was decoded, whatever the page says."""
+    """Decoded text stays as decoded, whatever the page declares."""
     assert page(first + "<p>größer").visible.split() == ["größer"]

@@ -155,7 +155,7 @@ def prefixes(text: str) -> Iterator[str]:
 
 
 def test_every_token_has_words() -> None:
-    """What is met is of a kind, and what is noted is a note: no token is called a word that is none."""
+    """Each token is of a kind or a note; nothing else passes for a word."""
     met = tokens()
     assert [token for token in met if row_of(token) is None] == []
     raw = b"".join(raw for raw, _ in MESSAGES).lower()
@@ -165,7 +165,7 @@ def test_every_token_has_words() -> None:
 
 @pytest.mark.parametrize("raw", [raw for raw, _ in MESSAGES])
 def test_every_note_of_the_reader_has_words(raw: bytes) -> None:
-    """What the reader says was odd has a row."""
+    """Every note of the reader has a row."""
     assert set(parse(raw).notes) <= NOTES.keys()
 
 
@@ -178,13 +178,13 @@ def test_every_row_is_met() -> None:
 
 
 def test_a_note_speaks_as_its_kind_does() -> None:
-    """A note that has the prefix of a kind is of the header where that kind is."""
+    """A note with the prefix of a kind concerns the header exactly if that kind does."""
     kind_of = {note: KINDS.get(note.token.partition(":")[0]) for note in NOTES.values()}
     assert all(note.of_header == kind.of_header for note, kind in kind_of.items() if kind is not None)
 
 
 def test_no_word_of_a_text_is_a_note() -> None:
-    """Each note has a colon, which no word has: also where a text has the note's own name."""
+    """Each note has a colon, which no word has, even if a text contains the note's own name."""
     names = " ".join(NOTES).replace(":", " ")
     words = read(f"Content-Type: text/plain\n\n{names}\n".encode()).tokens
     nothing = read(b"Content-Type: text/plain\n\nword\n").tokens
@@ -221,13 +221,13 @@ def test_words_are_plain(row: Kind | Note) -> None:
     ],
 )
 def test_in_words(token: str, kind: str, text: str) -> None:
-    """A token is told by its kind and what was met; one of a kind that is not known here as it stands."""
+    """A token is described by its kind and its text; one of an unknown kind is shown unchanged."""
     found = named(Clue(token, 1, 0, -1.0, 1.0))
     assert (found.kind, found.text) == (kind, text)
 
 
 def test_what_is_weighed_together() -> None:
-    """What says that a message is HTML is one family; all else is one with its kind, grams with all other grams."""
+    """Tokens that show HTML are one family; each other kind is its own, and all grams are one."""
     html = {token.partition(":")[0] for token in tokens() if family_of(token) == "html:"}
     assert html == {kind.prefix for kind in KINDS.values() if kind.family} | {"html"}
     assert {family_of("mime-parts:1"), family_of("url-image:x"), family_of("html")} == {"mime-parts:", "url-image:", ""}

@@ -35,7 +35,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_past_a_limit_the_rest_is_left_out(name):
-    """What is past a limit is left out, a token says so, and without the limit neither is so."""
+    """Past a limit the rest is left out with a token; without the limit there is neither."""
     value, raw, left_out, note = CASES[name]
     limited = read(raw, replace(DEFAULT_LIMITS, **{name: value})).tokens
     assert note in limited
@@ -147,5 +147,5 @@ def test_which_tokens_are_kept_is_no_chance():
     ids=["encoded-words", "marks", "parameters"],
 )
 def test_a_header_does_not_use_up_the_work_that_the_text_needs(head):
-    """Whatever is in its header, the text of a message is read."""
+    """The text of a message is read, whatever its header contains."""
     assert "words" in read(head + b"\nwords\n").tokens

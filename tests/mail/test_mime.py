@@ -46,7 +46,7 @@ CHARSETS = {
 @pytest.mark.parametrize("charset", CHARSETS)
 @pytest.mark.parametrize("encoding", ["base64", "quoted-printable"])
 def test_every_charset_that_python_knows(charset, encoding):
-    """Text in a declared charset is read as it was written, whatever carries it."""
+    """Text in a declared charset is read as written, in any encoding."""
     raw = CHARSETS[charset].encode(charset)
     body = base64.encodebytes(raw) if encoding == "base64" else b"".join(b"=%02X" % byte for byte in raw)
     header = f'Content-Type: text/plain; charset="{charset}"\nContent-Transfer-Encoding: {encoding}'
@@ -69,7 +69,7 @@ def test_every_charset_that_python_knows(charset, encoding):
     ],
 )
 def test_wrong_and_missing_charsets(raw, declared, text, claim):
-    """A charset that is missing, unknown or wrong has a token, and the text is read as well as it can be."""
+    """A missing, unknown or wrong charset has a token, and the text is read as well as possible."""
     assert decode(raw, declared) == (text, claim)
 
 
@@ -82,7 +82,7 @@ def test_codecs_that_are_no_charsets(declared):
 
 
 def test_no_charset_yields_lone_surrogates():
-    """UTF-7 can write half a character; what is decoded can always be encoded."""
+    """UTF-7 can write half a character; decoded text can always be encoded."""
     assert decode(b"+2AA-x", "utf-7")[0].encode()
     assert decode(b"\x00\xd8x\x00", "utf-16-le")[0].encode()
 
@@ -117,7 +117,7 @@ def test_a_word_is_one_over_padded_soft_line_breaks():
 
 
 def test_a_uuencoded_file_in_text_is_an_attachment_by_name_only():
-    """Uuencoded lines are no words of the text that they are in."""
+    """Uuencoded lines are not words of the text around them."""
     message = parse(b"\n\nbefore\nbegin 644 x.exe\n#86)C\n`\nend\nafter\n")
     assert message.texts[0].text.split() == ["before", "after"]
     assert "uuencoded:" in message.notes
@@ -140,7 +140,7 @@ UU_FILE = binascii.b2a_uu(b"a real file, of more bytes than a line") + b"`\n"
     ],
 )
 def test_text_between_the_marks_of_a_uuencoded_file_is_read(media_type, inside):
-    """What stands there is read and shown as any text if a line has another length than it says, or if it is HTML."""
+    """Such text is read and shown if a line has a wrong length, or if it is HTML."""
     raw = b"Content-Type: " + media_type + b"\n\nbefore\nbegin 644 a.txt\n" + inside + b"end\nafter\n"
     assert {"before", "pineapples", "after"} <= read(raw).tokens.keys()
     assert "uuencoded:" not in read(raw).tokens
@@ -194,7 +194,7 @@ def test_a_nested_message_in_base64_is_read():
 
 
 def test_attachments_are_named_and_measured():
-    """Of an attachment the type, the name, the extension and the class of its size are tokens; not its content."""
+    """An attachment has tokens for type, name, extension and size class, not for its content."""
     raw = (
         b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n--b\nContent-Type: application/pdf\n"
         b"Content-Disposition: attachment; filename*0=invoice; filename*1=.pdf.exe\n"
@@ -254,7 +254,7 @@ def test_a_multipart_in_base64_is_read():
 
 
 def test_a_nested_message_that_is_not_in_its_encoding_is_read():
-    """A nested message that is declared to be in base64, and is not, is read as it stands."""
+    """A nested message that is declared as base64, but is not, is read unchanged."""
     opening = b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\n"
     assert "pineapples" in read(opening + b"Subject: hello there\n" + ENCODED_TEXT).tokens
 
@@ -266,7 +266,7 @@ def test_a_nested_message_by_other_names_is_read(kind):
 
 
 def test_text_that_is_declared_as_a_header_is_read():
-    """A text that is declared to be the header of a message, and is none, is read."""
+    """A text that is declared as a message's header, but is not, is read."""
     assert "pineapples" in read(b"Content-Type: text/rfc822-headers\n" + ENCODED_TEXT).tokens
     assert "pineapples" in read(b"Content-Type: text/rfc822-headers\n\nSubject: a\n\nCheap pineapples").tokens
 

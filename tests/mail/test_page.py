@@ -1,4 +1,4 @@
-"""Attached pages: what they do, and where they lead; never their words."""
+"""Attached pages: their programs and their links; never their words."""
 
 import base64
 
@@ -83,7 +83,7 @@ def test_an_attached_page_is_read_for_what_it_does(fields, content, expected):
     ],
 )
 def test_as_what_a_part_is_read(kind, disposition, filename, form):
-    """What is shown is text; a page is known by its media type, or by its name where the type does not tell."""
+    """A shown part is text; a page is known by its media type, or by its name if the type is vague."""
     assert form_of(kind, disposition, filename) is form
 
 
@@ -107,7 +107,7 @@ def test_as_what_a_part_is_read(kind, disposition, filename, form):
     ],
 )  # fmt: skip  # one case a line is read more easily
 def test_what_a_page_does(markup, expected):
-    """Programs are found in elements, handlers and links; what only looks like one is none."""
+    """Programs are found in elements, handlers and links; similar text is not a program."""
     assert set(page_tokens(markup, DEFAULT_LIMITS)) == expected
 
 
@@ -130,5 +130,5 @@ def test_links_of_a_page_are_limited():
 @settings(deadline=None)
 @given(st.lists(PIECES | st.text()).map("".join))
 def test_any_markup_is_read_as_a_page(markup):
-    """Any markup yields tokens of pages, and none else."""
+    """Any markup yields tokens of pages and no others."""
     assert all(token.startswith(("attached-html:", "attached-url:")) for token in page_tokens(markup, DEFAULT_LIMITS))

@@ -1,4 +1,4 @@
-"""Tokens for where a word is: openings, closings, pairs; elements; the shape of a Message-ID; broken boundaries."""
+"""Tokens for the place of a word: openings, closings, pairs; elements; the shape of a Message-ID; broken boundaries."""
 
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.kinds import is_header
@@ -31,7 +31,7 @@ def test_elements() -> None:
 
 
 def test_shape_of_a_message_id() -> None:
-    """What is before the host in a Message-ID is kept as a shape."""
+    """The part of a Message-ID before the host is kept as a shape."""
     assert "message-id-shape:d.AaA" in tokens("x", "Message-ID: <2026.AbbC@example.org>")
 
 
@@ -52,7 +52,7 @@ def test_multipart_without_any_boundary() -> None:
 
 
 def test_header_tokens_are_told_apart() -> None:
-    """Tokens of the header are told from those of subject and body."""
+    """Tokens of the header differ from those of subject and body."""
     header = "From: Anna <a@example.org>\nReceived: from mx.example.org\nSubject: hello\nX-Mailer: mutt"
     found = tokens("good day http://example.com/x", header)
     assert {token for token in found if not is_header(token)} >= {"subject:hello", "good", "url:example.com"}

@@ -1,4 +1,4 @@
-"""Who wrote a message, over which path, in which thread and list; and the answers that a sent message may get."""
+"""The author of a message, its path, thread and list; and the possible answers to a sent message."""
 
 import pytest
 from hypothesis import given, settings
@@ -115,12 +115,12 @@ def written(fields: str = "", text: str = "See you tomorrow.", to: str = "Bob <B
 
 
 def answer(sender: str, number: int = 9) -> tuple[int, ...]:
-    """What somebody's answer to it holds."""
+    """Return somebody's answer to it."""
     return relations(parse(f"From: {sender}\nIn-Reply-To: <{number}@example.org>\n\nyes\n".encode())).answers
 
 
 def test_the_answers_that_a_sent_message_may_get() -> None:
-    """All recipients but oneself may answer it, and nobody else; what it answers itself is not the person's."""
+    """All recipients but oneself may answer it, and no others; the message it answers is not the person's."""
     found = written("Cc: me@example.org, c@c.example\nBcc: d@d.example\nIn-Reply-To: <1@example.org>\n")
     assert set(found) == {*answer("Bob@b.example"), *answer("c@c.example"), *answer("d@d.example")}
     assert not set(answer("bob@b.example", 1)) & set(found)
@@ -153,13 +153,13 @@ def test_what_no_person_wrote(fields: str) -> None:
     ],
 )
 def test_what_was_delivered_into_sent(fields: list[str]) -> None:
-    """What came from another machine was not sent by this person, whatever its From; it makes nobody known."""
+    """Mail from a different machine was not sent by this person, whatever its From; it makes nobody known."""
     assert written("".join(f"Received: {field}\n" for field in fields)) == ()
 
 
 @pytest.mark.parametrize("field", [OWN, "by laptop (Postfix, from userid 1000) id 1", "by 10.1.1.1 with HTTP"])
 def test_a_copy_that_stayed_on_the_machine(field: str) -> None:
-    """A copy to oneself, which a rule filed into Sent, was sent by this person where it never left their machine."""
+    """A copy to oneself, filed into Sent by a rule, was sent by this person if it never left their machine."""
     assert written(f"Received: {field}\n") == written()
 
 
@@ -179,7 +179,7 @@ FIELDS = st.sampled_from(
 @settings(deadline=None, max_examples=daily(100))
 @given(st.lists(FIELDS | st.binary(max_size=20), max_size=40).map(b"".join))
 def test_any_bytes(raw: bytes) -> None:
-    """Any bytes at all have relations, of bounded size, and may be read as sent."""
+    """Any bytes have relations of limited size, and may be read as sent."""
     reading = read(raw)
     found, sender = reading.relations.answers, reading.relations.sender_over_path
     assert len(found) <= 20
@@ -187,7 +187,7 @@ def test_any_bytes(raw: bytes) -> None:
 
 
 def test_a_path_takes_time_in_proportion() -> None:
-    """What is read of Received fields is bounded, whatever they hold."""
+    """The work for Received fields is limited, whatever they contain."""
     for field in ("1.1.1.1 " * 9000, ":" * 9000, "(a." * 9000, "(" * 9000, "a" * 9000):
         assert len(path_of([f"from {field}"] * 1000)) < 2000
 

@@ -74,7 +74,7 @@ def test_ascii_text_has_the_words_that_any_text_has(text):
     ],
 )
 def test_disguises_are_undone_and_told(text, shown, notes):
-    """Compatibility forms, invisible characters and look-alike letters become what they look like, with a note."""
+    """Compatibility forms, invisible characters and look-alike letters become plain letters, with a note."""
     assert normalise(text) == (shown, notes)
 
 
@@ -92,7 +92,7 @@ def test_a_thousand_combining_marks_are_normalised():
 
 
 def test_urls():
-    """A URL is its host, its parent domains and the words of its path; what honest URLs lack is told."""
+    """A URL yields its host, its parent domains and the words of its path; oddities of dishonest URLs have tokens."""
     found = tokens("see http://user@www.shop.example:8080/buy/now?id=5 and https://192.0.2.7/ or www.x.example")
     assert {"url:www.shop.example", "url:shop.example", "url-path:buy", "url-user:", "url-port:"} <= found.keys()
     assert {"url-ip:", "url:x.example"} <= found.keys()
@@ -101,7 +101,7 @@ def test_urls():
 
 
 def links(*written: str) -> set[str]:
-    """What links say, but for the words of their paths and their top-level domain."""
+    """Return the tokens of links, without words of their paths and top-level domains."""
     return {token for token in urls(written) if not token.startswith("url-path:") and token != "url:example"}
 
 
@@ -200,7 +200,7 @@ def test_an_empty_message_has_tokens():
 
 
 def test_tokens_are_printable():
-    """What a stranger wrote into an address, a host or a file name can go to a terminal and a database."""
+    """A stranger's address, host or file name is safe for a terminal and a database."""
     raw = b"From: \x1b[2J\x00 <a\x1b@b\x07.example>\nX-Mailer: \xe2\x80\xae\nMessage-ID: <x@\xed\xa0\x80\x9b>\n"
     raw += b'Content-Type: application/x\nContent-Disposition: attachment; filename="\x1b]0;x\x07.exe"\n\nx'
     for token in read(raw).tokens:
@@ -244,7 +244,7 @@ def grams_of(raw: bytes) -> set[str]:
 
 
 def test_beginnings_and_ends_of_words():
-    """Four characters with a blank first or last, of the text as it is shown, each once; the subject's say so."""
+    """Four characters with a blank first or last, of the shown text, each once; the subject's are marked."""
     raw = b"Subject: Hi you\n\nA  red\ncar, http://example.org/ a red\n"
     text = {"4: a r", "4: red", "4:red ", "4: car", "4:ar, ", "4:, a "}
     assert grams_of(raw) == text | {"4:s hi ", "4:s you", "4:syou "}

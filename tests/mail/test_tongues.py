@@ -90,7 +90,7 @@ def test_utf8_is_read_as_utf8_whatever_is_declared(text, declared):
 
 
 def test_two_chinese_characters_that_are_utf8_by_chance_stay_chinese():
-    """A few bytes of a charset of two bytes a character can be valid UTF-8; what is declared then holds."""
+    """If a few bytes of a two-byte charset are valid UTF-8, the declared charset counts."""
     assert decode("联通".encode("gbk"), "gb2312") == ("联通", "")
 
 
@@ -151,13 +151,13 @@ def test_labels_that_mail_has_and_python_has_not(declared, codec):
     ],
 )
 def test_spaces_and_marks_in_rows_do_not_make_a_latin_text_another(text):
-    """Spaces that do not break, as French sets them in its quotation marks, dashes and bullets speak for no script."""
+    """Non-breaking spaces, as in French quotation marks, dashes and bullets point to no script."""
     raw = text.encode("cp1252")
     assert [decode(raw, declared)[0] for declared in ("", "us-ascii", "iso-8859-1", "windows-1252")] == [text] * 4
 
 
 def test_what_is_too_little_to_tell_is_western():
-    """A lone letter outside ASCII is read in Windows-1252; text without any speaks for no charset."""
+    """A single non-ASCII letter is read in Windows-1252; pure ASCII text points to no charset."""
     assert likely_codec(b"caf\xe9") == "cp1252"
     assert likely_codec(b"plain") == ""
 
@@ -171,7 +171,7 @@ def test_a_broken_text_is_still_read(start):
 
 
 def test_a_raw_field_is_in_the_charset_of_the_rest():
-    """Too short to be told by its letters, a subject or a name is in the charset that the message declares."""
+    """A short raw subject or name is in the charset that the message declares."""
     raw = b'Subject: \xb7\xa2\xc6\xb1\nFrom: "\xd5\xc5\xc8\xfd" <a@b.example>\n'
     claims = (
         b"Content-Type: text/plain; charset=gb2312\n\nx\n",
@@ -185,7 +185,7 @@ def test_a_raw_field_is_in_the_charset_of_the_rest():
 
 @pytest.mark.parametrize("header", ["", "; charset=iso-8859-1", "; charset=x"])
 def test_html_that_declares_its_own_charset_is_read_in_it(header):
-    """A charset in the markup holds where the field has none that says something."""
+    """A charset in the markup counts if the field names none."""
     raw = f"Content-Type: text/html{header}\n\n".encode() + '<meta charset="koi8-r"><p>да'.encode("koi8-r")
     assert "да" in read(raw).tokens
 
@@ -198,7 +198,7 @@ def test_a_field_that_declares_a_charset_overrides_the_markup():
 
 @pytest.mark.parametrize("declared", ["gb2312", "koi8-r", "iso-8859-1"])
 def test_utf8_overrides_the_markup(declared):
-    """A program that recodes a page leaves its markup as it was: a field that says UTF-8, and is right, holds."""
+    """A program that recodes a page does not change its markup: a right UTF-8 in the field counts."""
     raw = f"Content-Type: text/html; charset=utf-8\n\n<meta charset={declared}><p>© größer".encode()
     message = parse(raw)
     assert message.texts[0].text.endswith("© größer")
@@ -275,7 +275,7 @@ def test_encoded_words_that_break_the_rules(written, read_as):
     "name", ["=?utf-8?q?Doe=2C_John_=3Cx=40y=2Eexample=3E?=", '"=?utf-8?q?Doe=2C_John_=3Cx=40y=2Eexample=3E?="']
 )
 def test_an_encoded_name_is_one_name(name):
-    """What an encoded word says is part of the name, and never parts one address from another."""
+    """The text of an encoded word is part of the name, and never separates two addresses."""
     found = read(f"From: {name} <a@b.example>\n\nx".encode()).tokens
     assert {"from-name:doe", "from-name:john", "from:a@b.example", "from-name-is-another-address:"} <= found.keys()
     assert not {"from-number:2", "from:doe", "from:x@y.example"} & found.keys()
@@ -306,7 +306,7 @@ def test_file_names(parameter):
     ],
 )
 def test_vowels_that_are_marks_are_part_of_the_word(text, found):
-    """Words of India's scripts are whole, and Thai's pairs are pairs of what is written."""
+    """Words of India's scripts are whole, and Thai pairs are pairs as written."""
     assert words(text, 24) == found
 
 

@@ -79,7 +79,7 @@ def test_decoding_makes_no_separator(name: str) -> None:
     ],
 )
 def test_utf7_examples(encoded: str, name: str) -> None:
-    """Proper sequences decode; damaged and forbidden ones stand for themselves."""
+    """Valid sequences decode; damaged and forbidden ones stay unchanged."""
     assert decode(encoded) == name
 
 
@@ -116,7 +116,7 @@ def test_fs_with_inbox_as_root(tmp_path: Path) -> None:
 
 
 def test_what_dovecot_is_about_to_delete(tmp_path: Path) -> None:
-    """A folder that Dovecot is deleting lies in a directory that begins with two dots, and is none any more."""
+    """A folder that Dovecot is deleting has a directory that begins with two dots, and no longer counts."""
     make(tmp_path)
     make(tmp_path / "..DOVECOT-TRASHED")
     make(tmp_path / ".Archive")
@@ -124,7 +124,7 @@ def test_what_dovecot_is_about_to_delete(tmp_path: Path) -> None:
 
 
 def test_mixture_is_maildirpp(tmp_path: Path) -> None:
-    """Where both kinds of folder lie, the layout is Maildir++ unless told otherwise."""
+    """If both kinds of folder exist, the layout is Maildir++ by default."""
     make(tmp_path)
     make(tmp_path / ".Junk")
     make(tmp_path / "Old")
@@ -171,7 +171,7 @@ def test_names_that_are_not_utf8(tmp_path: Path) -> None:
 
 
 def test_no_two_folders_share_a_name(tmp_path: Path) -> None:
-    """Directories that decode to one name are told apart by path."""
+    """Directories that decode to one name are distinguished by path."""
     make(tmp_path)
     for folder in (".INBOX", ".&ANw-", ".Ü"):
         make(tmp_path / folder)
@@ -215,7 +215,7 @@ def test_directories_of_fs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["maildir++", "fs"])
 def test_a_directory_comes_before_it_is_listed(tmp_path: Path, layout: folders.Layout) -> None:
-    """What is made in a directory when it comes is among those that come after it."""
+    """Files made in a directory as it appears count as later than it."""
     root, name = tmp_path / "root", ".a" if layout == "maildir++" else "a"
     found = find_directories(str(root), layout)
     assert next(found) == Directory(str(root))
@@ -246,7 +246,7 @@ def no_more_files() -> Iterator[None]:
 
 @pytest.mark.parametrize("below", ["", "Work"])
 def test_too_many_open_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
-    """Where too many files are open just when a directory is listed, neither folders nor layout are taken from that."""
+    """If too many files are open for a listing, it says nothing about folders or layout."""
     make(tmp_path)
     make(tmp_path / "Work" / "Junk")
     scandir, wanted = os.scandir, str(tmp_path / below)
@@ -321,7 +321,7 @@ def test_dots_are_refused_in_maildirpp(tmp_path: Path) -> None:
 
 
 def test_creation_does_not_follow_links(tmp_path: Path) -> None:
-    """A folder is not made behind a symbolic link, nor where a file lies."""
+    """A folder is made neither behind a symbolic link nor in place of a file."""
     root = tmp_path / "root"
     (tmp_path / "outside").mkdir()
     root.mkdir()
@@ -334,7 +334,7 @@ def test_creation_does_not_follow_links(tmp_path: Path) -> None:
 
 
 def test_a_name_too_long(tmp_path: Path) -> None:
-    """What the disk refuses is said in words."""
+    """The error for a name that the disk refuses is in words."""
     with pytest.raises(MaildirError, match="too long"):
         create_folder(str(tmp_path), "fs", "x" * 300)
 

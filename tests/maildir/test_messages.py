@@ -30,7 +30,7 @@ ODD_NAMES = ["caf\udce9:2,S", "with space", "new\nline:2,", "a:2,S:2,", "no info
 
 
 def test_scan_names_any_bytes(inbox: Folder) -> None:
-    """Every file name comes back as it lies on the disk, and leads to the file."""
+    """Every file name is returned unchanged, and leads to the file."""
     for name in ODD_NAMES:
         put(inbox, "cur", name)
     put(inbox, "new", "fresh")
@@ -40,7 +40,7 @@ def test_scan_names_any_bytes(inbox: Folder) -> None:
 
 
 def test_scan_lists_regular_files_only(inbox: Folder) -> None:
-    """Dot-files, directories, links and FIFOs are no messages, and tmp/ is not looked at."""
+    """Dot-files, directories, links and FIFOs are not messages, and tmp/ is not read."""
     target = put(inbox, "cur", "real:2,")
     put(inbox, "cur", ".hidden")
     put(inbox, "tmp", "unfinished")
@@ -126,14 +126,14 @@ def test_locate_needs_no_listing_for_a_name_that_is_still_there(
 
 
 def test_locate_takes_no_link_for_a_message(inbox: Folder) -> None:
-    """What has the name and is no regular file is not found."""
+    """A name that is not a regular file is not found."""
     os.symlink(put(inbox, "cur", "other:2,S"), os.path.join(inbox.subdir("new"), "1"))
     os.mkfifo(os.path.join(inbox.subdir("cur"), "1:2,S"))
     assert locate(inbox, "1", "S") is None
 
 
 def test_read_up_to_the_limit(inbox: Folder) -> None:
-    """At most `limit` bytes are read, and the whole size is told."""
+    """At most `limit` bytes are read, and the whole size is returned."""
     path = put(inbox, "cur", "x")
     assert read_bytes(path, 1000) == (b"Subject: x\n\n", 12)
     assert read_bytes(path, 7) == (b"Subject", 12)
@@ -159,7 +159,7 @@ def test_special_files_are_not_read(inbox: Folder) -> None:
 
 @pytest.mark.parametrize("grows", [False, True])
 def test_a_file_that_is_too_long_for_mail(inbox: Folder, monkeypatch: pytest.MonkeyPatch, grows: bool) -> None:
-    """A file of more than 64 MB is refused before it is read, or where it grows, once that much was read."""
+    """A file of more than 64 MB is refused before the reading, or during it if the file grows."""
     path = put(inbox, "cur", "x")
     os.truncate(path, (64 << 20) + (0 if grows else 1))
     read = 0
@@ -172,7 +172,7 @@ def test_a_file_that_is_too_long_for_mail(inbox: Folder, monkeypatch: pytest.Mon
 
 
 def test_deliver(inbox: Folder) -> None:
-    """A delivered message lies complete and private in new/, and nothing is left in tmp/."""
+    """A delivered message is complete and private in new/, and nothing is left in tmp/."""
     path = deliver(inbox, b"Subject: hello\n\n", "1.M2P3.host")
     assert scan(inbox) == [Entry("new", "1.M2P3.host")]
     assert read_bytes(path, 100)[0] == b"Subject: hello\n\n"

@@ -96,7 +96,7 @@ def test_new_unique_part_keeps_sizes() -> None:
 
 
 def test_unique_base_escapes_the_host() -> None:
-    """A host's slash and colon are written in octal, since neither can stand in a base name."""
+    """A host's slash and colon are written in octal, since a base name can contain neither."""
     assert unique_base(5, 6, 7, 8, "a/b:c") == "5.M6P7Q8.a\\057b\\072c"
 
 

@@ -80,7 +80,7 @@ def files(folder: Folder) -> list[str]:
 
 
 def test_rename_noreplace(tmp_path: Path, way: str) -> None:
-    """The file changes its name, of whatever bytes, and only that."""
+    """The file changes its name, of any bytes, and nothing else."""
     source, destination = str(tmp_path / "caf\udce9"), str(tmp_path / "new\nname:2,S")
     Path(source).write_bytes(b"x")
     rename_noreplace(source, destination)
@@ -169,7 +169,7 @@ def test_move_to_a_vanished_folder(message: str, junk: Folder) -> None:
 def test_no_link_is_followed(
     message: str, junk: Folder, far: Folder, tmp_path: Path, way: str, replaced: str, is_far: bool
 ) -> None:
-    """Where a symbolic link has taken the place of the destination, nothing is moved through it, nor written there."""
+    """If a symbolic link replaces the destination, nothing is moved through it or written there."""
     folder = far if is_far else junk
     other = create_folder(str(tmp_path / "other"), "maildir++", "Junk")
     in_the_way, target = (Path(each.path).parent / replaced for each in (folder, other))
@@ -217,7 +217,7 @@ def test_no_link_above_the_source_is_followed(
 def test_a_link_comes_at_the_rename(
     message: str, junk: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What takes the place of the destination after our look at it gets nothing: the folder itself does."""
+    """Something that replaces the destination after our look gets nothing: the opened folder does."""
     other = create_folder(str(tmp_path / "other"), "maildir++", "Junk")
     flagged = rename._rename_flagged
 
@@ -282,7 +282,7 @@ def test_lost_answers(message: str, junk: Folder, monkeypatch: pytest.MonkeyPatc
 
 
 def test_lost_answer_across(message: str, far: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same holds where the message was copied to another file system."""
+    """The same holds if the message was copied to a different file system."""
     lost_answers(monkeypatch, "unlink")
     assert is_intact(move(message, far, "new", "1.M2P3.host"))
     assert not os.path.exists(message)
@@ -326,7 +326,7 @@ def test_special_files_are_not_copied(inbox: Folder, far: Folder) -> None:
 
 
 def test_a_left_draft_is_not_in_the_way(message: str, far: Folder) -> None:
-    """A draft left by a killed process stays as it is."""
+    """A draft of a killed process stays unchanged."""
     left = Path(far.subdir("tmp")) / f"move.P{os.getpid()}Q0"
     left.write_bytes(b"left")
     assert is_intact(move(message, far, "new", "x"))
@@ -400,7 +400,7 @@ def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: 
 
 
 def test_killed_move_across_keeps_the_source(message: str, far: Folder, way: str) -> None:
-    """Killed at any system call of a copy, the source stands until the destination is complete."""
+    """Killed at any system call of a copy, the source stays until the destination is complete."""
     both = 0
     for left in kill_at_each_step(message, far):
         assert left

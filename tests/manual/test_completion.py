@@ -1,4 +1,4 @@
-"""Completion: what each shell is told is what the commands have, and what it then proposes when Tab is pressed."""
+"""Completion: each shell gets the commands' own options, and proposes them when Tab is pressed."""
 
 import re
 import shutil
@@ -108,7 +108,7 @@ def at_home(home: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """The home of a person who has set up spamnb and has learned a message, and in whose shells completion works."""
+    """The home of a person with spamnb set up and a learned message; completion works in their shells."""
     for root in ("Maildir", "other"):
         for name in ("cur", "new", "tmp"):
             (tmp_path / root / name).mkdir(parents=True)

@@ -31,6 +31,6 @@ def test_what_is_committed_is_what_is_made(tmp_path: Path) -> None:
 
 
 def test_text_is_no_macro() -> None:
-    """Text that looks like a macro or an escape is printed as it is; marked words are bold or slanted."""
+    """Text that looks like a macro or an escape is printed unchanged; marked words are bold or slanted."""
     done = subprocess.run([sys.executable, "-B", "-m", "doctest", str(SCRIPTS / "roff.py")], timeout=60, check=False)
     assert done.returncode == 0

@@ -36,7 +36,7 @@ def test_every_command_is_in_the_page(name: str) -> None:
 
 
 def test_own_options_are_in_the_page() -> None:
-    """So are the options that stand before a command."""
+    """The options before a command are on the page too."""
     text = plain(pages()["spamnb.1"])
     assert all(flag in text for action in program()._actions for flag in action.option_strings)
 
@@ -62,7 +62,7 @@ def section_of(key: str) -> str:
 
 
 def test_the_page_of_the_pages_has_every_option() -> None:
-    """spamnb-web(8) has each option of `spamnb web`, and names the units and the key that it stands on."""
+    """spamnb-web(8) has each option of `spamnb web`, and names its units and its key."""
     text = plain(pages()["spamnb-web.8"])
     flags = {flag for action in parser_of("web")._actions for flag in action.option_strings} - {"-h", "--help"}
     assert {flag for flag in flags if flag not in text} == set()

@@ -1,4 +1,4 @@
-"""What a ledger tells of its account for the register."""
+"""The register's row of an account, from its ledger."""
 
 import math
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def config(ledger: Ledger) -> Config:
 
 
 def test_a_new_one(ledger: Ledger, config: Config) -> None:
-    """Of a filter that knows nothing there are only its user, its mailbox and its size."""
+    """A new filter has only its user, its mailbox and its size."""
     size = sum(sizes(ledger.path))
     judged = {"ham": 0, "unsure": 0, "spam": 0}
     row = AccountRow("anna@a.example", "/mail/anna", State.LEARNING, judged=judged, bytes=size)
@@ -43,7 +43,7 @@ def test_a_new_one(ledger: Ledger, config: Config) -> None:
 
 
 def test_its_figures(ledger: Ledger, config: Config) -> None:
-    """What was learned, what was judged in 30 days and decided against since, the last verdict, and all files count."""
+    """The row has lessons, verdicts and corrections of 30 days, the last verdict, and the size of all files."""
     lessons = [*sample_lessons(3)]
     learn(ledger, lessons)
     days_ago = iter((1, 2, 29, 3, 31, 32))
@@ -59,7 +59,7 @@ def test_its_figures(ledger: Ledger, config: Config) -> None:
 
 
 def test_its_state(ledger: Ledger, config: Config) -> None:
-    """It learns until it has moved mail, and a stop or a pause comes before all else; no message is judged to tell."""
+    """An account is learning until it has moved mail; a stop or a pause comes first; no message is judged for it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(may_move, "without_groups", None)
         learn(ledger, sample_lessons(3))

@@ -64,7 +64,7 @@ def config(ledger: Ledger) -> Config:
 
 @pytest.fixture
 def register(tmp_path: Path) -> Iterator[Register]:
-    """A register of three users, of whom one's filter has stopped, and one's is broken."""
+    """A register of three users: the filter of one has stopped, and that of another is broken."""
     with Register(str(tmp_path / "register.sqlite")) as opened:
         opened.put(
             [
@@ -77,7 +77,7 @@ def register(tmp_path: Path) -> Iterator[Register]:
 
 
 def of_host(config: Config, register: Register, measured: Measurements, instance: str = "") -> str:
-    """What a service of a host tells, for which two accounts are awake and twelve directories watched."""
+    """Return the metrics of a host's service with two accounts awake and twelve directories watched."""
     of_service = [*measured.of_host(2), *measured.metrics(12)]
     return host_metrics(config, register.sums(), is_running=True, of_service=of_service, instance=instance)
 
@@ -102,7 +102,7 @@ def test_what_is_told(ledger: Ledger, config: Config) -> None:
 
 
 def test_what_taught_it(config: Config, ledger: Ledger) -> None:
-    """What was learned is counted by what taught it, whatever the history says in words; imports teach no message."""
+    """Lessons are counted by their cause, whatever the sentences say; imports teach no message."""
     ways = [how for how in LEARNED_BY if how is not How.IMPORT]
     name = 'spamnb_learned_messages_total{{label="spam",by="{}"}}'.format
     before = values(metrics(config, ledger, NOW))
@@ -114,7 +114,7 @@ def test_what_taught_it(config: Config, ledger: Ledger) -> None:
 
 
 def test_changes(ledger: Ledger, config: Config) -> None:
-    """A stop, a pause and a copy show; and where no copies are to be made, nothing is said of them."""
+    """A stop, a pause and a copy are shown; without copies there is no metric of them."""
     ledger.state.stopped_at = 5.0
     ledger.state.paused_until = math.inf
     roll(ledger.path, NOW, 3)
@@ -126,7 +126,7 @@ def test_changes(ledger: Ledger, config: Config) -> None:
 
 
 def test_mailboxes_that_are_not_there(ledger: Ledger, config: Config, tmp_path: Path) -> None:
-    """How many mailboxes have no inbox is told, by no name; an empty directory, where a disk belongs, is none."""
+    """Mailboxes without an inbox are counted without names; an empty mount point has no inbox."""
     roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
     create_folder(str(tmp_path / "one"), "maildir++", "INBOX")
     create_folder(str(tmp_path / "two"), "fs", "Inbox")
@@ -145,7 +145,7 @@ def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
 
 
 def test_of_a_host(config: Config, register: Register) -> None:
-    """Of a host there are sums over its users, none of them in a label, and what its service has done itself."""
+    """A host has sums over its users, with no user in a label, and its service's own measurements."""
     measured = Measurements()
     measured.done(Counter({Tally("judged", "spam", "maildir"): 2, Tally("corrected", "spam", "ham"): 1}))
     measured.done(Counter({Tally("judged", "spam", "maildir"): 1}))
@@ -180,7 +180,7 @@ def test_counters_of_a_host_never_fall(config: Config, register: Register) -> No
 
 
 def test_the_file_of_each_share(config: Config, register: Register, tmp_path: Path) -> None:
-    """Each service of a host writes a file of its own, of the users of its share, with what it has measured."""
+    """Each service of a host writes its own file, with the users of its share and its measurements."""
     (tmp_path / "m").mkdir()
     host = replace(config, service=Service(metrics=tmp_path / "m" / "spamnb.prom"))
     for instance, name in (("1-of-2", "anna@a.example"), ("2-of-2", "bob@a.example")):
@@ -204,7 +204,7 @@ def test_the_file_of_each_share(config: Config, register: Register, tmp_path: Pa
 def test_a_register_that_is_away(
     config: Config, register: Register, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where the register cannot be read for now the file is not written, which is logged once."""
+    """If the register cannot be read the file is not written, which is logged once."""
     measured, host = Measurements(), replace(config, service=Service(metrics=tmp_path / "spamnb.prom"))
     file = HostMetricsFile(lambda: host, register, bool, measured, lambda _: measured.of_host(0), "")
     path = Path(register.path)
@@ -299,7 +299,7 @@ def test_two_services_of_a_host(ledger: Ledger, config: Config, tmp_path: Path) 
 
 @pytest.mark.real_system
 def test_read_by_node_exporter(ledger: Ledger, config: Config, tmp_path: Path) -> None:
-    """node_exporter tells of two services of a host; where their series are named alike it leaves one of them out."""
+    """node_exporter shows both services of a host; if their series had equal names it would drop one."""
     program = shutil.which("prometheus-node-exporter") or shutil.which("node_exporter")
     if program is None:
         pytest.skip("needs node_exporter (Debian: prometheus-node-exporter)")
@@ -397,7 +397,7 @@ ALERTS = {
 
 
 def promtool(*arguments: str, stdin: str = "") -> str:
-    """What promtool says of what is right."""
+    """Return promtool's objections."""
     if shutil.which("promtool") is None:
         pytest.skip("needs promtool (Debian: prometheus)")
     done = subprocess.run(["promtool", *arguments], input=stdin, capture_output=True, text=True, check=False)

@@ -21,7 +21,7 @@ _PROGRAMS = ("man-db", "bash-completion", "zsh", "fish", "pipx")
 
 @pytest.fixture(scope="session")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Debian package; skips with the reason where it cannot be built."""
+    """The Debian package; skips with the reason if it cannot be built."""
     if reason := built.why_not():
         pytest.skip(reason)
     return built.debian_package(tmp_path_factory.mktemp("package"))
@@ -42,7 +42,7 @@ def fresh(request: pytest.FixtureRequest) -> Iterator[Machine]:
 
 
 def booted(release: str) -> Iterator[Machine]:
-    """A system of a release; skips with the reason where there is none. It is gone afterwards."""
+    """A system of a release, which is removed afterwards; skips with the reason if there is none."""
     if reason := tree.why_not():
         pytest.skip(reason)
     try:

@@ -51,7 +51,7 @@ class Person:
         }
 
     def run(self, commands: str, timeout: float = 120) -> str:
-        """Run commands of a shell; what they print. Raises CannotSetUpError with what they said."""
+        """Run commands of a shell, and return their output. Raises CannotSetUpError with it if they fail."""
         done = subprocess.run(
             ["runuser", "--user", self.name, "--", "bash", "-euc", commands],
             cwd=self.home,
@@ -95,7 +95,7 @@ def person() -> Iterator[Person]:
 
 
 def _end_pause(run_directory: Path) -> None:
-    """podman leaves a process that holds the user's name space."""
+    """End the process of podman that holds the user's name space."""
     file = run_directory / "libpod/tmp/pause.pid"
     if file.exists():
         with contextlib.suppress(ProcessLookupError):

@@ -25,7 +25,7 @@ class Shell:
             os.execvp(name, [name, "-i"])
 
     def wait(self, expected: str) -> bool:
-        """Whether the shell shows a text that matches, within the time."""
+        """Wait until the shell shows a matching text; whether it did in time."""
         shown, end = b"", time.monotonic() + _SECONDS
         while time.monotonic() < end:
             if select.select([self._terminal], [], [], 0.1)[0]:

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 
 def build_dependencies() -> list[str]:
-    """What debian/control asks for, by name, and the tools themselves."""
+    """Return the names in debian/control, and the tools themselves."""
     control = (built.PROJECT / "debian/control").read_text()
     (listed,) = re.findall(r"^Build-Depends:\n((?: .*\n)+)", control, re.MULTILINE)
     asked = re.findall(r"^ ([a-z0-9-]+)", listed, re.MULTILINE)

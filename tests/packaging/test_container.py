@@ -26,7 +26,7 @@ _LESSONS = 25
 
 
 class Mail:
-    """A person's Maildir, which others write to as well."""
+    """A person's Maildir, which others write to too."""
 
     def __init__(self, owner: Person) -> None:
         self._owner = owner
@@ -52,18 +52,18 @@ class Mail:
         return content
 
     def files(self, content: bytes) -> list[Path]:
-        """Where a message lies."""
+        """Return the places of a message."""
         found = (path for path in self.root.glob("**/*") if path.parent.name in ("new", "cur") and path.is_file())
         return [path for path in found if path.read_bytes() == content]
 
     def is_in_junk(self, content: bytes) -> bool:
-        """Whether a message lies in Junk, and nowhere else."""
+        """Whether a message is in Junk, and nowhere else."""
         return [path.parent.parent.name for path in self.files(content)] == [".Junk"]
 
 
 @pytest.fixture(scope="module")
 def owner(package: Path) -> Iterator[Person]:
-    """A person with the image, built from docs/Containerfile as it is."""
+    """A person with the image, built from docs/Containerfile unchanged."""
     if reason := rootless.why_not():
         pytest.skip(reason)
     (image,) = re.findall(r"^FROM (\S+)$", _FILE.read_text(), re.MULTILINE)
@@ -132,7 +132,7 @@ def test_mail_from_another_container_is_heard(owner: Person, mail: Mail) -> None
 
 
 def test_a_move_outside_teaches(owner: Person, mail: Mail) -> None:
-    """A person who moves a message to Junk on the host is heard, and the message is learned as spam."""
+    """A person's move to Junk on the host is noticed, and the message is learned as spam."""
     ham = mail.deliver("ham")
     said = "podman exec spamnb spamnb history --json --limit 1"
     until(lambda: '"kind": "judged"' in owner.run(said), "the message to be judged")
@@ -143,7 +143,7 @@ def test_a_move_outside_teaches(owner: Person, mail: Mail) -> None:
 
 
 def test_it_stops_and_goes_on(owner: Person, mail: Mail) -> None:
-    """`podman stop` ends it in order; mail that came meanwhile is moved after the next start, with the same ledger."""
+    """`podman stop` ends it in order; later mail is moved after the next start, with the same ledger."""
     owner.run("podman stop spamnb")
     assert "stopped" in owner.run("podman logs spamnb 2>&1").splitlines()[-1]
     spam = mail.deliver("spam")

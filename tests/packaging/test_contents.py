@@ -1,4 +1,4 @@
-"""What is in the Debian package: seen without installing it, so that it is cheap enough for each run of all checks."""
+"""The contents of the Debian package, without installing it: cheap enough for each run of all checks."""
 
 import re
 import shutil
@@ -42,7 +42,7 @@ def test_lintian_finds_nothing(package: Path) -> None:
 
 
 def test_each_file_is_in_its_place(unpacked: Path) -> None:
-    """The program, its units, man pages and completion are where Debian looks for them, and no byte code."""
+    """Program, units, man pages and completion are in Debian's places, without byte code."""
     held = {str(path.relative_to(unpacked / "usr")) for path in (unpacked / "usr").rglob("*") if path.is_file()}
     units = {path.name for path in (built.PROJECT / "systemd").iterdir()}
     wanted = {f"lib/systemd/{manager_of(unit)}/{unit}" for unit in units}
@@ -64,7 +64,7 @@ def test_units_start_the_program_of_the_package(unpacked: Path) -> None:
 
 
 def test_the_bounds_are_those_of_the_project(unpacked: Path) -> None:
-    """Of each library that pyproject.toml asks for the package asks for the same version at least."""
+    """The package asks for at least the version of each library in pyproject.toml."""
     with (built.PROJECT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     control = (unpacked / "DEBIAN/control").read_text()

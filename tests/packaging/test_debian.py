@@ -91,7 +91,7 @@ def services(installed: Machine) -> dict[str, Unit]:
 
 
 def test_nothing_is_started_or_enabled(installed: Machine) -> None:
-    """All units are where systemd looks for them, start the package's program, and are enabled for nobody."""
+    """All units are in systemd's places, start the package's program, and are enabled for nobody."""
     listed = installed.run("systemctl", "list-unit-files", "--no-legend", "spamnb*").stdout
     start_manager(installed, "ben")
     listed += installed.run("systemctl", "--user", "list-unit-files", "--no-legend", "spamnb*", user="ben").stdout
@@ -142,7 +142,7 @@ def test_a_mail_host(services: dict[str, Unit]) -> None:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_tab(services: dict[str, Unit], shell: str) -> None:
-    """Tab completes a command, an option, a choice, a folder of the configuration, a file, in a shell as it is."""
+    """Tab completes a command, an option, a choice, a configured folder and a file, in an ordinary shell."""
     machine = services["own"].machine
     machine.write("/srv/tab.py", Path(tab.__file__).read_text())
     machine.write("/home/ben/.zshrc", "PS1='%% '\nautoload -Uz compinit\ncompinit -u\n", "ben")
@@ -178,7 +178,7 @@ def test_the_numbers_of_history_complete(services: dict[str, Unit]) -> None:
 
 
 def test_upgrade_while_mail_comes_in(services: dict[str, Unit], package: Path) -> None:
-    """Both services run on with a later package; of the mail that comes meanwhile all is moved, and once."""
+    """Both services go on with a later package; all mail from the meantime is moved, once."""
     machine = services["own"].machine
     before = {name: (unit.pid(), unit.spamnb("verify")) for name, unit in services.items()}
     newer = put(machine, built.later(package, "0.1.1"))
@@ -221,7 +221,7 @@ def test_logins_and_sockets_outlive_an_upgrade(services: dict[str, Unit], packag
     sockets = ["/run/spamnb-web/anna.sock", "/run/spamnb/anna.sock"]
 
     def state() -> tuple[str, str, int, int]:
-        """The sockets, the key of all logins, and what the pages answer who is logged in, or asks by the socket."""
+        """Return the sockets, the key of all logins, and the pages' answers to a login and over the socket."""
         files = machine.run("stat", "--format=%n %i %U %G %a", *sockets).stdout
         key = machine.path(f"{own.state}/web.key")
         assert key.stat().st_mode & 0o777 == 0o600
@@ -257,7 +257,7 @@ def test_upgrades_do_not_use_up_the_starts(services: dict[str, Unit]) -> None:
 
 
 def test_an_interrupted_upgrade_goes_on(services: dict[str, Unit], package: Path) -> None:
-    """Between unpacking and configuring, where an upgrade was cut off, mail is moved; then the services start again."""
+    """Mail is moved after an interrupted upgrade, unpacked but not configured; then the services restart."""
     machine = services["own"].machine
     before = {name: unit.pid() for name, unit in services.items()}
     machine.run("dpkg", "--unpack", put(machine, package), timeout=300)

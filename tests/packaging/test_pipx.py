@@ -1,4 +1,4 @@
-"""The wheel by pipx, and the sdist: each has what a package has, at the places where it is looked for."""
+"""The wheel by pipx, and the sdist: each has the contents of a package, in the expected places."""
 
 import logging
 import re

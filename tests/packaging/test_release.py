@@ -1,4 +1,4 @@
-"""`.ci/release`: one command makes all that is published, from what is committed and from nothing else."""
+"""`.ci/release`: one command makes all published files, from committed files alone."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ _MADE = {f"spamnb-{__version__}.tar.gz", f"spamnb-{__version__}-py3-none-any.whl
 
 
 def run(*command: str, where: Path) -> subprocess.CompletedProcess[str]:
-    """Run a command in the repository, as somebody who has a name."""
+    """Run a command in the repository, as a user with a name."""
     who = {f"GIT_{role}_{what}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environ = {"PATH": os.environ["PATH"], "HOME": str(where.parent), **who}
     return subprocess.run(command, cwd=where, env=environ, capture_output=True, text=True, timeout=300, check=False)

@@ -1,4 +1,4 @@
-"""Which learned mail is filed wrongly, and what is asked first."""
+"""The learned mail that is misfiled, and the order of the questions."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,7 +44,7 @@ def learn(ledger: Ledger, raw: bytes, label: Label, weak: bool = False) -> Readi
 
 
 def test_only_what_is_called_otherwise_is_found(ledger: Ledger) -> None:
-    """Mail that is learned as what it looks like is no finding; mail learned as the other class is, with its clues."""
+    """Mail that looks like the other class is a finding, with its clues; other mail is not."""
     assert misfiled(ledger, config(ledger)) == []
     assert count_clear(ledger, config(ledger).scoring) == 0
     wrong = learn(ledger, message("spam", 100), HAM)
@@ -59,7 +59,7 @@ def test_only_what_is_called_otherwise_is_found(ledger: Ledger) -> None:
 
 
 def test_weak_ones_come_first_and_then_the_strongest(ledger: Ledger) -> None:
-    """Of clear findings those come first that nobody has decided, and of each kind the strongest."""
+    """Clear findings without a decision come first; within each group the strongest does."""
     weak = {learn(ledger, message("spam", number), HAM, weak=True).digest for number in (100, 101)}
     for number in (102, 103, 104):
         learn(ledger, message("spam", number), HAM)
@@ -74,7 +74,7 @@ def test_weak_ones_come_first_and_then_the_strongest(ledger: Ledger) -> None:
 
 
 def newsletter(number: int) -> bytes:
-    """An issue of a newsletter that nobody else's mail is like."""
+    """An issue of a newsletter unlike all other mail."""
     subject = f"Subject: [weekly] Issue {number} of the gazette\nFrom: editor@gazette.example\n"
     return f"{subject}Message-ID: <{number}@g>\n\n{' '.join(f'gazette{n}' for n in range(60))} {number}\n".encode()
 
@@ -88,7 +88,7 @@ def test_near_copies_do_not_vouch_for_one_another(ledger: Ledger) -> None:
 
 
 def test_a_few_wrong_issues_do_not_bring_the_others_under_suspicion(ledger: Ledger) -> None:
-    """Of a newsletter whose issues are called ham, but for two, only the two are found."""
+    """If all issues of a newsletter but two are ham, only the two are found."""
     for number in range(20):
         learn(ledger, newsletter(number), SPAM if number in (3, 7) else HAM)
     assert {one.summary.split()[2] for one in misfiled(ledger, config(ledger))} == {"3", "7"}
@@ -140,7 +140,7 @@ def test_a_trained_file_is_named(ledger: Ledger, tmp_path: Path) -> None:
 
 
 def test_a_copy_that_was_called_otherwise(ledger: Ledger, tmp_path: Path) -> None:
-    """Of two copies that were trained as both, the one is found that the message does not look like."""
+    """If two copies have different labels, the one that the message does not look like is found."""
     ham, spam = tmp_path / "ham.eml", tmp_path / "spam.eml"
     for path in (ham, spam):
         path.write_bytes(message("spam", 100))

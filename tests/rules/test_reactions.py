@@ -69,12 +69,12 @@ def reaction(
 
 
 def seen_in(role: Role, *traces: PastPlace, label: int | None = None, unsure: bool = False, **how: bool) -> Do:
-    """What is done with a message that appears in a folder of that role."""
+    """Return the reaction to a message that appears in a folder of that role."""
     return reaction(role, unsure, label, traces, **how).do
 
 
 def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Verdict | None:
-    """Where a judged message goes."""
+    """Return where a judged message goes."""
     usual: dict[str, object] = {"missing": "", "tripped": False, "has_unsure_folder": True}
     return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
 
@@ -112,14 +112,14 @@ NEW_IN_TRAINING = [
 
 
 def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: object) -> tuple[Do, bool, bool]:
-    """What is done with a message that appears in a folder of that role, and whether that is weak, and a rescue."""
+    """Return the reaction to a message that appears in a folder of that role, whether it is weak, and a rescue."""
     meant = reaction(role, False, label, places, **how)  # type: ignore[arg-type]
     assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak, meant.rescued
 
 
 def lies(flags: str, role: Role, days: float) -> tuple[Do, bool, bool] | None:
-    """What is learned from a message with these flags that has been where it is for so long."""
+    """Return the lesson of a message with these flags that has stayed for this time."""
     meant = kept(flags, role, days * DAY, LEARNING)
     return None if meant is None else (meant.do, meant.weak, meant.rescued)
 
@@ -232,7 +232,7 @@ CASES = [pytest.param(*case, id=f"{row} {n}") for row, cases in ROWS.items() for
 
 @pytest.mark.parametrize(("ask", "expected"), CASES)
 def test_row(ask: Callable[[], object], expected: object) -> None:
-    """Each row of the table of what teaches says what is done."""
+    """Each row of the table of lessons leads to its reaction."""
     assert ask() == expected
 
 
@@ -263,7 +263,7 @@ def test_consequences(verdict: Verdict, where: Verdict | None) -> None:
 
 
 def test_unsure_stays() -> None:
-    """Unsure stays where there is no folder for it."""
+    """Unsure mail stays if there is no folder for it."""
     assert goal(Verdict.UNSURE, has_unsure_folder=False) is None
 
 
@@ -284,7 +284,7 @@ def test_spam_again_after_ham() -> None:
 
 
 def test_out_of_unsure_into_spam() -> None:
-    """What a person moves from the folder for unsure mail into spam is spam."""
+    """Mail that a person moves from the folder for unsure mail into spam is spam."""
     assert seen_in(Role.SPAM, replace(IN_HAM, unsure=True, by_filter=True)) is Do.LEARN_SPAM
 
 
@@ -322,12 +322,12 @@ def test_not_kept_long_enough() -> None:
 
 @pytest.mark.parametrize("role", [Role.SPAM, Role.NEUTRAL, Role.TRAIN_SPAM, Role.TRAIN_HAM])
 def test_kept_elsewhere(role: Role) -> None:
-    """Mail that lies in spam or in a neutral folder says nothing by lying there."""
+    """Mail that stays in spam or in a neutral folder teaches nothing by that."""
     assert not kept("RS", role, 30 * DAY, LEARNING)
 
 
 def test_kept_is_off() -> None:
-    """Nothing is learned from being kept where `kept` is off."""
+    """With `kept: false` kept mail teaches nothing."""
     assert not kept("RS", Role.INBOX, 30 * DAY, Learning(kept=False))
 
 
@@ -360,7 +360,7 @@ def test_out_of_the_trash() -> None:
 
 
 def test_moved_beside_a_second_name() -> None:
-    """What was moved came from the place that it has left, though it has another name, even a newer one, elsewhere."""
+    """A moved file came from the place that it left, even if it has a different, newer name elsewhere."""
     archived = replace(LINKED, role=Role.HAM, since=9.0, lag=DAY)
     junked = replace(archived, role=Role.SPAM, by_filter=True)
     left = replace(BY_FILTER, left_as_it_appeared=True)
@@ -395,7 +395,7 @@ def test_copy_of_what_lies_there() -> None:
 
 
 def test_second_delivery() -> None:
-    """A second delivery of a message is judged where it lies, while the first one lies in spam or is gone from it."""
+    """A second delivery of a message is judged in its place, while the first one is in spam or gone from it."""
     assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False)) is Do.JUDGE
     assert seen_in(Role.INBOX, STILL_THERE) is Do.JUDGE
     assert seen_in(Role.INBOX, replace(BY_FILTER, same_delivery=False)) is Do.JUDGE
@@ -408,7 +408,7 @@ def test_second_delivery_of_known_spam() -> None:
 
 
 def test_second_delivery_put_into_spam() -> None:
-    """A person who puts a second delivery into spam, where the filter had put the first, says spam."""
+    """A person who puts a second delivery into spam, where the filter had put the first, decides: spam."""
     first = replace(STILL_THERE, same_delivery=False, same_folder=True)
     assert seen_in(Role.SPAM, first, replace(INBOX, since=3.0)) is Do.LEARN_SPAM
 
@@ -420,7 +420,7 @@ def test_change_of_mind() -> None:
 
 
 def test_renamed_in_place() -> None:
-    """A file that gets another base name where it lies is the same file: it is not judged again."""
+    """A file with a new base name in its folder is the same file: it is not judged again."""
     assert seen_in(Role.INBOX, replace(INBOX, same_folder=True)) is Do.NOTHING
     assert seen_in(Role.SPAM, INBOX, replace(BY_FILTER, same_folder=True)) is Do.NOTHING
 
@@ -433,7 +433,7 @@ def test_among_spam_folders() -> None:
 
 @pytest.mark.parametrize("trace", [STILL_THERE, replace(STILL_THERE, same_folder=True)])
 def test_doubled_in_spam(trace: PastPlace) -> None:
-    """What the filter put into spam teaches nothing by appearing there again: a folder was renamed, a file copied."""
+    """Mail that the filter put into spam teaches nothing by appearing there again, in a renamed folder or a copy."""
     assert seen_in(Role.SPAM, trace) is Do.NOTHING
     assert seen_in(Role.SPAM, INBOX, trace) is Do.NOTHING
 
@@ -450,7 +450,7 @@ def test_out_of_a_backup(role: Role) -> None:
 
 
 def test_fetched_anew() -> None:
-    """Of what lay in spam or unsure, many copies at once are fetched anew; moved ones and linked ones are a word."""
+    """Many copies at once of mail from spam or unsure are fetched again; moved and linked ones are a decision."""
     old = replace(STILL_THERE, lag=COPY_SECONDS)
     unsure = replace(old, role=Role.HAM, unsure=True)
     for trace in (old, unsure, replace(old, is_gone=True, left_recently=False)):
@@ -467,7 +467,7 @@ def test_fetched_anew() -> None:
 
 
 def test_filed_letters_in_a_folder_within_spam() -> None:
-    """Filed letters in a folder that came to lie within Junk are no spam by that; in Junk itself they are, many too."""
+    """Filed mail in a folder that moves into Junk is not spam; in Junk itself it is, many at once too."""
     for left in (True, False):
         filed = replace(IN_HAM, is_gone=left, since=3.0)
         assert seen_in(Role.SPAM, INBOX, filed, role_is_configured=False) is Do.NOTHING
@@ -513,7 +513,7 @@ def test_breaker_holds() -> None:
     ],
 )
 def test_missing_lessons(ham: int, spam: int, said: str) -> None:
-    """What is missing is said for each class."""
+    """Missing lessons are named for each class."""
     assert missing_lessons(ham, spam, LEARNING) == said
 
 
@@ -588,7 +588,7 @@ LEARNS = {Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_
 
 @given(st.sampled_from([Role.INBOX, Role.HAM, Role.SPAM]), TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
 def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list[PastPlace], label: int | None) -> None:
-    """Where the filter put a message, and nobody moved it since, its appearing in spam teaches nothing."""
+    """A message that the filter placed, and nobody moved since, teaches nothing by appearing in spam."""
     own = replace(BY_FILTER, since=101.0, is_gone=False)
     if role is Role.SPAM:
         assert reaction(role, False, label, [*traces, own]).do is Do.NOTHING
@@ -599,14 +599,14 @@ def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list
 
 @given(TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
 def test_taken_out_of_spam_is_never_judged(traces: list[PastPlace], label: int | None) -> None:
-    """Whatever else has happened to it, a message that last left a spam folder is ham, not new mail."""
+    """A message that last left a spam folder is ham, not new mail, whatever happened to it before."""
     assert reaction(Role.INBOX, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
     assert reaction(Role.HAM, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
 
 
 @given(TRACES)
 def test_the_order_of_traces_does_not_matter(traces: list[PastPlace]) -> None:
-    """What a place means does not depend on the order in which the other places are named."""
+    """The meaning of a place does not depend on the order of the other places."""
     traces = [replace(trace, since=float(number)) for number, trace in enumerate(traces)]
     for role in Role:
         found = {reaction(role, False, None, order) for order in itertools.permutations(traces[:3])}
@@ -619,7 +619,7 @@ def test_the_order_of_traces_does_not_matter(traces: list[PastPlace]) -> None:
 def test_a_forged_head_changes_nothing_in_the_inbox(
     traces: list[PastPlace], label: int | None, left: bool, roles: list[Role]
 ) -> None:
-    """What is done with mail in the inbox does not depend on messages that only share Message-ID, Date and From."""
+    """The reaction to inbox mail ignores messages that share only Message-ID, Date and From."""
     forged = [replace(HEADERS, role=role, is_gone=left, since=200.0 + number) for number, role in enumerate(roles)]
     assert reaction(Role.INBOX, False, label, [*traces, *forged]) == reaction(Role.INBOX, False, label, traces)
 

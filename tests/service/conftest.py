@@ -105,7 +105,7 @@ class Site:
         return code
 
     def kill(self) -> None:
-        """Kill the service where it still runs."""
+        """Kill the service if it still runs."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -117,7 +117,7 @@ class Site:
             return subprocess.run(command, stderr=log, timeout=PATIENCE, check=False).returncode
 
     def work(self) -> None:
-        """What `run --once` does, in this process; `cur/` is touched again at once, which no mail server looks at."""
+        """Do what `run --once` does, in this process; `cur/` is touched again at once, since no mail server looks."""
         with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
             Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
 
@@ -151,7 +151,7 @@ class Site:
             return {name for (name,) in ledger.locations._db.rows(found, (os.fsencode(self.root),))}
 
     def log(self) -> str:
-        """What the service said."""
+        """Return the log of the service."""
         return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
 
     def deliver(self, content: bytes, folder: str = "INBOX") -> bytes:
@@ -160,7 +160,7 @@ class Site:
         return content
 
     def contents(self, folder: str) -> list[bytes]:
-        """What the messages of a folder are, by content."""
+        """Return the messages of a folder, by content."""
         found = []
         for entry in scan(self.folders[folder]):
             try:
@@ -185,7 +185,7 @@ class Site:
         return target
 
     def label(self, content: bytes) -> int | None:
-        """What the ledger has learned a message as: 0 ham, 1 spam, None."""
+        """Return the label of a message in the ledger: 0 ham, 1 spam, or None."""
         from spamnb.identity.digests import identity
 
         with Ledger(str(self.ledger)) as ledger:
@@ -193,7 +193,7 @@ class Site:
             return None if known is None else known.label
 
     def faults(self) -> list[str]:
-        """What `verify` finds."""
+        """Return the faults that `verify` finds."""
         with Ledger(str(self.ledger)) as ledger:
             return ledger.lessons.verify() + [f"open intent {intent.id}" for intent in ledger.journal.intents()]
 

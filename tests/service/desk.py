@@ -121,17 +121,17 @@ class Desk:
         return f"{next(self.bases)}:2,{parse_name(name).flags}"
 
     def labels(self, contents: list[bytes]) -> set[int | None]:
-        """What these messages are learned as."""
+        """Return the labels of these messages."""
         return {label_of(self.ledger, identity(content)) for content in contents}
 
     def number(self, folder: str, root: int = 0) -> int:
-        """How many messages lie in a folder."""
+        """Return the number of messages in a folder."""
         return len(scan(self.folder(folder, root)))
 
     # One message.
 
     def meet(self, path: Path) -> None:
-        """The service is told of a file, and acts on it after its dwell. It compares no folders."""
+        """Report a file to the service, which acts on it after its dwell and compares no folders."""
         (root,) = self.roots
         mailbox = self.account.mailbox(str(root))
         mailbox.look(mailbox.folders.by_path[str(path.parent.parent)], Entry(path.parent.name, path.name))
@@ -161,14 +161,14 @@ class Desk:
         return target
 
     def where(self, content: bytes) -> list[str]:
-        """The folders in which files of that very content lie."""
+        """Return the folders that have a file with exactly this content."""
         return [name for name in self.roles for _ in self.paths(content, name)]
 
     def known(self, content: bytes) -> KnownMessage | None:
-        """What the ledger knows of the message."""
+        """Return the ledger's record of the message."""
         return self.ledger.messages.find(identity(content))
 
     def lesson(self, content: bytes) -> tuple[int | None, bool]:
-        """What the message is learned as, and whether weakly."""
+        """Return the label of the message, and whether it is weak."""
         known = self.known(content)
         return (None, False) if known is None else (known.label, known.weak)

@@ -19,7 +19,7 @@ def body_of(content: bytes) -> bytes:
 
 
 def as_if(content: bytes, original: bytes) -> bytes:
-    """The message under the Message-ID, Date and From of another one, with its own Subject."""
+    """Return the message with the Message-ID, Date and From of a different one, and its own Subject."""
     forged = content
     for name in (b"From", b"Date", b"Message-ID"):
         mine, its = (
@@ -109,7 +109,7 @@ def test_forged_head_of_a_known_letter(desk: Desk, caplog: pytest.LogCaptureFixt
 
 
 def test_new_mail_with_a_head_of_its_own(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    """Of other mail nothing of the kind is said."""
+    """About other mail the log says nothing of the kind."""
     caplog.set_level(logging.INFO)
     for number in (901, 902):
         desk.deliver(message("ham", number))
@@ -145,7 +145,7 @@ def changed_on_its_way(content: bytes) -> bytes:
 
 
 def move_changed(desk: Desk, content: bytes, source: str, destination: str) -> bytes:
-    """A message leaves a folder, and comes to another one, changed."""
+    """A message leaves a folder and comes to a different one, changed."""
     changed = changed_on_its_way(content)
     desk.paths(content, source)[0].unlink()
     desk.deliver(changed, destination, "S")
@@ -171,7 +171,7 @@ def test_changed_on_its_way(desk: Desk, source: str, destination: str, lesson: t
 @pytest.mark.parametrize("destination", ["Junk", "Archive"])
 @pytest.mark.parametrize("left", ["not at all", "long ago", "for the trash"])
 def test_changed_copies(desk: Desk, destination: str, left: str) -> None:
-    """What has a known message's Message-ID, which lies there still, went elsewhere, or is long gone, was not moved."""
+    """Mail with the Message-ID of a known message that is still there, moved elsewhere or long gone was not moved."""
     desk.deliver(message("ham", 902))  # a mailbox without one message is taken for one that is not there
     desk.deliver(letter := message("ham", 901))
     if left == "long ago":
@@ -207,7 +207,7 @@ def test_a_head_opens_no_training_folder(desk: Desk) -> None:
 
 
 def test_changed_while_the_service_was_down(desk: Desk) -> None:
-    """What was found gone long after the other appeared proves nothing."""
+    """A message found gone long after the other one appeared proves nothing."""
     desk.ahead = 0.0
     desk.deliver(letter := message("ham", 901))
     desk.stop()

@@ -1,4 +1,4 @@
-"""What keeps the filter from following its own mistakes: the circuit breaker, and that it never teaches itself."""
+"""The circuit breaker, and that the filter never learns from its own verdict: it must not follow its own mistakes."""
 
 import shutil
 import time
@@ -55,7 +55,7 @@ def withheld(site: Site) -> int:
 
 
 def test_what_was_withheld_is_moved_when_a_person_says_so(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """`resume` counts what a pause withheld; `resume --move` moves what is unread spam still, beside the service."""
+    """`resume` counts withheld mail; `resume --move` moves what is still unread spam, beside the service."""
     site.teach()
     site.start()
     assert site.spamnb("pause", "1h") == 0
@@ -94,7 +94,7 @@ def test_what_was_withheld_is_moved_when_a_person_says_so(site: Site, capsys: py
 
 
 def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """What the filter calls ham by what it has learned meanwhile is not moved, and neither is what was undone once."""
+    """Mail that the filter calls ham today is not moved, nor is mail whose move was undone."""
     site.teach()
     site.once()
     assert site.spamnb("pause") == 0
@@ -125,7 +125,7 @@ def test_a_withheld_message_that_is_no_spam_today_stays(site: Site, capsys: pyte
 
 
 def test_after_a_resume_that_was_killed(site: Site) -> None:
-    """What a `resume --move` that was killed has left open is ended by the next one, without a service that runs."""
+    """The next `resume --move` ends an intent that a killed one left open, without a service."""
     site.teach()
     site.once()
     assert site.spamnb("pause") == 0
@@ -187,7 +187,7 @@ def test_the_filter_never_learns_from_its_own_verdict_alone(site: Site) -> None:
 
 
 def test_a_spam_folder_that_is_gone(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """Where the spam folder is gone, `resume --move` leaves the messages, says what to do, and ends with 3."""
+    """If the spam folder is gone, `resume --move` leaves the messages, says what to do, and ends with 3."""
     site.teach()
     site.once()
     assert site.spamnb("pause") == 0

@@ -1,4 +1,4 @@
-"""What a person chooses beside the configuration holds at once: in the running service, by spamd, and in a pipe."""
+"""A choice beside the configuration holds at once: in the running service, by spamd, and in a pipe."""
 
 import dataclasses
 import shutil
@@ -51,7 +51,7 @@ def test_in_the_service(desk: Desk) -> None:
 
 
 def test_what_the_configuration_names_stands_above_in_the_service(desk: Desk) -> None:
-    """A sender whom the configuration names is judged as it says, whatever is chosen; and a cutoff as well."""
+    """The configuration has priority over any choice about a sender or a cutoff."""
     letter, context = of_shop("spam", 970), desk.account.context
     for kind, value in (("block", "*@shop.example"), ("spam_cutoff", "0.97")):
         choose(desk.ledger, CONFIG, kind, [value], "page", desk.now())  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_in_a_process_by_all_doors(site: Site) -> None:
 
 
 def test_at_delivery_without_a_service(site: Site, taught: Path) -> None:
-    """Where no service runs, a message in a pipe is judged by what is chosen, too."""
+    """Without a service, a message in a pipe is judged with the choices too."""
     shutil.copy(taught, site.ledger)
     config, letter = load(site.config, {}), of_shop("ham", 970)
     assert judge_here(letter, config).verdict == "ham"

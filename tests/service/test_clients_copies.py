@@ -29,7 +29,7 @@ ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 def test_copy_out_of_junk(
     tmp_path: Path, maildir: Callable[..., dict[str, Folder]], lag: float, folder: str, label: int | None, stays: bool
 ) -> None:
-    """A copy of what lies in Junk that comes to the inbox late is ham once the original goes; at once it is judged."""
+    """A late copy of mail in Junk that comes to the inbox is ham once the original goes; an early one is judged."""
     folders, ahead = maildir("Junk", "Archive"), -lag
     roots = Path(folders["INBOX"].path)
     with Ledger(str(tmp_path / "ledger")) as ledger:

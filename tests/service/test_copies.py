@@ -1,4 +1,4 @@
-"""The service and its ledger's copies: made each day, and put in place where the ledger is damaged."""
+"""The service and the copies of its ledger: it makes them each day, and restores one if the ledger is damaged."""
 
 import fcntl
 import os
@@ -90,7 +90,7 @@ def test_copy_that_fails(site: Site) -> None:
 
 @pytest.mark.parametrize("way", ["damage", "restore"])
 def test_going_back_moves_and_learns_nothing(site: Site, way: str) -> None:
-    """After going back to an earlier ledger nothing that lies in the folders is moved or learned from.
+    """After a restore of an earlier ledger nothing in the folders is moved or learned.
 
     The copy knows nothing of what was moved after it, by the filter or by a person: none of it may look like a
     person's word, or like new mail. From then on all is as ever.
@@ -197,7 +197,7 @@ def test_not_while_it_runs(site: Site) -> None:
 
 
 def test_asked_while_it_starts(site: Site) -> None:
-    """Whoever asks whether a service runs at the moment it starts does not keep it from starting."""
+    """A question whether a service runs does not prevent a service from starting."""
     site.teach()
     path = str(site.ledger)
     with only_service(path):

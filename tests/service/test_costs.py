@@ -1,4 +1,4 @@
-"""What the service does per message, counted in steps, not in seconds: it does not grow with what it has seen."""
+"""The work of the service per message, in steps, not seconds: it does not grow with the number of known messages."""
 
 import logging
 from collections.abc import Iterator
@@ -88,7 +88,7 @@ def test_four_thousand_copies(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_is_dragged_to_the_trash_is_not_tokenised(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a person throws away, or moves back to the inbox, is recognised without its tokens."""
+    """Mail that a person deletes, or moves back to the inbox, is recognised without its tokens."""
     letters = desk.put("ham", "INBOX")
     desk.work()
     monkeypatch.setattr(reading, "tokenize", lambda *_: pytest.fail("tokenised"))
@@ -108,7 +108,7 @@ def test_what_is_asked_of_a_message_is_what_was_read() -> None:
 
 
 def test_only_folders_that_speak_by_what_stays_are_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was kept is looked for in the inbox and in ham folders alone."""
+    """Only the inbox and ham folders are searched for kept mail."""
     desk.put("ham", "Trash", flags="S")
     desk.put("spam", "Junk", flags="S")
     desk.work()
@@ -122,7 +122,7 @@ def test_only_folders_that_speak_by_what_stays_are_asked(desk: Desk, monkeypatch
 
 
 def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a folder cannot be listed, its files are tried again after a second, though the dwell is none."""
+    """If a folder cannot be listed, its files are tried again after a second, even with a dwell of 0."""
     letter = message("ham", 901)
     desk.deliver(letter)
     desk.restart(dwell_seconds=0.0)
@@ -152,7 +152,7 @@ def test_no_dwell_and_a_folder_that_cannot_be_listed(desk: Desk, monkeypatch: py
 
 
 def test_a_renamed_folder_holds_the_ledger_for_few_statements(tmp_path: Path) -> None:
-    """What a renamed folder holds is carried over in as many calls for a thousand files as for ten."""
+    """Carrying over a renamed folder takes as many calls for a thousand files as for ten."""
     calls = []
     for number in (10, 1000):
         with Ledger(str(tmp_path / f"ledger{number}")) as ledger:
@@ -174,7 +174,7 @@ def test_a_renamed_folder_holds_the_ledger_for_few_statements(tmp_path: Path) ->
 
 
 def test_logged_where_it_stays(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    """Of what a person throws away the log says nothing."""
+    """The log says nothing about mail that a person deletes."""
     caplog.set_level(logging.INFO)
     letter = message("ham", 901)
     desk.deliver(letter)

@@ -1,4 +1,4 @@
-"""The service as a process: signals, reload, the service manager, and who may run it."""
+"""The service as a process: signals, reload, the service manager, and the users who may run it."""
 
 import signal
 import socket
@@ -54,7 +54,7 @@ def test_reload(site: Site) -> None:
 
 
 def test_reload_while_others_have_the_ledger_open(site: Site) -> None:
-    """A reload waits for nobody who has the ledger open, and does not examine it again."""
+    """A reload does not wait for others who have the ledger open, and does not examine it again."""
     site.teach()
     site.start()
     assert site.process is not None
@@ -68,7 +68,7 @@ def test_reload_while_others_have_the_ledger_open(site: Site) -> None:
 
 
 def test_start_while_others_have_the_ledger_open(site: Site) -> None:
-    """A start waits for nobody who has a sound ledger open, for however long."""
+    """A start does not wait for others who have a sound ledger open, however long they do."""
     site.teach()
     with Ledger(str(site.ledger), only_read=True) as export, export.snapshot():
         export.lessons.totals()

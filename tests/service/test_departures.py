@@ -1,4 +1,4 @@
-"""What the service does for IMAP servers: it starts no work of its own, and holds up no end."""
+"""The work of the service for IMAP servers: it starts nothing by itself, and delays no end."""
 
 import contextlib
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_touch_is_no_event(tmp_path: Path) -> None:
 
 
 def test_one_run_is_not_long(site: Site) -> None:
-    """`run --once` ends though `cur/` was to be touched once more an hour later."""
+    """`run --once` ends even if `cur/` were to be touched again an hour later."""
     site.teach()
     site.work()
     spam = site.deliver(message("spam", 901))

@@ -22,7 +22,7 @@ def through(site: Site, content: bytes) -> bytes:
 
 
 def story(site: Site, content: bytes) -> list[str]:
-    """What was done to a message, the oldest first."""
+    """Return all actions on a message, the oldest first."""
     with Ledger(str(site.ledger), only_read=True) as ledger:
         known = ledger.messages.find(identity(content))
         return [] if known is None else [action.kind for action in ledger.journal.of_message(known.id)]
@@ -38,7 +38,7 @@ def serving(site: Site, tmp_path: Path) -> Site:
 
 
 def test_a_verdict_is_known_again(serving: Site) -> None:
-    """What a rule files into Junk by the verdict is the filter's own: nothing is learned, and it is judged once."""
+    """Mail that a rule files into Junk by the verdict counts as the filter's move: judged once, nothing learned."""
     spam = message("spam", 700)
     out = through(serving, spam)
     assert out.startswith(b"X-Spamnb: spam, ")
@@ -55,7 +55,7 @@ def test_a_verdict_is_known_again(serving: Site) -> None:
 
 
 def test_no_rule(serving: Site) -> None:
-    """What comes into the inbox all the same is moved, and history shows one judgement."""
+    """Without a rule, spam in the inbox is moved, and history shows one judgement."""
     spam = message("spam", 701)
     serving.deliver(through(serving, spam))
     until(lambda: len(serving.contents("Junk")) == 1, "spam to be moved")
@@ -63,7 +63,7 @@ def test_no_rule(serving: Site) -> None:
 
 
 def test_while_no_service_runs(site: Site) -> None:
-    """What a rule has filed meanwhile by the filter's verdict is the filter's own too, and teaches nothing."""
+    """Mail that a rule filed by the verdict while no service ran counts as the filter's move, and teaches nothing."""
     site.teach()
     site.work()
     spam = message("spam", 703)

@@ -1,4 +1,4 @@
-"""What is first seen in a folder, and what was known elsewhere before: the table of docs/learning.md."""
+"""Mail first seen in a folder, and mail known elsewhere before: the table of docs/learning.md."""
 
 import errno
 import logging
@@ -41,7 +41,7 @@ def both(desk: Desk) -> Desk:
 
 @pytest.mark.parametrize("flags", [None, "", "S", "FS"])
 def test_first_seen_in_junk(desk: Desk, flags: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    """What is first seen in Junk is learned weakly as spam, in `new/` as in `cur/`, read or not; the log says so."""
+    """Mail first seen in Junk is learned weakly as spam, in `new/` or `cur/`, read or not; the log says so."""
     caplog.set_level(logging.INFO)
     desk.deliver(letter := message("ham", 901), "Junk", flags)
     assert desk.lesson(letter) == (SPAM, WEAK)
@@ -50,7 +50,7 @@ def test_first_seen_in_junk(desk: Desk, flags: str | None, caplog: pytest.LogCap
 
 @pytest.mark.parametrize("flags", [None, "S"])
 def test_junk_is_not_trusted(desk: Desk, flags: str | None, caplog: pytest.LogCaptureFixture) -> None:
-    """Without trust in deliveries nothing is learned of it, and it lies there; moved by a person, it is learned."""
+    """Without trust in deliveries such mail teaches nothing and stays; a person's move teaches it."""
     caplog.set_level(logging.INFO)
     desk.restart(trust_delivery=False)
     desk.deliver(letter := message("ham", 901), "Junk", flags)
@@ -65,7 +65,7 @@ def test_junk_is_not_trusted(desk: Desk, flags: str | None, caplog: pytest.LogCa
 @pytest.mark.parametrize("source", ["INBOX", "Archive", "Trash"])
 @pytest.mark.parametrize("trust", [True, False])
 def test_moved_to_junk(desk: Desk, source: str, trust: bool) -> None:
-    """What was known in another folder before, and is unread in `new/` of Junk now, is a decision for spam."""
+    """Mail known in a different folder before, and now unread in `new/` of Junk, is a decision for spam."""
     desk.restart(trust_delivery=trust)
     desk.deliver(letter := message("ham", 901), source)
     (path,) = desk.paths(letter, source)
@@ -105,7 +105,7 @@ def test_a_rule_that_copies_into_junk(desk: Desk) -> None:
 
 
 def test_a_decision_stands(desk: Desk) -> None:
-    """What a person called ham stays ham where a provider's filter delivers it into Junk a second time."""
+    """Mail that a person called ham stays ham, even if a provider's filter delivers it into Junk again."""
     letter = message("ham", 901)
     desk.deliver(letter)
     desk.take(letter, "INBOX", "Archive")
@@ -119,7 +119,7 @@ def test_a_decision_stands(desk: Desk) -> None:
 
 @pytest.mark.parametrize(("folder", "label", "goal"), [("TrainSpam", SPAM, "Junk"), ("TrainHam", HAM, "INBOX")])
 def test_first_seen_in_training(both: Desk, folder: str, label: int, goal: str) -> None:
-    """What is first seen in a training folder is a decision, and moved on."""
+    """Mail first seen in a training folder is a decision, and is moved on."""
     both.deliver(letter := message("ham", 901), folder)
     assert (both.lesson(letter), both.where(letter)) == ((label, DECIDED), [goal])
 
@@ -128,7 +128,7 @@ def test_first_seen_in_training(both: Desk, folder: str, label: int, goal: str) 
 def test_training_is_not_trusted(
     both: Desk, folder: str, label: int, goal: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Without trust in deliveries it lies in the training folder unlearned, and the log says what to do."""
+    """Without trust in deliveries it stays in the training folder unlearned, and the log says what to do."""
     caplog.set_level(logging.INFO)
     both.restart(trust_delivery=False)
     both.deliver(letter := message("spam", 901), folder, "S")
@@ -152,7 +152,7 @@ def test_training_is_not_trusted(
     ],
 )
 def test_moved_away_and_back(both: Desk, folder: str, away: str, label: int, goal: str) -> None:
-    """What comes back under the name that it had is a decision, also before the folders are compared."""
+    """Mail that comes back under its old name is a decision, even before the folders are compared."""
     both.unsure_folder = "Unsure"
     both.folder("Unsure")
     both.restart(trust_delivery=False)
@@ -217,7 +217,7 @@ def test_keywords(desk: Desk, kind: str, keyword: str, lesson: tuple[int, bool])
 
 
 def test_a_keyword_that_could_not_be_learned(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the service ends before a junk keyword is learned, it is learned at the next look."""
+    """If the service ends before it learns a junk keyword, it learns it at the next look."""
     Path(desk.folder("INBOX").subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
     desk.deliver(letter := message("ham", 901))
     (path,) = desk.paths(letter, "INBOX")
@@ -231,7 +231,7 @@ def test_a_keyword_that_could_not_be_learned(desk: Desk, monkeypatch: pytest.Mon
 
 
 def test_a_keyword_on_mail_never_judged(desk: Desk) -> None:
-    """A junk keyword on mail of which the filter has said nothing teaches weakly."""
+    """A junk keyword on mail that the filter never judged teaches weakly."""
     Path(desk.folder("Archive").subdir("dovecot-keywords")).write_text("0 $Junk\n1 $NotJunk\n")
     desk.deliver(letter := message("ham", 901), "Archive")
     (path,) = desk.paths(letter, "Archive")
@@ -244,7 +244,7 @@ def test_a_keyword_on_mail_never_judged(desk: Desk) -> None:
 
 
 def test_rescued_is_never_moved_again(desk: Desk) -> None:
-    """What a person took out of Junk stays in the inbox, delivered again and forgotten, until the person says spam."""
+    """Mail that a person took out of Junk stays in the inbox, even delivered again, until the person calls it spam."""
     spam = message("spam", 901)
     desk.deliver(spam)
     desk.take(spam, "Junk", "INBOX")
@@ -302,7 +302,7 @@ def waiting(desk: Desk) -> tuple[Desk, bytes]:
 
 
 def test_it_waits(waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is neither judged nor moved nor learned while the first lies in Junk: not by a restart, nor read for days.
+    """While the first copy is in Junk, the second is not judged, moved or learned: not by a restart, nor read for days.
 
     Nor is it read again, or looked for in a hurry.
     """
@@ -360,7 +360,7 @@ def test_it_waits_under_a_new_name(waiting: tuple[Desk, bytes]) -> None:
 def test_it_waits_in_a_folder_that_cannot_be_listed(
     waiting: tuple[Desk, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where its folder cannot be listed when the first leaves Junk, the others go on, and it is learned afterwards."""
+    """If its folder cannot be listed when the first copy leaves Junk, it is learned later; others go on."""
     desk, spam = waiting
     cur, listed = desk.folder("INBOX").subdir("cur"), os.scandir
 
@@ -399,7 +399,7 @@ def test_what_waits_is_moved_by_a_person(waiting: tuple[Desk, bytes]) -> None:
 
 
 def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
-    """Where the filter's move of the first is undone, the second stays too, and nothing is learned."""
+    """If the filter's move of the first copy is undone, the second stays too, and nothing is learned."""
     desk, spam = waiting
     (moved,) = (action for action in desk.ledger.journal.since(0.0) if action.kind == "moved")
     desk.account.mailbox(str(desk.roots[0])).mover.take_back(moved)
@@ -409,7 +409,7 @@ def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
 
 
 def test_a_second_delivery_beside_unsure_mail(desk: Desk) -> None:
-    """The same holds where the first lies in the folder for unsure mail."""
+    """The same holds if the first copy is in the folder for unsure mail."""
     desk.roles = ROLES | {"Unsure": Role.NEUTRAL}
     desk.unsure_folder = "Unsure"
     desk.restart()
@@ -435,7 +435,7 @@ def test_what_is_learned_and_not_recorded_yet(desk: Desk) -> None:
 
 
 def test_returned_to_junk_while_the_ledger_is_busy(desk: Desk) -> None:
-    """What is taken out of Junk, and returned before the busy ledger has recorded that, is not left learned as ham."""
+    """Mail returned to Junk before the busy ledger recorded its rescue is not learned as ham."""
 
     def busy() -> None:
         raise LedgerBusyError("busy")

@@ -16,7 +16,7 @@ from tests.service.conftest import Site
 
 
 def test_folder_by_name(site: Site, tmp_path: Path) -> None:
-    """A folder that mail goes to is made again where it was deleted; one that never was is an error that names it.
+    """A deleted folder that mail goes to is made again; one that never existed is an error with its name.
 
     Not at once: for ten seconds after it was missed it is one that is not there for now, and the others are as ever.
     """

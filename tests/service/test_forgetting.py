@@ -1,4 +1,4 @@
-"""Once a day the service forgets what is long over."""
+"""Once a day the service forgets history that is long over."""
 
 import logging
 import math
@@ -22,7 +22,7 @@ DAY = 86_400.0
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """A ledger with ten messages, which were deleted a day apart from each other, and one that lies in the inbox."""
+    """A ledger with ten messages that were deleted on ten different days, and one that is in the inbox."""
     with Ledger(str(tmp_path / "ledger.sqlite"), busy_seconds=0.1) as opened:
         inbox = opened.locations.folder(opened.locations.mailbox("/mail")[0], "INBOX")
         for day in range(11):
@@ -49,7 +49,7 @@ def known(ledger: Ledger) -> int:
 
 
 def test_once_a_day(ledger: Ledger) -> None:
-    """What is gone for so many days is forgotten, once a day, also over a restart or where the clock is set back."""
+    """Mail gone for the configured days is forgotten, once a day, also over a restart or with a clock set back."""
     forgetting = Forgetting(ledger, 2.0, dict)
     assert run(forgetting, 5.5 * DAY) > 0
     assert known(ledger) == 7
@@ -69,8 +69,7 @@ def test_kept_for_good(ledger: Ledger) -> None:
 
 
 def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
-    """The mail of a folder that is missing in a mailbox which can be looked at is forgotten when it is so for so long;
-    one that came back meanwhile is missing from then on."""
+    """Mail of a missing folder is forgotten after that time. It begins anew if the folder comes back."""
     mailbox = ledger.locations.mailbox("/mail")[0]
     inbox = {mailbox: {"INBOX"}}
     present: dict[int, set[str]] = {}
@@ -90,7 +89,7 @@ def test_a_folder_that_was_deleted(ledger: Ledger) -> None:
 
 
 def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> None:
-    """Where the ledger is held by another process the service goes on, and tries again an hour later."""
+    """If another process holds the ledger, the service goes on, and tries again an hour later."""
     forgetting = Forgetting(ledger, 2.0, dict)
     caplog.set_level(logging.WARNING)
     with Ledger(ledger.path) as other, other.transaction():
@@ -104,7 +103,7 @@ def test_a_ledger_in_use(ledger: Ledger, caplog: pytest.LogCaptureFixture) -> No
 
 
 def test_by_the_service(site: Site) -> None:
-    """What was judged, moved and deleted a year ago is forgotten; spam that lies in Junk is known as ever."""
+    """Mail judged, moved and deleted a year ago is forgotten; spam that is still in Junk is not."""
     site.teach()
     site.work()
     here, gone = (site.deliver(message("spam", number)) for number in (500, 501))

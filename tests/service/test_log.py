@@ -1,4 +1,4 @@
-"""The service's log: what each line holds, and where the time comes from."""
+"""The service's log: the content of each line, and the source of its time."""
 
 import io
 import logging
@@ -90,7 +90,7 @@ def test_the_mailbox_where_there_are_several(site: Site, tmp_path: Path) -> None
 
 
 def test_many_faults_at_once() -> None:
-    """Of more faults than are told of at once one more line is logged; they are known and counted all the same."""
+    """After the most faults that are logged at once, one more line is logged; further faults are still counted."""
     counted: list[object] = []
     log, said = logging.Logger("faults"), io.StringIO()
     log.addHandler(logging.StreamHandler(said))

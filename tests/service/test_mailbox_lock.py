@@ -14,7 +14,7 @@ NOBODY = 65_534
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="makes a directory of another user")
 def test_a_mailbox_whose_directory_is_another_users() -> None:
-    """Where no file can be made beside `cur/`, as in a Maildir that root has made, it is locked all the same."""
+    """A mailbox is locked even if no file can be made beside `cur/`, as in a Maildir made by root."""
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         inbox = create_folder(f"{directory}/Maildir", "maildir++", "INBOX")

@@ -11,7 +11,7 @@ FILED = 250
 
 
 def test_new_mail_does_not_wait_for_a_folder_that_was_filed(site: Site) -> None:
-    """Of hundreds of messages filed at once each is learned as ham, and spam that comes meanwhile is moved at once."""
+    """If hundreds of messages are filed at once, each is learned as ham, and new spam is moved at once."""
     site.configure(dwell=2.0)
     site.teach()
     site.start()

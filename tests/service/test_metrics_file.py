@@ -35,7 +35,7 @@ def values_of(measurements: Measurements, sample: str) -> float:
 
 
 def test_the_service_writes_it(site: Site) -> None:
-    """What the service does is in the file, and its counters go on where they were after a new start."""
+    """The file has the counts of the service, and its counters go on after a restart."""
     path = site.directory / "spamnb.prom"
     site.teach()
     site.configure(f"service:\n  metrics: {path}\n")
@@ -72,7 +72,7 @@ def test_each_half_minute(tmp_path: Path) -> None:
 
 
 def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Where it cannot be written that is logged once, and it is written when it can be."""
+    """If the file cannot be written, that is logged once; it is written when it is possible again."""
     path = tmp_path / "away" / "spamnb.prom"
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger, caplog.at_level(logging.WARNING):

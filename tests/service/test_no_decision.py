@@ -1,4 +1,4 @@
-"""What looks as if a person had moved mail, by the dozen, and is nobody's word: it teaches nothing."""
+"""Changes that look like a person's moves, by the dozen, but are not: they teach nothing."""
 
 import shutil
 from pathlib import Path
@@ -142,7 +142,7 @@ def test_mail_from_before_under_new_names(tmp_path: Path, taught: Path, folder: 
 
 
 def test_another_role_for_the_spam_that_is_there(desk: Desk) -> None:
-    """What the filter put into Junk is not learned as kept because the folder is an ordinary one from now on."""
+    """Mail that the filter put into Junk is not learned as kept if the folder gets an ordinary role."""
     spam = desk.put("spam", "INBOX")
     desk.work()
     junk = desk.folder("Junk")
@@ -160,7 +160,7 @@ def test_another_role_for_the_spam_that_is_there(desk: Desk) -> None:
 
 
 def test_backup_put_back(desk: Desk) -> None:
-    """Spam that a backup puts back into the inbox, while it lies in Junk, is not ham."""
+    """Spam that a backup puts back into the inbox, while it is in Junk, is not ham."""
     spam = desk.put("spam", "INBOX")
     backup = desk.directory / "backup"
     shutil.copytree(desk.roots[0], backup)
@@ -174,7 +174,7 @@ def test_backup_put_back(desk: Desk) -> None:
 
 
 def test_backup_of_junk_put_back(desk: Desk) -> None:
-    """What a person took out of Junk, and filed, does not become spam again by a backup of Junk."""
+    """Mail that a person took out of Junk and filed does not become spam by a backup of Junk."""
     letters = desk.put("spam", "INBOX")
     desk.work()
     backup = desk.directory / "backup"
@@ -205,7 +205,7 @@ def test_inbox_fetched_anew(desk: Desk, emptied: bool) -> None:
 
 
 def test_junk_fetched_anew(desk: Desk) -> None:
-    """What a person took out of Junk, and filed, does not become spam when a synchroniser fetches all of Junk anew."""
+    """Mail that a person took out of Junk does not become spam when a synchroniser fetches all of Junk again."""
     letters = desk.put("spam", "INBOX")
     desk.work()
     desk.rescue_and_file()
@@ -248,7 +248,7 @@ def test_filed_letters_that_come_to_junk_under_new_names(desk: Desk) -> None:
 
 
 def test_many_filed_letters_that_a_person_moves_to_junk(desk: Desk) -> None:
-    """What a rule had filed, and a person calls spam by the dozen, is spam."""
+    """Mail that a rule had filed, and that a person moves to Junk by the dozen, is spam."""
     letters = desk.put("ham", "Archive")
     desk.work()
     desk.move("Archive", "Junk", desk.fresh)

@@ -17,7 +17,7 @@ _FEW = 48  # files that a process may have open; the service itself takes some 2
 
 @pytest.fixture
 def mail() -> Iterator[Path]:
-    """Where mailboxes are made; a short path, since a configuration may have no more than 128 KB."""
+    """The place of the mailboxes: a short path, since a configuration may have at most 128 KB."""
     with tempfile.TemporaryDirectory(prefix="spamnb-") as place:
         yield Path(place)
 
@@ -53,7 +53,7 @@ def test_more_mailboxes_than_the_soft_limit(mail: Path, mailboxes: int, soft: in
 
 @pytest.mark.parametrize("how", [(), ("--once",)])
 def test_more_mailboxes_than_the_hard_limit(mail: Path, how: tuple[str, ...]) -> None:
-    """Where the hard limit is too low the service ends, and says at which directory, and which limit to raise."""
+    """If the hard limit is too low the service ends, and names the directory and the limit to raise."""
     done = run(mail, 60, (_FEW, _FEW), *how)
     assert done.returncode == 3
     assert str(mail) in done.stderr.splitlines()[-1]
@@ -74,7 +74,7 @@ watcher.start()
 
 @pytest.mark.parametrize("left", [0, 1])
 def test_no_file_left_to_watch(left: int) -> None:
-    """Where it is the open files that leave no room for an instance of inotify, the advice is not about instances."""
+    """If open files leave no room for an instance of inotify, the advice is not about instances."""
     command = [sys.executable, "-c", _WATCH, str(left)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (

@@ -65,7 +65,7 @@ def taught(site: Site) -> Iterator[Site]:
 
 @pytest.mark.parametrize(("end", "lives"), [(ABORT, 1), (SEGMENTATION, 1), (KILL, 2)])
 def test_a_message_that_ends_the_process(taught: Site, end: str, lives: int) -> None:
-    """It is skipped at the next start where a fault was the end, and at the second one where that was a kill.
+    """A message is skipped at the next start after a fault, and at the second one after a kill.
 
     From then on all other mail is judged and moved; the message stays where it is, is told of, and is read again when a
     person wants that.
@@ -95,7 +95,7 @@ def test_a_message_that_ends_the_process(taught: Site, end: str, lives: int) -> 
 
 
 def test_a_kill_is_no_fault_of_a_message(taught: Site) -> None:
-    """A message that was being read when the process was killed is read again, and is no more suspected then."""
+    """A message that was being read during a kill is read again, and then no longer suspected."""
     site = taught
     mail = site.deliver(deadly(803))
     start(site, KILL)
@@ -108,7 +108,7 @@ def test_a_kill_is_no_fault_of_a_message(taught: Site) -> None:
 
 
 def test_an_end_in_order_leaves_nothing(taught: Site) -> None:
-    """Where the service was told to stop, nothing is said to have been read."""
+    """After an ordered stop nothing is recorded as being read."""
     site = taught
     site.start()
     spam = site.deliver(message("spam", 804))
@@ -125,7 +125,7 @@ def stem(tmp_path: Path) -> str:
 
 
 def test_each_thread_has_a_place(stem: str) -> None:
-    """What several threads read at one time is all known; what was read to its end is not."""
+    """All messages that several threads read at one time are recorded; those read to the end are not."""
     reading, threads = ReadingNow(), []
     assert reading.open(stem) == []
     begun, over = threading.Barrier(4), threading.Event()
@@ -165,7 +165,7 @@ def test_any_name_can_be_written(stem: str, what: str) -> None:
 
 @pytest.mark.parametrize("content", [b"\xff" * 9000, b'["0x1", 3, "a"]', b"[" * 5000, b'["zz", "a", "b"]'])
 def test_files_that_hold_something_else(stem: str, content: bytes) -> None:
-    """What nobody of us has written tells nothing, and does not keep the service from its work."""
+    """A file that another program wrote has no meaning, and does not keep the service from its work."""
     Path(f"{stem}.reading").write_bytes(content)
     reading = ReadingNow()
     assert reading.open(stem) == []
@@ -173,7 +173,7 @@ def test_files_that_hold_something_else(stem: str, content: bytes) -> None:
 
 
 def test_files_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Where the files cannot be made, that is said, and the service works without."""
+    """If the files cannot be made, the service says so and works without them."""
     reading = ReadingNow()
     with caplog.at_level(logging.WARNING, "spamnb"):
         assert reading.open(str(tmp_path / "missing" / "service")) == []
@@ -187,7 +187,7 @@ def test_files_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 
 def test_what_is_met_twice_is_skipped(tmp_path: Path) -> None:
-    """A suspected message is skipped when it is met again; another one is not."""
+    """A suspected message is skipped when it is met again; a different one is not."""
     with Ledger(str(tmp_path / "ledger")) as ledger:
         for what in ("a", "b", "a"):
             remember(ledger, [Met("", what, is_cause=False)])

@@ -57,12 +57,12 @@ def by_procmail(site: Site, first: str, second: str, contents: list[bytes]) -> N
 
 
 def same(site: Site, folder: str) -> list[bytes]:
-    """Which messages lie in a folder; procmail adds a line end to each."""
+    """Return which messages are in a folder; procmail adds a line end to each."""
     return sorted(map(identity, site.contents(folder)))
 
 
 def lessons(site: Site) -> list[int]:
-    """How many messages of each kind are learned, and what else is counted."""
+    """Return the number of learned messages of each kind, and the other counts."""
     with Ledger(str(site.ledger)) as ledger:
         totals: list[int] = ledger.lessons.totals().tolist()
         return totals
@@ -81,7 +81,7 @@ def rest(site: Site) -> None:
 def test_one_delivery_under_two_names(
     site: Site, deliver: Callable[[Site, str, str, list[bytes]], None], is_running: bool
 ) -> None:
-    """What is delivered into inbox and archive as one file is judged in the inbox, and learned nowhere.
+    """A message delivered into inbox and archive as one file is judged in the inbox, and learned nowhere.
 
     In whichever order the names come, and also where the service finds both at its start.
     """
@@ -137,7 +137,7 @@ def test_what_a_person_does_with_one_of_two_names(site: Site) -> None:
 
 
 def test_a_rule_copies_soon_and_a_person_later(site: Site) -> None:
-    """A second name in another folder is a rule's where the file has just come, and a person's later."""
+    """A second name in a different folder is a rule's if the file has just come, and a person's later."""
     site.teach()
     site.start()
     by_a_rule, by_a_person, to_junk = (message("ham", number) for number in range(970, 973))
@@ -156,7 +156,7 @@ def test_a_rule_copies_soon_and_a_person_later(site: Site) -> None:
 
 
 def test_two_inboxes_and_an_archive(desk: Desk) -> None:
-    """Of three names of one delivery each that lies in an inbox is judged there, and moved; nothing is learned."""
+    """If a delivery has three names, each in an inbox is judged and moved there; nothing is learned."""
     desk.roles = ROLES | {"Work": Role.INBOX}
     desk.folder("Work")
     desk.ahead = 0.0  # the kernel's clock, which says until when a linked file is another program's
@@ -256,7 +256,7 @@ def test_backup_by_hard_links(site: Site) -> None:
 
 @pytest.mark.parametrize("command", [["jdupes", "-q", "-r", "-L"], ["hardlink", "-t"]], ids=["jdupes", "hardlink"])
 def test_duplicates_are_made_one_file(site: Site, command: list[str]) -> None:
-    """Where a program makes one file of two copies of a message, that teaches nothing, and later decisions count."""
+    """If a program makes one file of two copies, that teaches nothing, and later decisions count."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"needs {command[0]} (Debian: jdupes; util-linux)")
     site.teach()

@@ -38,7 +38,7 @@ def answer(number: int, sender: str = "ann@b.example", path: bytes = PATH) -> by
 
 
 def known(ledger: Ledger, content: bytes) -> set[Acquaintance]:
-    """What is known of a message."""
+    """Return the record of a message."""
     return set(ledger.lessons.known([read(content).relations])[0])
 
 
@@ -75,7 +75,7 @@ def test_sent_mail_from_before_is_read_at_the_start(tmp_path: Path) -> None:
 
 
 def test_a_folder_gets_and_loses_the_role(desk: Desk) -> None:
-    """Where a folder gets the role `sent`, the mail in it is read; where it loses it, that is forgotten."""
+    """If a folder gets the role `sent`, its mail is read; if it loses that role, this is forgotten."""
     desk.deliver(letter(1), "Sent", "S")
     desk.deliver(letter(2), "Archive", "S")
     roles = desk.roles
@@ -89,7 +89,7 @@ def test_a_folder_gets_and_loses_the_role(desk: Desk) -> None:
 
 
 def test_programs_get_no_answers(desk: Desk) -> None:
-    """A vacation notice is recorded as sent; what answers it is no answer: whoever writes to the person gets one."""
+    """A vacation notice is recorded as sent, but an answer to it does not count: anybody can get one."""
     desk.deliver(letter(1, fields="Auto-Submitted: auto-replied\n"), "Sent")
     assert len(sent(desk)) == 1
     assert known(desk.ledger, answer(1)) == set()

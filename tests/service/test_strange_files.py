@@ -1,4 +1,4 @@
-"""What lies in new/ and is no message: links, pipes, devices, and names and words that want to reach the terminal."""
+"""Files in new/ that are not messages: links, pipes, devices, and names or words that try to reach the terminal."""
 
 import os
 import socket

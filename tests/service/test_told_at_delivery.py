@@ -1,4 +1,4 @@
-"""A verdict told at delivery, before the message comes: a rule that files by it is no person."""
+"""A verdict given at delivery, before the message comes: a rule that files by it is not a person."""
 
 import shutil
 import time
@@ -33,7 +33,7 @@ def tell(desk: Desk, mail: bytes, **other: object) -> EarlyVerdict:
 
 
 def history(desk: Desk, mail: bytes) -> list[tuple[str, str | None]]:
-    """What was done to a message: kind and verdict of each action."""
+    """Return the kind and the verdict of each action on a message."""
     known = desk.ledger.messages.find(identity(mail))
     assert known is not None
     return [(action.kind, action.verdict) for action in desk.ledger.journal.of_message(known.id)]
@@ -51,7 +51,7 @@ def history(desk: Desk, mail: bytes) -> list[tuple[str, str | None]]:
     ids=["as it was", "received", "CR LF", "with the verdict", "mbox"],
 )
 def test_filed_by_a_rule(desk: Desk, changed: Callable[[bytes], bytes]) -> None:
-    """What a rule files into Junk because the filter said spam is the filter's own move, however it was changed."""
+    """Mail that a rule files into Junk by the verdict counts as the filter's move, however the mail was changed."""
     told = tell(desk, SPAM)
     mail = changed(SPAM)
     desk.deliver(mail, "Junk")
@@ -72,14 +72,14 @@ def test_asked_with_other_line_ends(desk: Desk) -> None:
 
 
 def test_field_alone_proves_nothing(desk: Desk) -> None:
-    """A message that only says that it was called spam was filed by somebody else: it is learned, weakly, as ever."""
+    """A field in a message does not prove a verdict: a stranger filed that mail, so it is learned weakly."""
     mail = b"X-Spamnb: spam, probability=0.999998, score=9.9, version=0.1.0\nX-Spam-Flag: YES\n" + SPAM
     desk.deliver(mail, "Junk")
     assert desk.lesson(mail) == (1, True)
 
 
 def test_other_verdict(desk: Desk) -> None:
-    """What the filter had called ham, and a rule files into Junk all the same, was filed by somebody else."""
+    """Mail that the filter called ham, and that a rule files into Junk, was not filed by the filter."""
     tell(desk, SPAM, verdict="ham", probability=0.01, log_odds=-2.0)
     desk.deliver(SPAM, "Junk")
     assert desk.lesson(SPAM) == (1, True)
@@ -93,7 +93,7 @@ def test_expired(desk: Desk) -> None:
 
 
 def test_moved_by_a_person(desk: Desk) -> None:
-    """What a person moves into Junk from where a folder held it is a decision, whatever was told before."""
+    """A person's move into Junk is a decision, whatever verdict was given before."""
     tell(desk, SPAM, verdict="ham", probability=0.01, log_odds=-2.0)
     desk.deliver(SPAM)
     tell(desk, SPAM)
@@ -119,7 +119,7 @@ def test_in_the_inbox(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_not_enough_learned(desk: Desk) -> None:
-    """A verdict told at delivery moves nothing where one that is made now would not."""
+    """A verdict given at delivery moves nothing if a verdict of now would not."""
     tell(desk, SPAM)
     desk.restart(minimum_messages=1000)
     desk.deliver(SPAM)

@@ -53,7 +53,7 @@ def later(desk: Desk, days: float) -> None:
 
 
 def leave_lying(desk: Desk, kind: str, numbers: range) -> list[bytes]:
-    """Mail that comes while moving is paused, is read, and lies in the inbox for a week."""
+    """Deliver mail while moving is paused, read it, and leave it in the inbox for a week."""
     contents = [message(kind, number) for number in numbers]
     desk.ledger.state.paused_until = math.inf
     for content in contents:
@@ -69,7 +69,7 @@ def lesson_of(desk: Desk, content: bytes) -> Lesson | None:
 
 
 def test_spam_that_was_read_and_kept_is_no_ham(desk: Desk) -> None:
-    """What was opened on a phone and left is not learned as ham, however long it lies; kept ham is, weakly."""
+    """Doubted mail that was opened and left is never learned as ham; kept ham is, weakly."""
     spam, ham = leave_lying(desk, "spam", range(100, 103)), leave_lying(desk, "ham", range(100, 103))
     later(desk, 30)
     assert [desk.lesson(one) for one in spam] == [(None, False)] * 3
@@ -79,7 +79,7 @@ def test_spam_that_was_read_and_kept_is_no_ham(desk: Desk) -> None:
 
 
 def test_what_is_not_kept_any_more_is_not_doubted(desk: Desk) -> None:
-    """Of doubted mail no more is held than lies there still, however long the service runs."""
+    """The service remembers only doubted mail that is still there, however long it runs."""
     context = desk.account.context
     spam = leave_lying(desk, "spam", range(100, 104))
     assert context.doubted.keys() == set(map(identity, spam))
@@ -91,7 +91,7 @@ def test_what_is_not_kept_any_more_is_not_doubted(desk: Desk) -> None:
 
 @pytest.mark.parametrize(("tokens", "times"), [(10**6, 1), (0, 4)])
 def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPatch, tokens: int, times: int) -> None:
-    """Several kept messages are one transaction, of so many tokens at most; each can be undone by itself."""
+    """Several kept messages are one transaction, up to a limit of tokens; each can be undone by itself."""
     monkeypatch.setattr(untouched, "_TOKENS", tokens)
     together = []
     learn_together = desk.ledger.lessons.learn
@@ -112,7 +112,7 @@ def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPat
 
 
 def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
-    """Where this person is known to move missed spam to Junk, what the filter doubts and they keep is ham."""
+    """If this person moves missed spam to Junk, doubted mail that they keep is ham."""
     desk.ledger.state.paused_until = math.inf
     for number in range(100, 120):
         desk.deliver(message("spam", number))
@@ -184,7 +184,7 @@ def test_silence_that_means_nothing(desk: Desk, missing: str) -> None:
 
 
 def test_an_answer_left_in_junk(desk: Desk) -> None:
-    """What answers a letter of this person is not learned as spam by silence, whatever else is."""
+    """Silence does not teach spam about an answer to a letter of this person."""
     desk.roles = ROLES | {"Sent": Role.SENT}
     desk.restart()
     letter = "From: you@home.example\nTo: ann@b.example\nMessage-ID: <1@home.example>\n\nShall we meet on Sunday?\n"
@@ -204,7 +204,7 @@ def test_an_answer_left_in_junk(desk: Desk) -> None:
 
 
 def test_a_look_before_it_came_does_not_count(desk: Desk) -> None:
-    """What came after the last look has not been seen."""
+    """Mail that came after the last look has not been seen."""
     mark(desk, fill_spam(desk, 100, 1)[0], "Junk", "S")
     later(desk, 1)
     new = fill_spam(desk, 200, 3)
@@ -214,7 +214,7 @@ def test_a_look_before_it_came_does_not_count(desk: Desk) -> None:
 
 
 def test_a_server_that_empties_junk_is_no_person(desk: Desk) -> None:
-    """What is removed long after it came may be a server's doing; what is removed soon is a person's."""
+    """A late removal may be a server's doing; an early one is a person's."""
     old = fill_spam(desk, 100, 1)
     later(desk, 30)
     new = fill_spam(desk, 200, 2)
@@ -232,7 +232,7 @@ def test_a_server_that_empties_junk_is_no_person(desk: Desk) -> None:
 
 
 def test_weak_lessons_give_way(desk: Desk) -> None:
-    """Ham that was learned by silence, and looks like spam by now, is forgotten; that can be undone."""
+    """Ham learned by silence that looks like spam now is forgotten; that can be undone."""
     desk.ledger.state.paused_until = math.inf
     content = message("spam", 100)
     desk.deliver(content)
@@ -275,7 +275,7 @@ def test_what_the_filter_has_forgotten_is_learned_again(desk: Desk) -> None:
 def test_others_may_write_while_it_is_looked_at_whether_mail_may_be_moved(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether the filter may begin to move mail is found out before the ledger is held."""
+    """The filter decides whether to begin moving before it holds the ledger."""
     asked = []
 
     def writing(*_: object) -> str:

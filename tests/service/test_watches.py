@@ -92,7 +92,7 @@ def test_any_number_of_mailboxes_by_one_instance(tmp_path: Path) -> None:
 
 
 def test_what_gives_no_hint(watching: Watcher, root: str) -> None:
-    """What is read, written, removed or put beside gives no hint: in `tmp/`, hidden files, a server's own files."""
+    """Files that are read, written, removed, hidden, in `tmp/`, or a server's own give no hint."""
     kept = Path(root, "new", "1.a")
     kept.write_bytes(b"x")
     watch(watching, root)
@@ -163,7 +163,7 @@ def loses_new(path: Path) -> None:
     ],
 )
 def test_a_folder_changes(watching: Watcher, root: str, name: str, happens: Callable[[Path], None]) -> None:
-    """A folder that comes, goes, or becomes another directory gives a hint, and is watched as it is then."""
+    """A folder that comes, goes, or becomes a different directory gives a hint, and is then watched."""
     watch(watching, root)
     happens(Path(root, name))
     assert set(hints(watching, root)) == {Hint(root)}
@@ -177,7 +177,7 @@ def test_a_folder_changes(watching: Watcher, root: str, name: str, happens: Call
 
 @pytest.mark.parametrize("order", [("new", "cur"), ("cur", "new")])
 def test_a_folder_becomes_one_slowly(watching: Watcher, root: str, order: tuple[str, str]) -> None:
-    """A directory that is no folder yet gives a hint when it becomes one, however long that takes."""
+    """A directory gives a hint when it becomes a folder, however long that takes."""
     watch(watching, root)
     for part in ("", *order):
         Path(root, ".Archive", part).mkdir()
@@ -188,7 +188,7 @@ def test_a_folder_becomes_one_slowly(watching: Watcher, root: str, order: tuple[
 
 
 def test_the_root_is_another_directory(watching: Watcher, root: str, tmp_path: Path) -> None:
-    """A mailbox that is moved away, removed, or replaced gives a hint, and another one in its place is watched."""
+    """A mailbox that is moved, removed or replaced gives a hint, and a new one in its place is watched."""
     other, former = made(tmp_path / "other")[0], str(tmp_path / "former")
     (beside,) = made(tmp_path / "beside")
     watch(watching, root)
@@ -225,7 +225,7 @@ def test_links(watching: Watcher, root: str, tmp_path: Path) -> None:
 
 
 def test_no_longer_watched(watching: Watcher, root: str, tmp_path: Path) -> None:
-    """Of a mailbox, or of its directories, that are not to be watched any longer there is no hint."""
+    """A mailbox or directory that is no longer to be watched gives no hint."""
     (beside,) = made(tmp_path / "beside")
     watch(watching, beside)
     watch(watching, root)
@@ -258,7 +258,7 @@ def test_a_mailbox_gets_another_name(watching: Watcher, root: str, tmp_path: Pat
 
 
 def test_directories_of_no_mailbox(watching: Watcher, root: str, tmp_path: Path) -> None:
-    """Directories in which something else comes and goes may be watched too, below any name."""
+    """Other directories may be watched too, under any name."""
     domain = tmp_path / "users"
     domain.mkdir()
     watch(watching, root)
@@ -269,7 +269,7 @@ def test_directories_of_no_mailbox(watching: Watcher, root: str, tmp_path: Path)
 
 
 def test_more_directories_than_one_may_have(root: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A mailbox with more directories than one may have is polled, said once, and watched again once it has fewer."""
+    """A mailbox with too many directories is polled, reported once, and watched again once it has fewer."""
     caplog.set_level(logging.WARNING)
     (beside,) = made(tmp_path / "beside")
     watcher = Watcher("inotify", most=6)
@@ -300,7 +300,7 @@ def silent(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_events_come(
     silent: None, watching: Watcher, root: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Where a file that is made is not told of, all mailboxes of that file system are polled, and it is said once."""
+    """If a new file gives no event, all mailboxes of that file system are polled, which is reported once."""
     caplog.set_level(logging.WARNING)
     assert not watch(watching, root)
     (beside,) = made(tmp_path / "beside")
@@ -313,7 +313,7 @@ def test_no_events_come(
 
 
 def test_no_events_come_and_they_are_demanded(silent: None, root: str) -> None:
-    """Where inotify is demanded, and no events come, that is an error with a next step."""
+    """With `watch: inotify`, missing events are an error with a next step."""
     watcher = Watcher("inotify")
     watcher.start()
     try:
@@ -341,7 +341,7 @@ def test_a_probe_that_cannot_be_made(silent: None, watching: Watcher, root: str,
 
 
 def test_polling(root: str) -> None:
-    """Where polling is asked for nothing is watched, and nothing is made in a mailbox."""
+    """With polling nothing is watched, and nothing is made in a mailbox."""
     watcher, threads = Watcher("polling"), threading.active_count()
     watcher.start()
     assert not watch(watcher, root)
@@ -443,7 +443,7 @@ def test_an_event_that_is_read_at_once(
 
 
 def test_it_begins_again(root: str) -> None:
-    """A watcher that was stopped can be started again, and watches what it is told to."""
+    """A stopped watcher can be started again, and watches what it is asked to watch."""
     watcher = Watcher("inotify")
     for _ in range(2):
         watcher.start()
@@ -510,7 +510,7 @@ def operate(root: Path, layout: Layout, operation: str, choice: int) -> bool:
 
 
 def is_directory(path: Path) -> bool:
-    """Whether a true directory is there."""
+    """Whether a real directory is there."""
     return path.is_dir() and not path.is_symlink()
 
 
@@ -523,7 +523,7 @@ def is_directory(path: Path) -> bool:
 def test_stories(
     lasting: Watcher, tmp_path_factory: pytest.TempPathFactory, layout: Layout, story: list[list[tuple[str, int]]]
 ) -> None:
-    """Whatever happens to the folders, watching again after a hint gives a hint for each file that comes then."""
+    """After any change of folders, watching again gives a hint for each later file."""
     root = tmp_path_factory.mktemp("story") / "mail"
     (inbox,) = made(root, names=("INBOX",))
     assert lasting.watch(inbox, find_directories(inbox, layout))
@@ -544,7 +544,7 @@ def test_stories(
 
 
 def test_asked_while_the_last_answer_is_given(watching: Watcher, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A question that is asked while another one is about to be answered is answered too."""
+    """A question asked while the previous one is being answered is answered too."""
     read, numbers = Inotify.read, list[int]()
 
     def reads(of: Inotify) -> Iterator[tuple[int, int, bytes]]:

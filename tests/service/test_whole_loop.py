@@ -198,7 +198,7 @@ def test_read_and_kept_mail_is_learned_as_ham(site: Site) -> None:
 
 
 def test_read_mail_is_not_moved(site: Site) -> None:
-    """A message that a person has read before the filter saw it stays where it is."""
+    """A message that a person has read before the filter saw it stays in its place."""
     site.teach()
     site.start()
     spam = message("spam", 914)
@@ -226,7 +226,7 @@ def test_fs_layout_and_polling(tmp_path: Path, more: str) -> None:
 
 
 def test_client_keywords_are_labels(site: Site) -> None:
-    """A client that sets $Junk on a message in the inbox has said spam."""
+    """A client that sets $Junk on a message in the inbox calls it spam."""
     site.teach()
     (site.root / "dovecot-keywords").write_text("0 $Junk\n1 $NotJunk\n")
     site.start()
@@ -239,7 +239,7 @@ def test_client_keywords_are_labels(site: Site) -> None:
 
 @pytest.mark.parametrize("more", ["service:\n  watch: polling\n  poll_seconds: 1\n", ""])
 def test_keyword_that_gets_its_meaning_later(site: Site, more: str) -> None:
-    """A keyword whose name the mail server writes down only after it has marked the file is a word all the same."""
+    """A keyword counts even if the mail server writes down its name only after it marked the file."""
     site.configure(more)
     site.teach()
     site.start()

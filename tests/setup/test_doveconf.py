@@ -1,4 +1,4 @@
-"""What `doveconf -n` prints."""
+"""The output of `doveconf -n`."""
 
 import pytest
 from hypothesis import given
@@ -51,7 +51,7 @@ def test_values_over_several_lines_are_one_value() -> None:
 
 
 def test_hidden_values_are_empty() -> None:
-    """What doveconf does not show is not taken for a value."""
+    """A value that doveconf hides does not count as a value."""
     assert parse("ssl_key = # hidden, use -P to show it\n").get("ssl_key") == ""
 
 
@@ -64,7 +64,7 @@ def test_blocks_that_do_not_fit_are_a_fault(text: str) -> None:
 
 @given(st.text(st.sampled_from('a ={}"\\<\n#'), max_size=60))
 def test_no_text_leads_to_anything_but_a_fault(text: str) -> None:
-    """Whatever a program of that name prints, there is a tree or a ConfigError."""
+    """Any output of a program of that name gives a tree or a ConfigError."""
     try:
         parse(text)
     except ConfigError as fault:

@@ -35,7 +35,7 @@ def _said(text: str) -> FromDovecot:
     ],
 )
 def test_place_layout_and_owner_are_found(name: str, path: str, layout: str, owner: tuple[str, str]) -> None:
-    """Where mail lies and whose it is, is told by global settings, a home directory, or the fields of a userdb."""
+    """Place and owner of the mail come from global settings, a home directory, or a userdb's fields."""
     found = _read(name)
     assert (found.path, found.layout, (found.user, found.group)) == (path, layout, owner)
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_done_names_another_way(name: str, said: str) -> None:
 
 
 def test_what_is_not_translated_is_named() -> None:
-    """Shared namespaces, lists of keywords in another place and databases are said, for nobody would look there."""
+    """Shared namespaces, keyword lists elsewhere and databases are reported: nobody would look there."""
     notes = "\n".join(_read("2.3-home").notes)
     assert "keywords are in /var/lib/dovecot/%d/%n" in notes
     assert "namespace shared (shared)" in notes
@@ -97,7 +97,7 @@ def test_what_is_not_translated_is_named() -> None:
     ],
 )
 def test_what_is_not_said_is_asked_for(text: str, said: str) -> None:
-    """A configuration that leaves the place open, or uses what is not read, is a fault that says so."""
+    """A configuration with an open place, or with unread settings, is a fault that says so."""
     with pytest.raises(ConfigError, match=said):
         _said(text)
 
@@ -139,7 +139,7 @@ def test_an_inbox_in_another_place_is_said() -> None:
     ],
 )
 def test_variables_become_fields(written: str, path: str) -> None:
-    """Names become fields, also in lower case; what is made of a part of a name becomes `*`."""
+    """Names become fields, also in lower case; a part of a name becomes `*`."""
     assert translated(written) == path
 
 
@@ -168,7 +168,7 @@ def test_what_has_no_field_is_named(written: str, said: str) -> None:
 
 @given(st.text(st.sampled_from("%{}|udnhL1.:/ abc~@*"), max_size=30))
 def test_no_path_leads_to_anything_but_a_fault(written: str) -> None:
-    """Whatever stands in a path, there is a full path with the user's name, or a ConfigError."""
+    """Any path gives a full path with the user's name, or a ConfigError."""
     try:
         path = translated("/" + written)
     except ConfigError:

@@ -14,7 +14,7 @@ _FOLDERS = ["INBOX", "Junk", "Spam", "Sent", "Trash", "Work", "Papierkorb", "Jun
     st.dictionaries(st.sampled_from(_FOLDERS), st.integers(0, 20)),
 )
 def test_there_is_always_an_inbox_and_a_spam_folder(special: dict[str, Role], there: dict[str, int]) -> None:
-    """Whatever folders there are, the roles have an inbox and a spam folder, and each special use."""
+    """With any folders, the roles have an inbox, a spam folder, and each special use."""
     roles = host_roles(special, there, 20)
     assert roles["INBOX"] is Role.INBOX
     assert Role.SPAM in roles.values()
@@ -22,7 +22,7 @@ def test_there_is_always_an_inbox_and_a_spam_folder(special: dict[str, Role], th
 
 
 def test_spam_goes_to_the_folder_that_most_have() -> None:
-    """Of two spam folders the first is the one that is in more mailboxes; a special use decides where none is there."""
+    """The spam folder in most mailboxes comes first; a special use decides if none exists."""
     assert next(iter(_spam({"Spam": Role.SPAM}, {"Junk": 30, "Spam": 90}))) == "Spam"
     assert next(iter(_spam({"Junk": Role.SPAM}, {"Junk": 30, "Spam": 90}))) == "Spam"
     assert _spam({"Junk": Role.SPAM}, {}) == ["Junk"]

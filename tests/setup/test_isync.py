@@ -1,4 +1,4 @@
-"""What mbsync is told, and what it tells: the account, the server's folders, faults; the units that call it."""
+"""The configuration for mbsync, and its output: the account, the server's folders, faults; the units that call it."""
 
 import json
 import shutil
@@ -26,13 +26,13 @@ ANNA = Account("anna", "mail.example")
     ],
 )
 def test_account(text: str, found: Account) -> None:
-    """What stands before the last @ is the user, and a port may follow the host."""
+    """The text before the last @ is the user, and a port may follow the host."""
     assert account(text) == found
 
 
 @pytest.mark.parametrize("text", ["", "anna", "@host", "anna@", "a b@host", 'a"@host', "a@ho st", "a@h:0", "a@h:70000"])
 def test_no_account(text: str) -> None:
-    """What cannot name a user and a host is refused, with an example."""
+    """A text that cannot name a user and a host is refused, with an example."""
     with pytest.raises(UsageError, match="write USER@HOST, such as you@gmail"):
         account(text)
 
@@ -98,7 +98,7 @@ def test_faults(said: str, meant: str, tmp_path: Path) -> None:
 
 
 def test_roles_that_the_server_tells(tmp_path: Path) -> None:
-    """A role of the server's stands above one by name, if the folder is there; its spam folder leads."""
+    """A role from the server has priority over one by name, if the folder exists; its spam folder leads."""
     roles = {"INBOX": Role.INBOX, "Ramsch": Role.HAM, "Junk": Role.SPAM}
     there = {"INBOX": [], "Ramsch": []}
     proposal = Proposal(Mailbox(tmp_path, roles), (), dict(there), [])  # type: ignore[arg-type]

@@ -25,7 +25,7 @@ def _config(tmp_path: Path, **folders: list[bytes]) -> Config:
 
 
 def test_folders_are_learned_once(tmp_path: Path) -> None:
-    """Ham and spam folders are learned, sent mail is not, and what is known is skipped the next time."""
+    """Ham and spam folders are learned, sent mail is not, and known messages are skipped the next time."""
     ham, spam, sent = ([message(kind, n) for n in range(3)] for kind in ("ham", "spam", "ham"))
     config = _config(tmp_path, INBOX=ham, Junk=spam[:2], Sent=sent)
     assert learn_folders(config) == LearnedFolders(3, 2, 0, [])
@@ -43,7 +43,7 @@ def test_what_is_recorded_is_not_read_again(tmp_path: Path) -> None:
 
 
 def test_what_was_recorded_and_not_learned_is_learned(tmp_path: Path) -> None:
-    """A mailbox that a service has recorded before is learned all the same."""
+    """A mailbox that a service has recorded before can still be learned."""
     config = _config(tmp_path, INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
     record_existing(config)
     assert learn_folders(config) == LearnedFolders(1, 1, 0, [])
@@ -67,7 +67,7 @@ def learned_as(ledger: Ledger, content: bytes) -> Label | None:
 
 
 def test_a_verdict_is_no_lesson(tmp_path: Path) -> None:
-    """What the filter judged and nobody decided is left out and counted; what a person decided stays so."""
+    """Mail with a verdict but without a decision is left out and counted; a decision stays."""
     ham, spam = ([message(kind, n) for n in range(4)] for kind in ("ham", "spam"))
     config = _config(tmp_path, INBOX=ham, Junk=[*spam, spam[0]])
     record_existing(config)
@@ -100,7 +100,7 @@ def test_a_copy_in_spam_is_spam_and_stays_it(tmp_path: Path) -> None:
 
 
 def test_without_an_inbox_nothing_is_learned(tmp_path: Path) -> None:
-    """A directory that is no Maildir is a fault, and no ledger is made for it."""
+    """A directory that is not a Maildir is a fault, and no ledger is made for it."""
     config = _config(tmp_path)
     (tmp_path / "anna" / "new").rmdir()
     with pytest.raises(MaildirError, match="no folder INBOX"):

@@ -16,13 +16,13 @@ PROGRAM = Path("/opt/spamnb/bin/spamnb")
 
 @pytest.fixture
 def where(tmp_path: Path) -> UnitDirectory:
-    """Where a person's units are."""
+    """Return the directory of a person's units."""
     return UnitDirectory("user", tmp_path / "systemd" / "user", "systemctl --user")
 
 
 @pytest.fixture(autouse=True)
 def seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This Python lies where each service can see it."""
+    """Put this Python where each service can see it."""
     monkeypatch.setattr(sys, "prefix", "/opt/spamnb")
     monkeypatch.setattr(sys, "base_prefix", "/usr")
 
@@ -57,7 +57,7 @@ def test_any_path_is_written_as_systemd_reads_it(path: str, written: str) -> Non
 
 
 def test_units_are_written_again_and_removed(where: UnitDirectory) -> None:
-    """What was written is written again by a later version, and removed without a rest."""
+    """A later version writes the units again; their removal leaves nothing."""
     install(where, PROGRAM)
     first = sorted(where.directory.iterdir())
     install(where, Path("/srv/spamnb"))
@@ -115,14 +115,14 @@ def test_an_enabled_unit_is_not_removed(where: UnitDirectory) -> None:
     ],
 )
 def test_a_program_that_the_service_cannot_see(tmp_path: Path, manager: units.Manager, path: str, hidden: str) -> None:
-    """A program where the unit's sandbox hides it is refused, in words, and nothing is written."""
+    """A program that the unit's sandbox hides is refused, in words, and nothing is written."""
     with pytest.raises(UnitError, match=f"hides {hidden}: install the program in a different place"):
         install(UnitDirectory(manager, tmp_path / "units", "systemctl"), Path(path))
     assert not (tmp_path / "units").exists()
 
 
 def test_a_python_that_the_service_cannot_see(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one whose Python lies there."""
+    """The same holds for a program whose Python is hidden."""
     monkeypatch.setattr(sys, "base_prefix", "/root/.pyenv/versions/3.11.7")
     with pytest.raises(UnitError, match=r"cannot see /root/\.pyenv"):
         install(UnitDirectory("system", tmp_path, "systemctl"), PROGRAM)
@@ -135,7 +135,7 @@ def test_a_package_has_its_units(where: UnitDirectory) -> None:
 
 
 def test_the_program_is_the_one_that_was_called(tmp_path: Path) -> None:
-    """A link that was called stays as it is, since a later version keeps it; else it is Python's own program."""
+    """A called link is kept, since a later version keeps it; else it is Python's own program."""
     (tmp_path / "venv").mkdir()
     (tmp_path / "venv/spamnb").write_text("#!/bin/sh\n")
     (tmp_path / "venv/spamnb").chmod(0o755)

@@ -32,7 +32,7 @@ print(path(key), make(key, "code", time.time()))
 def ask(
     machine: Machine, where: str, path: str, user: str | None, form: str | None = None, **headers: str
 ) -> tuple[int, dict[str, str], str]:
-    """What the pages answer a user (None: root)."""
+    """Return the answer of the pages to a user (None: root)."""
     machine.write("/srv/ask-web.py", _ASK)
     asked = json.dumps([where, path, headers, form])
     done = machine.run("python3", "/srv/ask-web.py", asked, user=user, check=False)
@@ -43,7 +43,7 @@ def ask(
 
 
 class Login(NamedTuple):
-    """The path below which all pages lie, without a "/" at its end, and the cookie."""
+    """The path of all pages, without a "/" at its end, and the cookie."""
 
     base: str
     cookie: str

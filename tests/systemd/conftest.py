@@ -35,7 +35,7 @@ def as_root(machine: Machine, commands: str) -> str:
 
 @pytest.fixture(scope="session")
 def machine() -> Iterator[Machine]:
-    """A running Debian with the users anna and ben, each with a Maildir; skips with the reason where there is none."""
+    """A running Debian with the users anna and ben, each with a Maildir; skips with the reason if there is none."""
     if reason := tree.why_not():
         pytest.skip(reason)
     try:
@@ -72,7 +72,7 @@ def system_unit(machine: Machine) -> Unit:
 
 @pytest.fixture(scope="session")
 def user_unit(machine: Machine) -> Unit:
-    """The unit of ben's own service manager, set up as docs/install.md says, in a session that is over by now."""
+    """The unit of ben's own service manager, set up by docs/install.md in a session that has ended."""
     unit = Unit(machine, "ben", "spamnb.service", "ben")
     unit.make_maildir()
     unit.hasten()
@@ -84,7 +84,7 @@ def user_unit(machine: Machine) -> Unit:
 
 @pytest.fixture(scope="session")
 def virtual_users(machine: Machine, system_unit: Unit) -> VirtualUsers:
-    """A mail host, set up as docs/mail-host.md says while anna, who has a home directory, has a service of her own."""
+    """A mail host, set up by docs/mail-host.md while anna, who has a home directory, has a service of her own."""
     made = VirtualUsers(machine)
     made.printed = as_root(machine, block("docs/mail-host.md", "host-setup"))
     return made

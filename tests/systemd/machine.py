@@ -44,7 +44,7 @@ class Machine:
         subprocess.run(["tar", "-C", str(self.root), "-xf", str(archive)], check=True, timeout=300)
 
     def boot(self) -> None:
-        """Start the system. Raises CannotSetUpError where it does not come up."""
+        """Start the system. Raises CannotSetUpError if it does not come up."""
         nspawn = [
             *("setpriv", "--pdeathsig", "TERM"),  # it is told to go down if we die without a word
             *("systemd-nspawn", "--boot", "--register=no", "--keep-unit", "--link-journal=no", "--private-network"),

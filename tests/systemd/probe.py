@@ -1,4 +1,4 @@
-"""What a process inside the sandbox of a unit can do: tries each thing, and prints the answers as JSON.
+"""The powers of a process inside the sandbox of a unit: tries each thing, and prints the answers as JSON.
 
 It runs inside the booted system, in the place of the service, with nothing but the standard library.
 """

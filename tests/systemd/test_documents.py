@@ -42,7 +42,7 @@ def test_upgrade(unit: Unit) -> None:
 
 
 def test_timer(user_unit: Unit) -> None:
-    """The timer that `init --imap` writes calls mbsync, which stands here for itself, with its configuration."""
+    """The timer that `init --imap` writes calls mbsync, here a substitute, with its configuration."""
     machine, calls = user_unit.machine, f"{user_unit.home}/calls"
     machine.write("/usr/bin/mbsync", f'#!/bin/sh\necho "$@" >>{calls}\n')
     machine.path("/usr/bin/mbsync").chmod(0o755)
@@ -80,7 +80,7 @@ def test_metrics_directory(system_unit: Unit) -> None:
 
 
 def logged(unit: Unit, since: str, text: str = "") -> str:
-    """What the service has logged of metrics, with this text."""
+    """Whether the service has logged this text about metrics."""
     lines = [str(entry["MESSAGE"]) for entry in unit.journal(since)]
     return "\n".join(line for line in lines if "metrics" in line and text in line)
 

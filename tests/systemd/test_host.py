@@ -42,7 +42,7 @@ def test_set_up(host: VirtualUsers) -> None:
 
 
 def test_mail_of_all_users(host: VirtualUsers, system_unit: Unit) -> None:
-    """What Dovecot delivers by LMTP is judged for each user, in both domains; anna's own service works beside."""
+    """Mail that Dovecot delivers by LMTP is judged for each user of both domains; anna's own service works too."""
     system_unit.restore()
     for name in TAUGHT:
         host.moves(name)
@@ -84,7 +84,7 @@ def test_root_leaves_nothing_of_its_own(host: VirtualUsers) -> None:
 
 
 def test_users_come_and_go(host: VirtualUsers) -> None:
-    """Who gets a first message has a filter; who is removed is gone, and forgotten by the block."""
+    """A user with a first message has a filter; the block removes and forgets a deleted user."""
     name = "dora@example.org"
     first = host.deliver(name)
     until(lambda: f"watching {maildir(name)}" in host.log(), f"{name} to be watched")
@@ -129,7 +129,7 @@ def test_several_services(host: VirtualUsers) -> None:
     assert [host.show(unit, "ActiveState") for unit in _HALVES] == ["active", "active"]
 
     def watched() -> int:
-        """How many users both watch together; while one of them begins, its status says something else."""
+        """Return how many users both services watch; while one of them starts, its status is different."""
         told = " ".join(host.show(unit, "StatusText") for unit in _HALVES)
         return sum(map(int, re.findall(r"watching (\d+)", told)))
 

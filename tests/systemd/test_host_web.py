@@ -20,7 +20,7 @@ _ask = partial(ask, where=_SOCKET, user="www-data", Host="mail.example")
 
 @pytest.fixture(scope="module", autouse=True)
 def pages(host: VirtualUsers) -> Iterator[None]:
-    """The socket of the pages, of the host whose mail is recorded."""
+    """The socket of the pages of the host whose mail is recorded."""
     as_root(host.machine, block("docs/mail-host.md", "host-web"))
     for name in (_ANNA, _CARLA):
         host.wait_recorded(name)
@@ -36,7 +36,7 @@ def whose(machine: Machine, name: str) -> str:
 
 
 def test_each_user_has_their_own_pages(host: VirtualUsers) -> None:
-    """The field says whose mail is on the pages, and nobody else's is; without it, or with a stranger's name: 403."""
+    """The field names the user whose mail the pages show; without it, or with an unknown name: 403."""
     machine = host.machine
     letter = host.deliver(_ANNA)
     sender = next(line.removeprefix(b"From: ") for line in letter.splitlines() if line.startswith(b"From: ")).decode()

@@ -1,4 +1,4 @@
-"""What the two units forbid, tried from inside by a program in the place of the service."""
+"""What the two units forbid, tried from inside by a program in place of the service."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def _command(unit: Unit) -> list[str]:
 
 
 def _answers(unit: Unit, more: str = "") -> dict[str, bool]:
-    """What can be done inside the sandbox of the unit, with nothing of it changed but its program."""
+    """Return what a process can do inside the sandbox of the unit, of which only the program is changed."""
     since = unit.now()
     command = " ".join(_command(unit))
     unit.drop_in("probe", f"[Service]\nType=oneshot\nRestart=no\nExecStart=\nExecStart={command}\n{more}")
@@ -62,7 +62,7 @@ def _answers(unit: Unit, more: str = "") -> dict[str, bool]:
 
 
 def _without(unit: Unit) -> dict[str, bool]:
-    """What the same user can do in no sandbox."""
+    """Return what the same user can do without a sandbox."""
     inside = ["systemd-run", "--quiet", "--pipe", "--wait", "--collect", "--property=LimitCORE=infinity"]
     who = [f"--uid={unit.user}", f"--setenv=HOME={unit.home}"]
     found: dict[str, bool] = json.loads(unit.machine.run(*inside, *who, *_command(unit)).stdout)
@@ -70,7 +70,7 @@ def _without(unit: Unit) -> dict[str, bool]:
 
 
 def test_blocks_what_the_service_needs_not(unit: Unit, place: Machine) -> None:
-    """The service can write to its Maildir and its state, and do nothing else of what its user can do elsewhere."""
+    """The service can write to its Maildir and its state, and has no other power of its user."""
     free = _without(unit)
     place.run("rm", "/tmp/left-by-probe", "/var/tmp/left-by-probe")
     closed = _answers(unit)
@@ -92,7 +92,7 @@ def test_a_users_control_groups_are_closed(user_unit: Unit, place: Machine) -> N
 
 
 def test_without_user_name_spaces(user_unit: Unit, place: Machine) -> None:
-    """With the two lines that the unit's comment gives, the user's unit runs where there are no user name spaces."""
+    """With the two lines of its comment, the user's unit runs without user name spaces."""
     user_unit.restore()
     closed = _answers(user_unit, "PrivateUsers=no\nPrivateDevices=no\n")
     assert not closed["open a socket of AF_INET"]
@@ -101,7 +101,7 @@ def test_without_user_name_spaces(user_unit: Unit, place: Machine) -> None:
 
 
 def test_the_exchange_opens_the_network_and_nothing_else(system_unit: Unit, place: Machine) -> None:
-    """The drop-in of docs/exchange.md lets the system's unit use the network, and opens nothing else."""
+    """With the drop-in of docs/exchange.md the system's unit can use the network, and gains nothing else."""
     system_unit.restore()
     closed = _answers(system_unit)
     as_root(place, block("docs/exchange.md", "sandbox"))
@@ -124,7 +124,7 @@ def test_exposure_live(system_unit: Unit) -> None:
 
 
 def test_verify_installed(unit: Unit) -> None:
-    """systemd finds nothing to say against the unit where it is installed."""
+    """systemd has no complaint about the installed unit."""
     which, user = (("--user",), unit.user) if unit.name == "spamnb.service" else ((), None)
     result = unit.machine.run("systemd-analyze", *which, "verify", "--man=no", unit.name, user=user, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")

@@ -17,7 +17,7 @@ def test_moves_spam(unit: Unit) -> None:
 
 
 def test_ready_when_watching(unit: Unit) -> None:
-    """`systemctl start` returns once the folders are watched: what is delivered from then on is moved."""
+    """`systemctl start` returns once the folders are watched: later deliveries are moved."""
     unit.systemctl("stop")
     since = unit.now()
     unit.systemctl("start")
@@ -47,7 +47,7 @@ def test_open_files(unit: Unit) -> None:
 
 
 def test_hang(unit: Unit) -> None:
-    """A service that hangs is killed and started again by the watchdog, and mail that came meanwhile is moved."""
+    """The watchdog kills and restarts a service that hangs, and mail from the meantime is moved."""
     before, since = unit.pid(), unit.now()
     unit.signal("STOP")
     stopped = time.monotonic()
@@ -109,7 +109,7 @@ def test_reload_with_a_maildir_that_is_not_there(unit: Unit) -> None:
 
 
 def test_stop(unit: Unit) -> None:
-    """A stop ends the service with exit code 0 within seconds; what comes meanwhile is moved after the next start."""
+    """A stop ends the service with exit code 0 within seconds; later mail is moved after the next start."""
     since, began = unit.now(), time.monotonic()
     unit.systemctl("stop")
     assert time.monotonic() - began < 5
@@ -121,7 +121,7 @@ def test_stop(unit: Unit) -> None:
 
 
 def test_killed(unit: Unit) -> None:
-    """A service that is killed is started again, and mail that came meanwhile is moved."""
+    """A killed service is started again, and mail from the meantime is moved."""
     before = unit.pid()
     unit.signal("KILL")
     spam = unit.deliver("spam")
@@ -130,7 +130,7 @@ def test_killed(unit: Unit) -> None:
 
 
 def test_faulty_configuration(unit: Unit) -> None:
-    """A faulty configuration ends the start with one line that says what is wrong, and it is not tried again."""
+    """A faulty configuration ends the start with one line about the fault, without another try."""
     unit.systemctl("stop")
     unit.configure(instead="mailboxes: 3\n")
     since = unit.now()
@@ -143,7 +143,7 @@ def test_faulty_configuration(unit: Unit) -> None:
 
 
 def test_same_ledger_as_the_command_line(unit: Unit) -> None:
-    """What the service has done is seen by its user's own commands."""
+    """The user's own commands see the acts of the service."""
     unit.wait_moved(unit.deliver("spam"))
     assert "Junk" in unit.spamnb("history", "--limit", "3")
     assert "are the sum of" in unit.spamnb("verify")

@@ -24,7 +24,7 @@ _TOLD = re.compile(r"Spam: True ; \d\.\d / 5\.0")
 
 
 def ask(machine: Machine, path: str, user: str | None) -> str:
-    """What the service answers a user (None: root) on a message that is spam; or why the socket cannot be opened."""
+    """Return the service's answer to a user (None: root) about spam, or why the socket cannot be opened."""
     machine.write("/srv/spam.eml", message("spam", 700).decode())
     machine.write("/srv/ask.py", _ASK)
     done = machine.run("python3", "/srv/ask.py", path, "/srv/spam.eml", user=user, check=False)
@@ -45,7 +45,7 @@ def without_sockets(machine: Machine) -> Iterator[None]:
 
 
 def test_user_socket(user_unit: Unit) -> None:
-    """Ben's service answers him and root, whom it cannot see in its user name space, and nobody else."""
+    """Ben's service answers him and root, which its user name space does not show, and no other user."""
     user_unit.restore()
     machine = user_unit.machine
     as_a_login(machine, "ben", block("docs/mail-server.md", "user-socket"))

@@ -1,4 +1,4 @@
-"""What the tests of a real systemd stand on, made once and kept: a Debian tree, and the packages to install in it."""
+"""The base of the tests with a real systemd, made once and kept: a Debian tree, and the packages to install in it."""
 
 import fcntl
 import hashlib
@@ -36,7 +36,7 @@ class CannotSetUpError(Exception):
 
 
 def cache() -> Path:
-    """Where the tree and the packages are kept between runs."""
+    """Return the place that keeps the tree and the packages between runs."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return Path(home) / "spamnb-tests"
 
@@ -98,7 +98,7 @@ def sources(place: Path) -> None:
 
 
 def _keep(kept: Path, make: Callable[[Path], None]) -> None:
-    """Make what is not kept yet, as a draft that gets its name when it is whole; a test beside this one waits."""
+    """Make a missing part as a draft that gets its name when it is whole; a test beside this one waits."""
     kept.parent.mkdir(parents=True, exist_ok=True)
     draft = kept.with_name(f".{kept.name}")
     with open(kept.with_name(f".{kept.name}.lock"), "wb") as lock:

@@ -61,7 +61,7 @@ class Unit:
         self.systemctl("restart")
 
     def configure(self, more: str = "", *, instead: str | None = None) -> None:
-        """Write the configuration with more keys, or another one."""
+        """Write the configuration with more keys, or a different one."""
         self.machine.path(self.config).write_text(self.good + more if instead is None else instead)
 
     def drop_in(self, name: str, text: str) -> None:
@@ -88,7 +88,7 @@ class Unit:
         return self._entries(which, since)
 
     def manager_says(self, since: str = "") -> list[dict[str, str]]:
-        """What the service manager wrote of the unit since that moment."""
+        """Return the service manager's messages about the unit since that moment."""
         return self._entries([f"{'USER_' if self._manager else ''}UNIT={self.name}"], since)
 
     def _entries(self, which: list[str], since: str) -> list[dict[str, str]]:
@@ -102,11 +102,11 @@ class Unit:
         return f"@{time.time():.6f}"
 
     def said(self, text: str, since: str) -> bool:
-        """Whether the service has said that since that moment."""
+        """Whether the service has logged this since that moment."""
         return any(text in str(entry["MESSAGE"]) for entry in self.journal(since))
 
     def pid(self) -> int:
-        """The main process, inside; 0 if there is none."""
+        """Return the main process, inside; 0 if there is none."""
         return int(self.show("MainPID"))
 
     def signal(self, name: str) -> None:
@@ -129,11 +129,11 @@ class Unit:
         return content
 
     def holds(self, folder: str, content: bytes) -> bool:
-        """Whether a message lies in the folder."""
+        """Whether the folder has the message."""
         return content in (path.read_bytes() for path in self.files(folder))
 
     def wait_moved(self, content: bytes) -> None:
-        """Wait until a message lies in Junk and nowhere else."""
+        """Wait until a message is in Junk and nowhere else."""
         until(lambda: self.holds(".Junk", content), f"spam moved by {self.name}; it said: {self._last_words()}")
         assert not self.holds("", content)
 

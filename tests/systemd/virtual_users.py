@@ -77,7 +77,7 @@ def maildir(name: str) -> str:
 
 
 class VirtualUsers:
-    """The machine with its users, of whom each has mail to learn from, and Dovecot, which delivers to them by LMTP.
+    """The machine with its users, each with mail to learn from, and Dovecot, which delivers to them by LMTP.
 
     printed: what the commands have printed by which it was set up.
     """
@@ -108,7 +108,7 @@ class VirtualUsers:
         return content
 
     def holds(self, name: str, folder: str, content: bytes) -> bool:
-        """Whether a folder of a user holds a message, which Dovecot has changed a little."""
+        """Whether a user's folder has a message, which Dovecot has changed a little."""
         root = self.machine.path(f"{maildir(name)}/{folder}")
         files = [path for sub in ("new", "cur") if (root / sub).is_dir() for path in (root / sub).iterdir()]
         identifier = next(line for line in content.splitlines() if line.startswith(b"Message-ID:"))
@@ -132,12 +132,12 @@ class VirtualUsers:
         assert self.holds(name, "", ham)
 
     def user(self, name: str) -> dict[str, object]:
-        """What is known of a user."""
+        """Return the record of a user."""
         said = self.machine.run("spamnb", "users", "--json", "--all").stdout.splitlines()
         return next((one for one in map(json.loads, said) if one["name"] == name), {})
 
     def log(self, unit: str = "spamnb-host@*") -> str:
-        """What the services have said."""
+        """Return the log of the services."""
         return self.machine.run("journalctl", "--no-pager", "-o", "cat", "-n", "20", "-u", unit).stdout
 
     def show(self, unit: str, name: str) -> str:
@@ -145,5 +145,5 @@ class VirtualUsers:
         return self.machine.run("systemctl", "show", f"--property={name}", "--value", unit).stdout.strip()
 
     def not_of_vmail(self) -> str:
-        """What of the state and of the mail does not belong to the owner of the mail."""
+        """Return the state and mail that do not belong to the owner of the mail."""
         return self.machine.run("find", STATE, "/var/vmail", "!", "-user", "vmail").stdout

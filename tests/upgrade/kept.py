@@ -1,4 +1,4 @@
-"""What each released version leaves behind: its configuration, ledger and mail, and what it said of them.
+"""The state that each released version leaves: its configuration, ledger and mail, and its own output about them.
 
 `python -m tests.upgrade.kept` keeps that of the present version in a directory beside this file, as the last step
 before its release (.ci/release asks for it). Until then the form of its ledger may change, and it is kept again.
@@ -30,7 +30,7 @@ _LESSONS = 25
 
 
 def released() -> list[str]:
-    """The versions of which something is kept."""
+    """Return the versions with a kept state."""
     return sorted(path.name for path in HERE.iterdir() if (path / "ledger.sqlite.gz").exists())
 
 
@@ -113,7 +113,7 @@ def _tables_with_paths(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _pack(archive: Path, home: Path, names: tuple[str, ...]) -> None:
-    """Files and directories as they lie there, of nobody."""
+    """Pack files and directories unchanged, without an owner."""
 
     def nobody(one: tarfile.TarInfo) -> tarfile.TarInfo:
         one.uid = one.gid = 0

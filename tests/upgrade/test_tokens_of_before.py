@@ -39,7 +39,7 @@ def ledger_of(home: Path) -> Iterator[Ledger]:
 
 
 def verdicts(home: Path) -> dict[str, str]:
-    """Of mail that is not learned, the verdict by the file's name."""
+    """Return the verdicts on unlearned mail by file name."""
     lines = kept.spamnb(home, "score", "--json", *kept.unseen(home)).splitlines()
     return {Path(scored["path"]).name: scored["verdict"] for scored in map(json.loads, lines)}
 
@@ -56,7 +56,7 @@ def contents(home: Path) -> dict[bytes, bytes]:
 
 
 def exported(ledger: Ledger) -> str:
-    """What a ledger has learned, without fault."""
+    """Return the export of a ledger, which is sound."""
     assert ledger.verify() == []
     return "".join(ledger.lessons.export())
 
@@ -69,7 +69,7 @@ def test_its_lessons_still_judge(home: Path) -> None:
 
 
 def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
-    """`doctor` names the command. Once it was given, mail of which no file was found is no matter to warn of."""
+    """`doctor` names the command. After it has run, it no longer warns about mail without a file."""
     told = kept.spamnb(home, "doctor")
     assert f"another tokenizer ({_FORMER}, this one is {VERSION})" in " ".join(told.split())
     assert "spamnb train --again" in told
@@ -91,7 +91,7 @@ def test_a_file_that_cannot_be_read(home: Path) -> None:
 
 
 def test_mail_that_moves_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message whose file gets another name while mail is read again is looked for once more, and is read."""
+    """A message whose file is renamed during the reading is looked for again, and read."""
     find, moved = learning.files_to_read_again, []
 
     def find_and_move(ledger: Ledger, config: Config) -> list[str]:
@@ -130,7 +130,7 @@ def test_all_mail_that_is_there_is_read_again(home: Path) -> None:
 
 
 def test_training_reads_again(home: Path) -> None:
-    """So does `train` of the folder in which it lies: what is learned so already, and what is corrected."""
+    """`train` of its folder reads it again too, both for the same label and for a correction."""
     junk = str(home / "Maildir" / ".Junk")
     said = kept.spamnb(home, "train", "--spam", junk)
     with ledger_of(home) as ledger:
@@ -154,7 +154,7 @@ def test_what_is_not_read_again_is_forgotten_exactly(home: Path) -> None:
 
 
 def test_mail_that_was_learned_elsewhere_is_found(home: Path) -> None:
-    """A file outside of all mailboxes, and an mbox, are read again where they were learned."""
+    """A file outside all mailboxes, and an mbox, are read again from the place of their learning."""
     raw = (home / "unseen" / "spam-200.eml").read_bytes()
     mbox = b"".join(b"From you@home Mon Nov 23 07:00:00 2026\n" + part + b"\n\n" for part in contents(home).values())
     (home / "box").write_bytes(mbox)
@@ -174,13 +174,13 @@ def test_mail_that_was_learned_elsewhere_is_found(home: Path) -> None:
 
 
 def test_paths_belong_to_a_label(home: Path) -> None:
-    """`train --again` finds its mail itself, and `train --ham` has to be told of it."""
+    """`train --again` finds its mail by itself; `train --ham` needs a path."""
     assert "takes no PATH" in kept.spamnb(home, "train", "--again", str(home / "Maildir"), code=64)
     assert "train needs a PATH" in kept.spamnb(home, "train", "--ham", code=64)
 
 
 def test_what_was_away_is_read_again_when_it_is_back(home: Path) -> None:
-    """A folder that is not there is no reason to say that its mail is gone for good."""
+    """A missing folder does not mean that its mail is gone for good."""
     (home / "Maildir" / ".Junk").rename(home / "away")
     kept.spamnb(home, "train", "--again")
     with ledger_of(home) as ledger:
@@ -192,7 +192,7 @@ def test_what_was_away_is_read_again_when_it_is_back(home: Path) -> None:
 
 
 def test_a_copy_is_read_where_another_one_has_changed(home: Path) -> None:
-    """Of two files that were learned as one message, the second is read again where the first holds other mail now."""
+    """If two files were learned as one message and the first has changed, the second is read."""
     raw = (home / "unseen" / "spam-200.eml").read_bytes()
     for name in ("one.eml", "two.eml"):
         (home / name).write_bytes(raw)

@@ -1,4 +1,4 @@
-"""What an earlier version left is used as it is: nobody has to do anything for an upgrade."""
+"""The state of an earlier version works unchanged: nobody has to do anything for an upgrade."""
 
 import contextlib
 import gzip
@@ -24,7 +24,7 @@ _MOST_BYTES = 100_000
 
 @pytest.fixture(params=kept.released())
 def left(request: pytest.FixtureRequest) -> Path:
-    """What a version left. The form of the present one's ledger may change until its release."""
+    """The state that a version left. The form of the present one's ledger may change until its release."""
     return kept.HERE / request.param
 
 
@@ -43,7 +43,7 @@ def _differences(ledger: Path) -> tuple[list[str], list[str]]:
 
 
 def messages(home: Path, folder: str) -> int:
-    """How many messages lie in a folder."""
+    """Return the number of messages in a folder."""
     return len(list(scan(create_folder(str(home / "Maildir"), "maildir++", folder))))
 
 
@@ -107,11 +107,11 @@ def test_a_ledger_of_a_later_version_is_refused(home: Path) -> None:
 
 
 def test_it_is_small(left: Path) -> None:
-    """What is kept of a version takes little room."""
+    """The kept state of a version takes little room."""
     assert sum(path.stat().st_size for path in left.iterdir()) < _MOST_BYTES
 
 
 def test_every_release_is_kept() -> None:
-    """Of each version that the list of changes calls released, something is kept."""
+    """Each version that the list of changes calls released has a kept state."""
     changes = (ROOT / "CHANGELOG.md").read_text()
     assert set(re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", changes, re.M)) <= set(kept.released())

@@ -52,7 +52,7 @@ class Window:
         return self.page.locator("[data-unfinished]").count() == 0
 
     def is_clean(self) -> None:
-        """Nothing was said in the console, and nothing was asked of others."""
+        """Check that the console is empty, and that no other server was asked."""
         assert (self.said, self.foreign) == ([], [])
 
 
@@ -65,7 +65,7 @@ class Chromium:
         self.base = base
 
     def address(self, page: str) -> str:
-        """The page of a sender and of a message that lies in Junk, where a page is of one; else as it is."""
+        """Return the page of a sender or of a message in Junk, if the page is about one; else the page itself."""
         moved = (line.action.message for line in self.desk.ledger.journal.page(100) if line.action.kind == "moved")
         return page.replace("{sender}", "1").replace("{id}", str(next(moved, None)))
 

@@ -38,7 +38,7 @@ def _lessons(label: Label) -> Batch:
 
 
 class Answer:
-    """What was answered, and the page as a tree. Paths are those below the base, the path of all pages."""
+    """An answer, and its page as a tree. Paths are those below the base, the path of all pages."""
 
     def __init__(self, path: str, status: str, headers: list[tuple[str, str]], body: bytes, base: str = "") -> None:
         self.path = path
@@ -64,7 +64,7 @@ class Answer:
 
 
 class Browser:
-    """Asks an application, as a browser of its owner does, unless told otherwise. base: the path of all pages."""
+    """Sends requests to an application as its owner's browser does, by default. base: the path of all pages."""
 
     def __init__(self, application: Application | Activity) -> None:
         self._application = application
@@ -155,7 +155,7 @@ class WebDesk(Desk):
     def application(
         self, *, address: ServerAddress | None = None, read_only: bool = False, at_once: bool = False
     ) -> Application:
-        """The pages. at_once: what follows an answer is done before it; else it is not done."""
+        """Return the pages. at_once: work that follows an answer is done before it; else not at all."""
         return pages_of(lambda: self.config, self.now, address=address, read_only=read_only, at_once=at_once)
 
     def number_of(self, content: bytes) -> int:
@@ -165,6 +165,6 @@ class WebDesk(Desk):
         return known.id
 
     def label(self, content: bytes) -> tuple[Label | None, bool] | None:
-        """What a message is learned as, and whether weakly."""
+        """Return the label of a message, and whether it is weak."""
         found = self.ledger.lessons.find(read(content).digest)
         return None if found is None else (found.label, found.weak)

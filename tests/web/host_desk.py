@@ -29,7 +29,7 @@ class HostDesk:
 
     @property
     def host(self) -> Host:
-        """What the configuration says."""
+        """Return the host of the configuration."""
         return load_host(self.config, {})
 
     def _desk(self, name: str) -> WebDesk:
@@ -43,14 +43,14 @@ class HostDesk:
         return desk
 
     def end(self) -> None:
-        """No desk is open any more."""
+        """Close all desks."""
         for desk in self.desks.values():
             desk.stop()
             desk.ledger.close()
 
 
 def of(name: str, kind: str) -> bytes:
-    """A message that nobody else has: its sender, its subject, its list and its text name a user."""
+    """Return a message of this user alone: its sender, subject, list and text name the user."""
     local = name.partition("@")[0]
     head, _, text = message(kind, 100).partition(b"\n\n")
     kept = b"\n".join(line for line in head.split(b"\n") if not line.lower().startswith((b"subject:", b"from:")))

@@ -82,7 +82,7 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
 
 
 def _is_whole(page: Any, address: str) -> bool:
-    """Whether nothing of a page is still worked out beside it."""
+    """Whether a page waits for no more work beside it."""
     page.goto(address)
     page.wait_for_load_state("networkidle")
     return bool(page.locator("[data-again], [data-unfinished]").count() == 0)

@@ -15,7 +15,7 @@ from tests.web.desk import WebDesk
 
 @dataclass
 class Served:
-    """A server in a process. base: where its pages are, over TCP."""
+    """A server in a process. base: the address of its pages over TCP."""
 
     process: subprocess.Popen[bytes]
     base: str

@@ -1,4 +1,4 @@
-"""A mailbox with a story of some weeks, of mail that is made up."""
+"""A mailbox with a story of some weeks, made of invented mail."""
 
 import random
 

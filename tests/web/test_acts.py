@@ -1,4 +1,4 @@
-"""What a person does on the pages: it happens in the mailbox, once, and can be taken back."""
+"""A person's acts on the pages: each happens in the mailbox once, and can be undone."""
 
 import re
 from collections.abc import Iterator
@@ -106,7 +106,7 @@ def test_gone_and_never_learned(desk: WebDesk) -> None:
 
 
 def test_forget(desk: WebDesk) -> None:
-    """What a message taught can be forgotten."""
+    """A person can forget a lesson."""
     desk.deliver(LETTER)
     number = desk.number_of(LETTER)
     desk.browser.post(f"/m/{number}/teach", label="ham")
@@ -148,7 +148,7 @@ def test_take_back_all_since(desk: WebDesk) -> None:
 
 
 def test_take_back_from_an_hour_on(desk: WebDesk) -> None:
-    """The history has the hours of each day; each leads to what is taken back since it began, and that alone is."""
+    """The history has the hours of each day; each leads to the undo of all since then, and of no more."""
     offers = [message("spam", number) for number in range(100, 103)]
     desk.ahead -= desk.now() % 3600 - 600
     for offer in offers:
@@ -214,7 +214,7 @@ def _boxes(page: Answer) -> dict[str, tuple[str, bool]]:
 
 
 def _fields(page: Answer) -> dict[str, str]:
-    """What the form of Undo sends beside its boxes."""
+    """Return the fields that the form of Undo sends beside its boxes."""
     return {field.get("name"): field.get("value") for field in page.tree.xpath("//main//form//input[@type='hidden']")}
 
 
@@ -258,7 +258,7 @@ def test_many_are_undone_and_done_again(desk: WebDesk) -> None:
 
 
 def test_more_than_an_address_can_say(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what has no room in the address the page says how much it is, and that History has it."""
+    """If not all actions fit in the address, the page says how many are left out, and that History has them."""
     first = learn_a_thousand(desk)
     monkeypatch.setattr(action_ids, "MOST", 600)
     page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id(), lessons=1))
@@ -274,7 +274,7 @@ def test_an_address_of_no_act(desk: WebDesk, written: str) -> None:
 
 @given(st.sets(st.integers(1, 3000)) | st.sets(st.integers(1, 10**9), max_size=2000))
 def test_runs(ids: set[int]) -> None:
-    """Ids are written as runs, the lowest first, as long as there is room; what is written is read as it was."""
+    """Ids are written as runs, the lowest first, up to the limit; reading gives the same ids."""
     text, left_out = action_ids.written(ids)
     told = action_ids.read(text) if text else []
     assert told == sorted(ids)[: len(told)]
@@ -304,7 +304,7 @@ def test_pause_and_resume(desk: WebDesk) -> None:
 
 
 def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the service moves while the page moves what has stayed is not told of as the person's, nor undone so."""
+    """Moves by the service during a person's act are not shown as the person's, nor undone with it."""
     new, moved = message("spam", 101), withheld.move_withheld
 
     def move_withheld(*asked: Any, **named: Any) -> Iterator[withheld.Reviewed]:
@@ -322,7 +322,7 @@ def test_what_the_service_moves_meanwhile(desk: WebDesk, monkeypatch: pytest.Mon
 
 
 def test_the_breaker_is_open(desk: WebDesk) -> None:
-    """Where the filter has stopped by itself, every page says so first, with what to do."""
+    """If the filter has stopped by itself, every page says so first, with the next step."""
     desk.ledger.state.stopped_at = desk.now()
     words = desk.browser.get("/").words
     assert words.startswith("Moving has stopped (")
@@ -332,7 +332,7 @@ def test_the_breaker_is_open(desk: WebDesk) -> None:
 
 
 def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
-    """An answer is one line of the history, of the first page, of the message's own, and of Undo; so is its undo."""
+    """An answer is one line in the history, on the first page, the message's page and Undo; so is its undo."""
     desk.ahead += 2 * 3600
     desk.deliver(LETTER)
     number = desk.number_of(LETTER)
@@ -355,7 +355,7 @@ def test_one_answer_is_not_told_twice(desk: WebDesk) -> None:
 
 
 def test_who_did_it(desk: WebDesk) -> None:
-    """What a person does in a mail program is told as theirs; what the filter learns by itself as the filter's."""
+    """A line says whether a person did the act in a mail program, or the filter by itself."""
     desk.deliver(OFFER)
     desk.take(OFFER, "Junk", "INBOX")
     assert _told(desk, 2) == ["you: ham", "filter: moved to Junk"]
@@ -370,7 +370,7 @@ def test_who_did_it(desk: WebDesk) -> None:
 
 @pytest.mark.parametrize("show", ["", "moved", "learned"])
 def test_an_act_is_on_one_page(desk: WebDesk, show: str) -> None:
-    """An act whose actions are on two pages of the history is told on the first alone, however it is searched."""
+    """An act whose actions are on two pages of the history is shown on the first alone, in any search."""
     letters = [message("ham", 100 + number) for number in range(40)]
     for letter in letters:
         desk.deliver(letter)
@@ -408,13 +408,13 @@ def test_a_choice_in_the_history(desk: WebDesk) -> None:
 
 
 def _told(desk: WebDesk, most: int, path: str = "/history") -> list[str]:
-    """What the newest lines of a page say was done, the newest first."""
+    """Return the acts in the newest lines of a page, the newest first."""
     spans = desk.browser.get(path).tree.xpath("//ol[@class='lines']//span[@class='how']")
     return [str(span.xpath("string()")).split(" · ")[0] for span in spans[:most]]
 
 
 def test_an_answer_is_taken_back_and_given_again(desk: WebDesk) -> None:
-    """Of an answer, its undo and the undo of that, only the undo says that the message is to be asked about again."""
+    """Only an undone answer makes the page say that a question will come again; a redone one does not."""
     message = desk.ledger.messages.ensure(b"m", "a letter").id
     answer = desk.ledger.journal.settled(message, "a test", desk.now(), desk.ledger.journal.newest_id())
     desk.browser.post("/undo", id_=[str(answer)], back="history")
@@ -469,14 +469,14 @@ def test_all_routes_say_what_they_are() -> None:
 
 @pytest.mark.parametrize("page", ["/m/999999", "/m/0", "/m/", "/nothing", "/m/1/x", "/..", "/static/x", "/%00"])
 def test_pages_that_are_not_there(desk: WebDesk, page: str) -> None:
-    """What is not there is a page that says so."""
+    """An address without a page shows a page that says so."""
     answer = desk.browser.get(page)
     assert answer.status == 404
     assert answer.tree.xpath("//nav//a")
 
 
 def test_two_mailboxes(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Several mailboxes of one person are told apart on each line, and one of them can be chosen."""
+    """If a person has several mailboxes, each line names its own, and one can be chosen."""
     desk = WebDesk(tmp_path_factory.mktemp("two"), "home", "work")
     try:
         desk.put("spam", "INBOX", 0)
@@ -500,7 +500,7 @@ def test_a_browser_of_each_kind(desk: WebDesk) -> None:
 
 
 def test_numbers_of_what_was_done(desk: WebDesk) -> None:
-    """What several answers have done is told with the number of each act, also where that is one."""
+    """The outcome of several answers has the number of each kind of act, even if it is 1."""
     letters = [message("ham", 100), message("spam", 101)]
     for letter in letters:
         desk.deliver(letter)
@@ -523,7 +523,7 @@ def test_a_long_text(desk: WebDesk) -> None:
 
 
 def test_the_words_that_decided(desk: WebDesk) -> None:
-    """The words that decided are marked in the text, those for spam and for ham told apart, with their numbers."""
+    """The deciding words are marked in the text, differently for spam and ham, with their numbers."""
     desk.deliver(OFFER)
     page = desk.browser.get(f"/m/{desk.number_of(OFFER)}").tree
     marks = page.xpath("//div[@class='text']//mark")
@@ -544,7 +544,7 @@ def test_a_line_without_end(desk: WebDesk) -> None:
 
 
 def test_the_order_of_a_message(desk: WebDesk) -> None:
-    """Verdict and buttons, From and date, text, why, history, and last, folded, where it was learned."""
+    """A message's page has verdict, buttons, From and date, text, reasons, history, and last, folded, its teachers."""
     desk.deliver(OFFER)
     page = desk.browser.get(f"/m/{desk.number_of(OFFER)}").tree
     said, text = page.xpath("//div[@class='card said']")[0], page.xpath("//div[@class='text']")[0]
@@ -563,7 +563,7 @@ def test_the_order_of_a_message(desk: WebDesk) -> None:
     "date", ["", "now", "99 Foo 2026 99:99", "1 Jan 1 00:00:00 +9999", "1 Jan 99999 1:1 +0000", "\x00"]
 )
 def test_a_date_that_cannot_be_read(desk: WebDesk, date: str) -> None:
-    """A message whose date is none has a page all the same, which tells none."""
+    """A message whose date cannot be read has a page without a date."""
     letter = f"From: a@b.example\nDate: {date}\nSubject: strange\n\nhello {date}\n".encode()
     desk.deliver(letter)
     page = desk.browser.get(f"/m/{desk.number_of(letter)}")

@@ -1,4 +1,4 @@
-"""What no request waits for: in threads, and in processes of their own."""
+"""Work that no request waits for: in threads, and in processes of their own."""
 
 import os
 import pickle
@@ -17,7 +17,7 @@ from tests.patience import PATIENCE, until
 
 
 def counted(number: int, tell: Tell) -> tuple[int, int]:
-    """Where this runs, and a sum."""
+    """Return the process of this work, and a sum."""
     tell(0, number)
     tell(1, number)
     os.write(1, b"this is no answer")
@@ -52,7 +52,7 @@ def test_apart() -> None:
 
 
 def test_here() -> None:
-    """The same work is done in this process where it is told so."""
+    """With `here` the same work is done in this process."""
     assert here(partial(counted, 2), lambda *_: None) == (os.getpid(), 1)
 
 
@@ -64,7 +64,7 @@ def test_fault(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_log_names_no_argument(caplog: pytest.LogCaptureFixture) -> None:
-    """Where such a process dies, the log names the work and how it ended, and none of what it was given."""
+    """If such a process dies, the log names the work and its end, and none of its arguments."""
     later, work = Later(), partial(killed, "a password in the environment")
     later(lambda: later.processes(work, lambda *_: None))
     until(lambda: bool(caplog.records), "the log")
@@ -74,7 +74,7 @@ def test_the_log_names_no_argument(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_killed_meanwhile() -> None:
-    """Where the server is killed, such a work ends without a word."""
+    """If the server is killed, such work ends without a message."""
     command = [sys.executable, "-c", "from spamnb.web.background import work_for_server; work_for_server()"]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None
@@ -86,7 +86,7 @@ def test_killed_meanwhile() -> None:
 
 
 def test_end() -> None:
-    """The program's end does not wait for such work: it is ended, also where it ignores SIGTERM; none is begun then."""
+    """The program's end does not wait for such work: it is ended, even if it ignores SIGTERM, and none is begun."""
     later, begun = Later(), []
     later(lambda: later.processes(endless, lambda process, _: begun.append(process)))
     until(lambda: bool(begun), "the work to begin")
@@ -100,7 +100,7 @@ def test_end() -> None:
 
 
 def test_few_at_once_for_many() -> None:
-    """Of many users each has one work at a time, and all of them two; what finds no place says so at once."""
+    """Each of many users has one work at a time, and all together have two; more work is refused at once."""
     later, begun = Later(), []
     runs = [later.processes.for_one_of_many() for _ in range(3)]
     for run in runs[:2]:
@@ -116,7 +116,7 @@ def test_few_at_once_for_many() -> None:
 
 
 def test_one_at_a_time_for_a_user() -> None:
-    """A user who has a work under way has no second one, though there is a place; another has."""
+    """A user with a work in progress gets no second one, even if there is a place; a different user does."""
     later, begun = Later(), []
     one, other = later.processes.for_one_of_many(), later.processes.for_one_of_many()
     later(lambda: one(endless, lambda process, _: begun.append(process)))

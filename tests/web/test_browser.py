@@ -99,7 +99,7 @@ class Listening(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing: it is no test's output."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager
@@ -138,7 +138,7 @@ def test_the_login_goes_to_no_other_port(fresh: Chromium) -> None:
 
 
 def test_keys(fresh: Chromium) -> None:
-    """The keys walk the lines, open a message, answer, take back, search, go to pages, and are told by ?."""
+    """Keys walk the lines, open a message, answer, undo, search and go to pages; ? lists them."""
     for number in (100, 101, 102):
         fresh.desk.deliver(message("ham", number))
     newest = fresh.desk.number_of(message("ham", 102))
@@ -175,7 +175,7 @@ def test_keys(fresh: Chromium) -> None:
 
 
 def test_one_row_by_tab(lived: Chromium) -> None:
-    """By Tab one comes to one row, the first or that of last, and from it to what is in it."""
+    """Tab leads to one row, the first or the last visited, and from it to its contents."""
     with lived.window() as window:
         page = window.page
         window.go("history")
@@ -231,7 +231,7 @@ def test_what_is_looked_at_for_a_second(fresh: Chromium) -> None:
 
 
 def test_an_old_check(browser: Any, tmp_path: Path) -> None:
-    """What is wrong since the last check is on the overview and on Health soon after they are opened, or left open."""
+    """New faults are on the overview and on Health soon after these are opened, or if they stay open."""
     desk = WebDesk(tmp_path)
     begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     config = tmp_path / "config.yaml"
@@ -290,7 +290,7 @@ def _ticked(page: Any, title: str, milliseconds: int = 1_000) -> bool:
 
 
 def test_calm(lived: Chromium) -> None:
-    """Nothing moves where reduced motion is asked for; each drawing has a name, and its figures as a table."""
+    """With reduced motion nothing moves; each drawing has a name, and its figures as a table."""
     with lived.window(reduced_motion="reduce") as window:
         window.go("")
         moving = (
@@ -455,7 +455,7 @@ def test_review_and_audit_are_alike(lived: Chromium) -> None:
     "page", ["", "m/{id}", "review", "audit", "senders", "senders/{sender}", "tune", "health", "words"]
 )
 def test_buttons_in_their_cards(lived: Chromium, page: str) -> None:
-    """On a phone no button or text reaches out of its card, and no keys are told where there is no keyboard."""
+    """On a phone no button or text is wider than its card, and without a keyboard no keys are listed."""
     with lived.window(viewport=PHONE, is_mobile=True, has_touch=True) as window:
         window.go(lived.address(page))
         outside = (

@@ -13,13 +13,13 @@ NAMESPACE = "{http://www.w3.org/2000/svg}"
 
 
 def tree(svg: str) -> Any:
-    """A drawing as a tree; it has no namespace, as it stands in HTML."""
+    """Return a drawing as a tree, without a namespace as in HTML."""
     assert not re.search(r"style=|\son\w+=|href", svg)
     return lxml.etree.fromstring(svg)
 
 
 def bars(chart: Chart, word: str = "") -> list[Any]:
-    """The bars of a chart, of one word."""
+    """Return the bars of a chart for one word."""
     return list(tree(chart.svg).xpath(f"//rect[contains(@class, 'bar {word}')]"))
 
 
@@ -92,7 +92,7 @@ def test_text_is_escaped() -> None:
 
 
 def test_small_bars() -> None:
-    """Bars in a table are as long as their share, and are not read aloud: the number stands beside them."""
+    """Bars in a table are as long as their share, and are not read aloud: the number is beside them."""
     drawn = tree(small_bar(0.25, "spam"))
     assert [bar.get("width") for bar in drawn.xpath("//rect[@class='bar spam']")] == ["25.0"]
     assert drawn.get("aria-hidden") == "true"

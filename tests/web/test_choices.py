@@ -1,4 +1,4 @@
-"""What is chosen on the pages: senders and lists are allowed and blocked, a cutoff is taken over; and taken back."""
+"""Choices on the pages, and their undo: senders and lists are allowed and blocked, a cutoff is set."""
 
 import dataclasses
 from pathlib import Path
@@ -21,7 +21,7 @@ def of_list(number: int) -> bytes:
 
 
 def offered(page: Answer) -> list[tuple[str, str]]:
-    """What the buttons of a page choose."""
+    """Return the choices that the buttons of a page offer."""
     forms = page.tree.xpath("//form[contains(@action, 'choose') and not(contains(@action, 'forget'))]")
     pairs = [form.xpath(".//input[@name='kind' or @name='value']/@value") for form in forms]
     return [(pair[0], pair[1]) for pair in pairs if len(pair) == 2]
@@ -53,7 +53,7 @@ def test_from_a_message(desk: WebDesk) -> None:
 
 
 def test_from_a_sender(desk: WebDesk) -> None:
-    """The page of a sender and the list of all say what is chosen of it, and take it back."""
+    """The page of a sender and the list of senders show the choice about it, and undo it."""
     desk.deliver(of_list(100))
     (row,) = desk.ledger.senders.page(5, "ann@writer")
     assert ("block", "ann@writer.example") in offered(desk.browser.get(f"/senders/{row.id}"))
@@ -93,7 +93,7 @@ def test_by_the_form(desk: WebDesk) -> None:
 
 
 def test_a_strangers_address_is_no_pattern(desk: WebDesk) -> None:
-    """An address with a star in it, or one that is cut or is no address, is offered to nobody: it would name others."""
+    """An address with a star, a cut or invalid one is never offered: it would name others."""
     for address in ("*@writer.example", "a?@writer.example", "a" * 230 + "@writer.example"):
         letter = f"From: {address}\nSubject: star {len(address)}\n\nhello {address}\n".encode()
         desk.deliver(letter)
@@ -119,7 +119,7 @@ def test_hostile_senders(tmp_path: Path) -> None:
 
 
 def test_the_configuration_stands_above(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the configuration says of a sender is said, and nothing is offered; a choice of before has no effect."""
+    """The configuration's word about a sender is shown, without a button; an older choice has no effect."""
     desk.deliver(of_list(100))
     desk.browser.post("/choose", kind="block", value="ann@writer.example")
     config = dataclasses.replace(
@@ -159,7 +159,7 @@ def test_a_cutoff(desk: WebDesk) -> None:
 
 
 def test_a_written_cutoff(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the configuration names the cutoff, Tune says so, and shows what to write there instead of a button."""
+    """If the configuration names the cutoff, Tune says so, and shows the line to write instead of a button."""
     config = dataclasses.replace(desk.config, written=frozenset({"scoring.spam_cutoff"}))
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     browser, page = tune(desk)
@@ -170,7 +170,7 @@ def test_a_written_cutoff(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_read_only(desk: WebDesk) -> None:
-    """Read-only pages show what is chosen, and have no button for it."""
+    """Read-only pages show choices, without a button."""
     desk.deliver(of_list(100))
     desk.browser.post("/choose", kind="block", value="ann@writer.example")
     browser = Browser(desk.application(read_only=True))

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.real_system
 
 
 class Clicks:
-    """A person who begins at the overview, and whose clicks are counted.
+    """A person who begins at the overview; all clicks are counted.
 
     What is worked out beside a page is waited for: with scripts the page shows it by itself, without it is loaded again
     by a key.
@@ -95,7 +95,7 @@ def test_learn_five_reviewed_ones(fresh: Chromium, clicks: Clicks) -> None:
 
 
 def test_undo_an_hour(fresh: Chromium, clicks: Clicks) -> None:
-    """All of the last hour is undone by three clicks at most, of which the last but one shows what it would be."""
+    """Three clicks at most undo all of the last hour, and the page before the last click shows its effect."""
     fresh.desk.ahead = -60.0
     offer = message("spam", 100)
     fresh.desk.deliver(offer)

@@ -1,4 +1,4 @@
-"""Connections that take their time, and requests of which it is not clear where they end."""
+"""Slow connections, and requests whose end is unclear."""
 
 import contextlib
 import http.client
@@ -29,7 +29,7 @@ class Clock:
         self.looks = 0
 
     def monotonic(self) -> float:
-        """What the clock shows."""
+        """Return the time of the clock."""
         self.looks += 1
         return self.now
 
@@ -41,7 +41,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """A clock that stands still, and at which the server looks often."""
+    """A clock that stands still, with a server that checks often."""
     made = Clock()
     monkeypatch.setattr(connections, "time", made)
     monkeypatch.setattr(page_server, "_LOOK_SECONDS", 0.01)
@@ -65,7 +65,7 @@ class Running:
         return made
 
     def ask(self, request: bytes) -> tuple[int, bytes]:
-        """The status and the whole answer; 0 where it is only hung up."""
+        """Return the status and the whole answer; 0 for a mere hang-up."""
         with self.connect() as asking:
             asking.sendall(request)
             return read(asking)
@@ -98,7 +98,7 @@ def running(request: pytest.FixtureRequest, desk: WebDesk, tmp_path: Path, clock
 
 
 def is_closed(one: socket.socket, drip: bytes = b"x") -> bool:
-    """Whether the server has closed a connection; if not, a little more is sent."""
+    """Whether the server has closed a connection; if not, send a little more."""
     try:
         one.setblocking(False)
         with contextlib.suppress(BlockingIOError):
@@ -227,7 +227,7 @@ FORM = "Content-Type: application/x-www-form-urlencoded\r\n"
 
 
 def test_the_end_of_a_request_is_clear(running: Running, desk: WebDesk) -> None:
-    """A request of which two programs could see two ends is refused, nothing is done, and the connection is closed."""
+    """A request in which two programs could see two ends is refused without effect, and its connection closed."""
     second = HEAD.format(FORM, "Content-Length: 0").encode()
     for name, (fields, body, status) in FRAMES.items():
         head = HEAD.format(FORM, fields).replace("Connection: close\r\n", "")
@@ -265,7 +265,7 @@ def test_what_is_clear_is_taken(desk: WebDesk, tmp_path: Path, fields: str, body
 def test_the_log_names_no_address(
     running: Running, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """What waitress logs has no address of a page in it."""
+    """The log of waitress has no address of a page."""
 
     def fail(*_: object) -> object:
         raise ValueError("a fault")

@@ -21,7 +21,7 @@ SHOWN = ("/", "/history", "/review", "/tune", "/audit", "/senders?q=shop", "/hea
 
 
 def pages(desk: WebDesk, numbers: list[int], place: Path) -> dict[str, Answer]:
-    """All pages that show mail, by their addresses, with what is worked out beside them; place: of a configuration."""
+    """Return all pages that show mail, by address, with the work beside them. place: of a configuration."""
     place.mkdir()
     file = place / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
@@ -51,7 +51,7 @@ def pages(desk: WebDesk, numbers: list[int], place: Path) -> dict[str, Answer]:
 
 
 def page_of_a_host(place: Path, fault: str) -> Answer:
-    """An administrator's page with a fault, of which a path or the message of another program may be a part."""
+    """An administrator's page with a fault; a path or another program's message may be a part of it."""
     config = place / "host.yaml"
     config.write_text(
         f"mailboxes: [{{path: '{place}/mail/{{user}}', roles: {{INBOX: inbox, Junk: spam}}}}]\n"

@@ -1,4 +1,4 @@
-"""What is worked out beside the pages: one at a time, and shown as it was meanwhile."""
+"""Values that are computed beside the pages, one at a time; until then the old value is shown."""
 
 import pytest
 
@@ -9,7 +9,7 @@ Key = tuple[str, int]
 
 
 def test_the_former_value_is_shown_meanwhile() -> None:
-    """What was found stays until there is something new of the same file; the work is begun after the answer."""
+    """A value stays until there is a new one of the same file; the work begins after the answer."""
     kept, after = BackgroundValue[Key, str](lambda key, _: f"{key[0]} {key[1]}"), After()
     assert kept.ensure(("a", 1), after) == Snapshot(None, is_current=False)
     after.pop()()
@@ -43,7 +43,7 @@ def test_one_at_a_time() -> None:
 
 
 def test_what_is_said_to_be_old_while_it_is_found() -> None:
-    """What is being found, when all of before is said to be old, is shown, and is not current."""
+    """If all values expire during the work, its result is shown, but is not current."""
 
     def work(key: Key, _: Tell) -> str:
         kept.expire()
@@ -62,7 +62,7 @@ def test_a_value_of_the_moment_at_which_it_is_found() -> None:
 
 
 def test_what_has_failed_is_not_begun_by_each_page() -> None:
-    """Where asked so, what could not be worked out is tried again with the next key, not before."""
+    """With `ensure_once`, failed work is tried again with the next key, not before."""
 
     def work(key: Key, _: Tell) -> str:
         raise RuntimeError("a fault")
@@ -78,7 +78,7 @@ def test_what_has_failed_is_not_begun_by_each_page() -> None:
 
 
 def test_begun_by_two_pages() -> None:
-    """What two pages have begun is worked out once."""
+    """Work that two pages have begun is done once."""
     begun: list[Key] = []
     kept, after = BackgroundValue[Key, None](lambda key, _: begun.append(key)), After()
     for _ in range(2):
@@ -89,7 +89,7 @@ def test_begun_by_two_pages() -> None:
 
 
 def test_where_there_is_no_place() -> None:
-    """What finds no place is no fault, and is begun again by a later page, whatever else was asked of it."""
+    """Work without a place is not a fault, and a later page begins it again, whatever it asked before."""
     places = [0, 0, 1]
 
     def work(key: Key, _: Tell) -> str:
@@ -108,7 +108,7 @@ def test_where_there_is_no_place() -> None:
 
 
 def test_of_the_last() -> None:
-    """Of many, only what was asked for last is kept; the others are made again."""
+    """Only the most recently used of many values are kept; the others are made again."""
     made: list[str] = []
     kept = Recent(lambda name: made.append(name) or object(), 2)
     one = kept.of("a")

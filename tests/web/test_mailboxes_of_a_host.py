@@ -48,12 +48,12 @@ def table(answer: Answer) -> list[list[str]]:
 
 
 def title(answer: Answer) -> str:
-    """What is said first."""
+    """Return the heading."""
     return str(answer.tree.findtext(".//h1"))
 
 
 def test_a_line_for_each_user(desk: HostDesk) -> None:
-    """A user's line is what `spamnb users` shows: first who needs somebody most."""
+    """A user's line agrees with `spamnb users`: first come users with the greatest need."""
     host = desk.host
     rows = [
         ROW,
@@ -74,7 +74,7 @@ def test_a_line_for_each_user(desk: HostDesk) -> None:
 
 
 def test_what_is_to_be_known_first(desk: HostDesk) -> None:
-    """The window is called by what is wrong with the host: its services, then its users."""
+    """The window's title names what is wrong with the host: its services, then its users."""
     host = desk.host
     directory = host.register.parent
     assert title(overview(host)) == "The service is not running"
@@ -94,7 +94,7 @@ def test_what_is_to_be_known_first(desk: HostDesk) -> None:
 
 
 def test_of_many_users(desk: HostDesk) -> None:
-    """Of thousands the 200 are shown who need somebody most, and all where they are asked for; the sums are of all."""
+    """Of thousands of users the page shows the 200 with the greatest need, or all on request; the sums are of all."""
     host = desk.host
     put(host, *(AccountRow(f"u{number}@one.example", f"/m/{number}", State.MOVING, ham=2) for number in range(1000)))
     put(host, AccountRow("last@one.example", "/m/last", State.BROKEN))
@@ -134,7 +134,7 @@ def test_other_addresses(desk: HostDesk) -> None:
 
 
 def test_a_damaged_register(desk: HostDesk) -> None:
-    """A register that cannot be read is told as a fault, with what to do."""
+    """An unreadable register is shown as a fault, with the next step."""
     host = desk.host
     put(host, ROW)
     host.register.write_bytes(b"no register" * 1000)

@@ -1,4 +1,4 @@
-"""What has still to be learned before mail is moved: no page waits for the judging that it takes."""
+"""The lessons still missing before mail is moved: no page waits for the judging that they take."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
-    """After something was learned the former answer stands until there is a new one; numbers are told at once."""
+    """After a lesson the old answer stays until there is a new one; answers by numbers come at once."""
     desk.ledger.state.begun_with = None
     kept, learning = KeptValues("config.yaml", {}), Learning()
     after: After = []

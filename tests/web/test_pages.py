@@ -42,7 +42,7 @@ def test_each_page_is_there(desk: WebDesk, pattern: str) -> None:
 
 @pytest.mark.parametrize("path", ["/", *(f"/{entry.page}" for entry in NAVIGATION if entry.page)])
 def test_titles(desk: WebDesk, path: str) -> None:
-    """A page of the navigation says where one is, to the eye and to a screen reader."""
+    """A page of the navigation shows its place, to the eye and to a screen reader."""
     answer = desk.browser.get(path)
     assert answer.status == 200
     (current,) = answer.tree.xpath("//nav//a[@aria-current='page']")

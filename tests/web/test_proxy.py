@@ -70,7 +70,7 @@ class Proxy:
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
 
     def answers(self) -> bool:
-        """Whether it takes connections."""
+        """Whether it accepts connections."""
         assert self.process.poll() is None, "nginx has ended"
         with socket.socket() as probe:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
@@ -78,7 +78,7 @@ class Proxy:
     def ask(
         self, path: str, user: str | None = "anna", host: str = "", also: Mapping[str, str] = {}, **fields: object
     ) -> "Answer":
-        """What nginx answers; with fields, a form is sent from a page of its own. also: more of the header."""
+        """Return the answer of nginx; with fields, send a form from a page of its own. also: more header fields."""
         headers = {"Host": host or f"mail.example:{self.port}", "Connection": "close", **also}
         if user is not None:
             headers["Authorization"] = "Basic " + base64.b64encode(f"{user}:pw-{user}".encode()).decode()
@@ -117,7 +117,7 @@ _TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 class Answer:
-    """What was answered."""
+    """An answer."""
 
     def __init__(self, path: str, status: int, headers: dict[str, str], text: str) -> None:
         self.path, self.status, self.headers, self.text = path, status, headers, text

@@ -1,4 +1,4 @@
-"""The pages of all users of a mail host behind nginx, by docs/mail-host.md: who asks is what nginx has checked."""
+"""The pages of all users of a mail host behind nginx, by docs/mail-host.md: nginx has checked who asks."""
 
 import contextlib
 import threading
@@ -38,7 +38,7 @@ def proxy(directory: Path) -> Iterator[Proxy]:
 
 
 def whose(answer: Answer) -> set[str]:
-    """Whose mail is on a page."""
+    """Return the user whose mail is on a page."""
     return {name for name in (DORA, LEO) if f"secret-{name.partition('@')[0]}" in answer.text}
 
 
@@ -55,7 +55,7 @@ def test_each_user_has_their_own(proxy: Proxy) -> None:
 
 @pytest.mark.parametrize("forged", FORGED, ids=str)
 def test_a_forged_field(proxy: Proxy, forged: dict[str, str]) -> None:
-    """What a browser sends as the field changes nothing, whether it has logged in or not."""
+    """The browser's own field has no effect, whether the user has logged in or not."""
     answer = proxy.ask("/spam/history", DORA, also=forged)
     assert (answer.status, whose(answer)) == (200, {DORA})
     assert proxy.ask("/spam/history", None, also=forged).status == 401
@@ -63,7 +63,7 @@ def test_a_forged_field(proxy: Proxy, forged: dict[str, str]) -> None:
 
 
 def test_a_form(proxy: Proxy) -> None:
-    """An act is done for who has logged in, and one is led back to the page that it was sent from."""
+    """A form acts for the logged-in user, and leads back to its page."""
     answer = proxy.ask("/spam/pause", DORA, also={FIELD: LEO}, span="1h", back="history?show=spam")
     assert (answer.status, answer.headers["Location"]) == (303, "history?show=spam")
     assert "Moving is paused" in proxy.ask("/spam/history", DORA).text
@@ -73,7 +73,7 @@ def test_a_form(proxy: Proxy) -> None:
 
 @pytest.mark.parametrize("forged", [{}, *FORGED], ids=str)
 def test_nobody_has_logged_in(directory: Path, forged: dict[str, str]) -> None:
-    """Where nginx lets in who has not logged in, the field is empty, whatever the browser sends of it."""
+    """If nginx admits a request without a login, the field is empty, whatever the browser sends."""
     place = directory / f"open{len(list(directory.iterdir()))}"
     place.mkdir()
     (place / "host.sock").symlink_to(directory / "host.sock")
@@ -86,7 +86,7 @@ def test_nobody_has_logged_in(directory: Path, forged: dict[str, str]) -> None:
 
 
 class _Who(BaseHTTPRequestHandler):
-    """Knows who asks by a cookie, and says so in its answer."""
+    """Recognises a user by a cookie, and names the user in its answer."""
 
     def do_GET(self) -> None:
         name = self.headers.get("Cookie", "").partition("session=")[2]
@@ -115,7 +115,7 @@ def login() -> Iterator[int]:
 
 
 def test_another_login(directory: Path) -> None:
-    """Where another program has the login, its answer names the user; what the browser says of itself does not."""
+    """If a different program does the login, its answer names the user; the browser's own field does not."""
     place = directory / "request"
     place.mkdir()
     (place / "host.sock").symlink_to(directory / "host.sock")

@@ -79,7 +79,7 @@ def test_nothing_said(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_what_is_gone(desk: WebDesk, asked: list[bytes]) -> None:
-    """An answer about a message that was deleted meanwhile is said to be lost; the others count."""
+    """An answer about a deleted message is reported as lost; the others count."""
     desk.paths(asked[0], "INBOX")[0].unlink()
     fields = {f"say.{desk.number_of(content)}": "ham" for content in asked}
     page = desk.browser.follow(desk.browser.post("/review", **{**fields, "say.99999": "ham"}))
@@ -108,7 +108,7 @@ def test_what_is_not_asked(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_what_has_become_clear(desk: WebDesk, asked: list[bytes]) -> None:
-    """What the filter takes for ham by what it has learned since is asked about no more, and counted."""
+    """Mail that newer lessons make ham is no longer asked about, and is counted."""
     assert f"say.{desk.number_of(asked[0])}" in desk.browser.get("/review").text
     for _ in range(3):
         desk.ledger.lessons.learn([read(asked[0])], Label.HAM, "a test", desk.now(), how=How.HAND)
@@ -135,7 +135,7 @@ def test_the_newest_first(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
-    """What was learned weakly, and looks otherwise without itself, is asked about, as `spamnb review` does."""
+    """A weak lesson that the filter without it contradicts is asked about, as by `spamnb review`."""
     kept = message("spam", 100)
     desk.deliver(kept, "INBOX", "S")
     training.learn_message(desk.ledger, kept, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
@@ -156,7 +156,7 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_weak_lessons_are_judged_in_another_process(desk: WebDesk) -> None:
-    """What is in doubt comes from the one process to the other."""
+    """Doubtful weak lessons come from a different process."""
     kept, scoring, after = KeptValues("config.yaml", {}, WorkerProcesses()), desk.config.scoring, After()
     desk.deliver(message("spam", 100), "INBOX", "S")
     training.learn_message(
@@ -170,7 +170,7 @@ def test_weak_lessons_are_judged_in_another_process(desk: WebDesk) -> None:
 
 
 def test_what_the_answers_changed(desk: WebDesk, asked: list[bytes]) -> None:
-    """After answers it is said how many other messages are not asked about any more."""
+    """After answers the page says how many other messages are no longer asked about."""
     like_the_first = asked[0].replace(b"Message-ID: <", b"Message-ID: <1.")
     desk.deliver(like_the_first)
     one, other = (f"say.{desk.number_of(content)}" for content in (asked[0], like_the_first))
@@ -203,7 +203,7 @@ def test_what_an_address_cannot_say(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_the_number_in_the_navigation(desk: WebDesk, asked: list[bytes]) -> None:
-    """How much waits is said on every page: counted beside the pages, and at once where Review itself is asked for."""
+    """Every page shows how many messages wait: counted beside the pages; Review counts at once."""
     at = [desk.now() // 60 * 60]  # the begin of a minute
     browser = Browser(pages_of(lambda: desk.config, lambda: at[0], at_once=True))
 
@@ -229,7 +229,7 @@ def test_read_only(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def badge(browser: Browser, page: str, of: str) -> str:
-    """What the menu of a page says that waits on another one; "" for nothing."""
+    """Return the number that the menu of a page shows for another page; "" for none."""
     found = browser.get(page).tree.xpath(f"//nav//a[contains(@href, '{of}')]/span[@class='badge']/text()")
     return str(found[0]) if found else ""
 

@@ -1,4 +1,4 @@
-"""Who is let in, and what is never done: every route with every kind of wrong request."""
+"""Who may enter, and what never happens: every route with every kind of wrong request."""
 
 import re
 from pathlib import Path
@@ -54,7 +54,7 @@ def number() -> int:
 
 
 def test_without_a_cookie(desk: WebDesk, number: int) -> None:
-    """Who has not logged in sees the style and the login, and nothing else; nothing is changed."""
+    """Without a login a request gets only the style and the login, and changes nothing."""
     for route in ROUTES:
         before = contents(desk)
         answer = ask(desk.browser, route, number, **NO_COOKIE)
@@ -67,7 +67,7 @@ def test_without_a_cookie(desk: WebDesk, number: int) -> None:
 
 
 def test_called_by_another_name(desk: WebDesk, number: int) -> None:
-    """A request that calls the pages by another name is refused before anything else, also for the style."""
+    """A request with a wrong host name is refused before anything else, even for the style."""
     for route in ROUTES:
         before = contents(desk)
         for host in (
@@ -98,7 +98,7 @@ def test_another_name_may_be_allowed(desk: WebDesk) -> None:
 
 
 def test_other_paths(desk: WebDesk) -> None:
-    """All pages lie below a path that follows from the key; anywhere else is one line, which says whose it is."""
+    """All pages are below a path that follows from the key; any other path shows one line, with the owner."""
     base = desk.browser.base
     assert re.fullmatch(r"/k[a-z2-7]{24}", base)
     assert base == f"/{login_keys.path(KEY)}" != f"/{login_keys.path(bytes(32))}"
@@ -122,7 +122,7 @@ def test_other_paths(desk: WebDesk) -> None:
 
 
 def test_no_address_is_absolute(desk: WebDesk, number: int, caplog: pytest.LogCaptureFixture) -> None:
-    """No page, no answer and no line of the log names the path below which all pages lie, but the cookie."""
+    """No page, answer or line of the log has the path of all pages; only the cookie has it."""
     caplog.set_level("DEBUG")
     secret = desk.browser.base.strip("/")
     for route in ROUTES:
@@ -168,7 +168,7 @@ def test_reading_writes_nothing(desk: WebDesk, number: int) -> None:
 
 
 def test_what_changes_something_is_not_read(desk: WebDesk, number: int) -> None:
-    """What a form does is not done by an address alone."""
+    """A GET request never does what a form does."""
     for route in POSTS:
         before = contents(desk)
         path = route.pattern.replace("{sender}", "1").replace("{id}", str(number))
@@ -213,7 +213,7 @@ def test_read_only_pages_have_no_buttons(desk: WebDesk, number: int) -> None:
 
 
 def test_headers_on_every_answer(desk: WebDesk, number: int) -> None:
-    """Every answer, also an error, forbids scripts and frames of others, sniffing, and telling where one comes from."""
+    """Every answer, errors too, forbids foreign scripts and frames, sniffing and referrers."""
     for route in ROUTES:
         for headers in ({}, NO_COOKIE, {"host": "evil.example"}, {"sec_fetch_site": "cross-site"}):
             answer = ask(desk.browser, route, number, **headers)
@@ -256,7 +256,7 @@ def test_a_login_that_is_only_looked_at(desk: WebDesk) -> None:
 
 
 def test_log_in_from_a_file(desk: WebDesk) -> None:
-    """Where the address was opened by another page, the cookie comes with a page that leads on: a redirect has none."""
+    """If a different page opened the address, the cookie comes with a page that leads on: a redirect has none."""
     answer = desk.browser.get(f"/login?code={code_of()}", {**NO_COOKIE, "sec-fetch-site": "cross-site"})
     assert answer.status == 200
     assert "Set-Cookie" in answer.headers
@@ -264,7 +264,7 @@ def test_log_in_from_a_file(desk: WebDesk) -> None:
 
 
 def test_wrong_codes(desk: WebDesk) -> None:
-    """A code of another key, one that is over, one that is a cookie, a changed one, and anything else are refused."""
+    """An expired or changed code, one of a different key, a cookie's, and any other text are refused."""
     for code in (
         code_of(bytes(32)),
         code_of(at=1e9 - 61),
@@ -281,7 +281,7 @@ def test_wrong_codes(desk: WebDesk) -> None:
 
 
 def test_a_thousand_wrong_codes(desk: WebDesk) -> None:
-    """After five wrong codes within a minute there is no look at them; a right one is taken all the same."""
+    """After five wrong codes within a minute no more are checked; a right one is still accepted."""
     browser = Browser(desk.application())
     found = [browser.get(f"/login?code={'A' * 72}{number}", NO_COOKIE).status for number in range(1000)]
     assert found == [401] * 5 + [429] * 995
@@ -289,7 +289,7 @@ def test_a_thousand_wrong_codes(desk: WebDesk) -> None:
 
 
 def test_wrong_cookies(desk: WebDesk) -> None:
-    """A cookie of another key, of another port, one that is over, and anything else does not let in."""
+    """An expired cookie, one of a different key or port, and any other text do not let in."""
     for cookie in (
         "spamnb_7726=",
         f"spamnb_7726={code_of()}",
@@ -315,7 +315,7 @@ def test_wrong_cookies(desk: WebDesk) -> None:
     ],
 )
 def test_cookies_of_other_servers(desk: WebDesk, others: str) -> None:
-    """Whatever cookies other servers of this machine have set, also of this name, who is logged in stays so."""
+    """Cookies that other servers of this machine set, even with this name, end no login."""
     assert desk.browser.get("/", {"cookie": others.format(desk.browser.headers["cookie"])}).status == 200
 
 
@@ -326,7 +326,7 @@ def test_log_out(desk: WebDesk) -> None:
 
 
 def test_new_key(tmp_path: Path) -> None:
-    """The key lies in a file of its own, made once, for its owner alone; a new one ends all logins, and moves all."""
+    """The key is in a file of its own, made once, for its owner; a new key ends all logins and moves all pages."""
     file = login_keys.KeyFile(str(tmp_path / "state" / "web.key"))
     key = file.key()
     assert (tmp_path / "state" / "web.key").stat().st_mode & 0o777 == 0o600
@@ -371,7 +371,7 @@ def test_answers_lead_to_our_own_pages(desk: WebDesk, number: int, back: str) ->
 
 
 def test_unix_socket(desk: WebDesk) -> None:
-    """Over a Unix socket there is no login but its file's mode; if a group may ask, names have to be allowed."""
+    """On a Unix socket the file's mode is the only login; if a group may connect, names must be allowed."""
     alone = Browser(desk.application(address=ServerAddress(None, is_private=True)))
     group = Browser(desk.application(address=ServerAddress(None)))
     named = Browser(desk.application(address=ServerAddress(None, frozenset({"mail.example"}))))
@@ -387,7 +387,7 @@ def test_unix_socket(desk: WebDesk) -> None:
 
 
 def test_the_page_of_a_host_has_the_same_address(desk: WebDesk) -> None:
-    """The sums of a mail host are shown to nobody who has not logged in, or calls the page by another name."""
+    """The sums of a mail host need a login and the right host name."""
     path = desk.directory / "host.yaml"
     path.write_text(
         f"mailboxes: [{{path: '{desk.directory}/{{user}}', roles: {{INBOX: inbox, Junk: spam}}}}]\n"
@@ -406,7 +406,7 @@ def test_the_page_of_a_host_has_the_same_address(desk: WebDesk) -> None:
 def test_a_fault_of_ours_tells_nothing(
     desk: WebDesk, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A mistake in a page is shown as a number; what it was stands in the log alone."""
+    """An error of the program is shown as a number; only the log has the details."""
     import spamnb.web.pages.overview as page
 
     def fail(*_: object) -> None:

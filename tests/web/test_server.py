@@ -51,7 +51,7 @@ def test_modes_of_a_unix_socket(tmp_path: Path, behind_proxy: bool, mode: int) -
 
 
 def test_everybody_may_not_connect(tmp_path: Path) -> None:
-    """A handed-over Unix socket to which every user can connect is refused: there is no login."""
+    """A handed-over Unix socket that every user can connect to is refused: there is no login."""
     made = listen(str(tmp_path / "web.sock"), behind_proxy=False)
     try:
         check_modes([made])
@@ -64,7 +64,7 @@ def test_everybody_may_not_connect(tmp_path: Path) -> None:
 
 
 def test_who_holds_a_port() -> None:
-    """Whose a listening port is can be told: a login's code goes to nobody else."""
+    """The owner of a listening port can be determined: a login's code goes to nobody else."""
     with held_port() as port:
         with socket.create_server(("127.0.0.1", port)):
             assert is_held_by(port, frozenset({os.geteuid()}))
@@ -94,7 +94,7 @@ def test_login_file(desk: WebDesk) -> None:
 
 
 def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
-    """A configuration that cannot be read any more is told to who is logged in; to others, that a terminal tells."""
+    """A logged-in user sees why the configuration cannot be read; others are sent to a terminal."""
     file = tmp_path / "config.yaml"
     file.write_text(good := render(desk.config.mailboxes, desk.config.ledger))
     for known in (True, False):
@@ -137,7 +137,7 @@ def test_idle_exit(desk: WebDesk, tmp_path: Path) -> None:
 
 
 def sent(path: Path, request: bytes) -> tuple[int, bytes]:
-    """The status and the whole answer of what is sent, as it is, over a Unix socket; 0 where it is only hung up."""
+    """Send bytes over a Unix socket; return the status and the whole answer, 0 for a mere hang-up."""
     with socket.socket(socket.AF_UNIX) as asking:
         asking.settimeout(PATIENCE)
         asking.connect(str(path))

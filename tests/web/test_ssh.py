@@ -60,7 +60,7 @@ class Terminal:
         os.close(theirs)
 
     def find(self, pattern: str) -> "re.Match[str] | None":
-        """What is shown, where it has this pattern."""
+        """Return the match of this pattern in the output."""
         while select.select([self._ours], [], [], 0)[0]:
             try:
                 self.shown += os.read(self._ours, 65_536).decode()

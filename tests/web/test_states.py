@@ -1,4 +1,4 @@
-"""What can be wrong around the pages: each is a page that says what to do next."""
+"""What can be wrong around the pages: each fault is a page with the next step."""
 
 import contextlib
 import dataclasses
@@ -75,7 +75,7 @@ def test_damaged(desk: WebDesk) -> None:
 
 
 def test_no_ledger(desk: WebDesk) -> None:
-    """A file that is no ledger is said to be none."""
+    """The page says that a file is not a ledger."""
     with closed(desk) as path:
         path.write_bytes(b"rubbish" * 1000)
         answer = desk.browser.get("/")
@@ -83,7 +83,7 @@ def test_no_ledger(desk: WebDesk) -> None:
 
 
 def test_of_a_later_program(desk: WebDesk) -> None:
-    """A ledger that a later program has written is left alone; the page says to start it again, or what else to do."""
+    """A ledger of a later version is left alone; the page says to start it again, or what else to do."""
     with contextlib.closing(sqlite3.connect(desk.ledger.path)) as other:
         (version,) = other.execute("PRAGMA user_version").fetchone()
         other.execute("PRAGMA user_version = 1000")
@@ -139,7 +139,7 @@ def test_the_service_is_down(desk: WebDesk) -> None:
 
 
 def test_moving_is_stopped(desk: WebDesk) -> None:
-    """Where the filter has stopped by itself the overview is called so, and leads to the mail, and to going on."""
+    """If the filter has stopped by itself, the overview has this as its title, and leads to the mail and to resume."""
     desk.ledger.state.stopped_at = desk.now()
     page = desk.browser.get("/")
     assert page.tree.findtext(".//title") == "Moving has stopped · spamnb"
@@ -192,7 +192,7 @@ def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", ["/", "/health"])
 def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
-    """What was found more than a minute ago heads no page: it is looked again, which the page says meanwhile."""
+    """A result older than a minute is not the heading: the page says that it checks again."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
@@ -221,7 +221,7 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
 
 
 def test_a_service_that_has_ended_since(desk: WebDesk, tmp_path: Path) -> None:
-    """Health does not say that the service runs where the banner says that it does not: it looks again."""
+    """If the banner says that the service does not run, Health checks again before it says otherwise."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     browser = Browser(pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True))
@@ -257,7 +257,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkey
 
 
 def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where what is worked out beside the pages fails, they say so, and do not load themselves again for ever."""
+    """If the work beside the pages fails, they say so, and do not reload for ever."""
     desk.deliver(OFFER, "INBOX", "S")
     training.learn_message(desk.ledger, OFFER, Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT)
     file = tmp_path / "config.yaml"
@@ -293,7 +293,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
 
 
 def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What doctor warns of stands on the overview, with the next step; that is looked for beside the page."""
+    """Warnings of doctor are on the overview, with the next step; the check runs beside the page."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
@@ -336,7 +336,7 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
 
 
 def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
-    """The overview names what is probably misfiled before what is to review, also if Audit was never opened."""
+    """The overview names probably misfiled mail before Review, even if Audit was never opened."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
@@ -394,7 +394,7 @@ def test_a_first_day(desk: WebDesk) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_each_page_says_what_is_seen(desk: WebDesk, page: str) -> None:
-    """Each page says in a sentence at its top what is seen on it."""
+    """Each page begins with a sentence about its contents."""
     answer = desk.browser.get(page)
     if answer.headers["Content-Type"].startswith("text/html") and page != "/words/teachers":
         (about,) = answer.tree.xpath("//p[@class='about']")
@@ -403,7 +403,7 @@ def test_each_page_says_what_is_seen(desk: WebDesk, page: str) -> None:
 
 
 def test_no_menu_before_the_login(desk: WebDesk) -> None:
-    """Who has not logged in sees neither the menu nor whose pages these are, wherever the request leads."""
+    """Without a login a page shows neither the menu nor the owner, wherever the request leads."""
     for path in ("/", "/login", "/nowhere", "/m/1"):
         for headers in ({"cookie": ""}, {"cookie": "spamnb_7726=x"}, {"cookie": "", "sec-fetch-site": "cross-site"}):
             answer = desk.browser.get(path, headers)

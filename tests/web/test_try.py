@@ -38,7 +38,7 @@ def held(desk: WebDesk) -> list[bytes]:
 
 @pytest.mark.parametrize("kind", ["ham", "spam"])
 def test_text_and_file(desk: WebDesk, kind: str) -> None:
-    """A message that is pasted, whose lines a browser ends otherwise, and its file have one verdict, with reasons."""
+    """A pasted message and its file have one verdict, with reasons, although a browser changes line ends."""
     raw, before = message(kind, 200), held(desk)
     for body in (form(text=raw.replace(b"\n", b"\r\n")), form(file=raw, filename="x.eml"), form(b"ignored", raw)):
         page = send(desk.browser, body)
@@ -51,7 +51,7 @@ def test_text_and_file(desk: WebDesk, kind: str) -> None:
 
 
 def test_what_is_chosen_holds(desk: WebDesk) -> None:
-    """A message that is tried is judged by what is chosen; one that is learned as if it were not."""
+    """A tried message is judged with the choices; a learned one as if it were not learned."""
     raw = message("spam", 200)
     sender = raw.split(b"From: ")[1].split(b"\n")[0].split(b"@")[1].strip(b" >").decode()
     desk.browser.post("/choose", kind="allow", value=sender)
@@ -61,7 +61,7 @@ def test_what_is_chosen_holds(desk: WebDesk) -> None:
 
 
 def test_several_messages(desk: WebDesk) -> None:
-    """Of a file with several messages the first is tried, and the page says so; of a single one it says nothing."""
+    """If a file has several messages, the first is tried, and the page says so."""
     first, second = (b"From a@b.example Mon Jan  5 10:00:00 2026\n" + message(kind, 200) for kind in ("spam", "ham"))
     page = send(desk.browser, form(file=first + b"\n" + second))
     assert page.tree.xpath("//*[@id='verdict']//*[contains(@class, 'verdict')]/@class") == ["verdict spam"]
@@ -70,7 +70,7 @@ def test_several_messages(desk: WebDesk) -> None:
 
 
 def test_a_text_without_a_header(desk: WebDesk) -> None:
-    """A text without a header is tried too, and the page says that more of it tells more; so is what is no message."""
+    """A text without a header, or any other text, is tried too; the page says that a whole message tells more."""
     for raw in (b"Buy pills now", b"\x89PNG\r\n\x1a\n\x00\xff" * 50, message("spam", 1).decode().encode("utf-16-le")):
         page = send(desk.browser, form(file=raw))
         assert (page.status, "It has no header" in page.words) == (200, True), raw[:20]
@@ -78,7 +78,7 @@ def test_a_text_without_a_header(desk: WebDesk) -> None:
 
 
 def test_nothing_to_try(desk: WebDesk) -> None:
-    """An empty form, one that is no form, and one that is too long are refused, and say what to do."""
+    """An empty, an invalid and a too long form are refused, with the next step."""
     for body, headers, status in (
         (form(), {}, 400),
         (form(b"  \r\n "), {}, 400),
@@ -107,7 +107,7 @@ def test_who_may(desk: WebDesk) -> None:
 
 
 def test_markup(desk: WebDesk) -> None:
-    """Mail made of markup stays text where it is tried, as in its file's name."""
+    """Mail made of markup stays text on this page, and so does its file's name."""
     some = (letter("a word", 1), letter("a word " * 100, 1), message("spam", 200))
     harmless = {one.tag for raw in some for one in send(desk.browser, form(raw)).tree.iter()}
     for number, text in enumerate(MARKUP):
@@ -121,7 +121,7 @@ def test_markup(desk: WebDesk) -> None:
 # Reading them takes 12 s: `tests/mail/test_hostile.py` reads each one every day, this page one in eight.
 @pytest.mark.parametrize("every", [8, pytest.param(1, marks=pytest.mark.slow)])
 def test_the_worst_messages(desk: WebDesk, every: int) -> None:
-    """Each of the worst messages is judged, or refused as too long; a part of theirs is no part of the form."""
+    """The worst messages are judged, or refused as too long; no part of them becomes a part of the form."""
     made = [make() for make, _ in MESSAGES.values()]
     longest = max(made, key=len)
     for raw in [b"", longest, *made[::every]]:
@@ -148,7 +148,7 @@ def test_parts() -> None:
 
 
 def test_without_a_ledger(tmp_path: Path) -> None:
-    """Where nothing is learned yet, the page says what to do first."""
+    """If nothing is learned yet, the page says what to do first."""
     desk = WebDesk(tmp_path)
     desk.stop()
     desk.ledger.close()

@@ -69,13 +69,13 @@ def test_any_cutoff(browser: Browser, asked: str, shown: str) -> None:
 
 @pytest.mark.parametrize("asked", ["x", "1.5", "-1", "nan", "inf", "0.9\x1b[2J", "9" * 300])
 def test_no_cutoff(browser: Browser, asked: str) -> None:
-    """What cannot be a cutoff is refused, with what to write."""
+    """A text that cannot be a cutoff is refused, with what to write."""
     answer = browser.get("/tune?" + urlencode({"cut": asked}))
     assert (answer.status, "from 0 to 1" in answer.words or "number" in answer.words) == (400, True)
 
 
 def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
-    """Beside each ham that a cutoff loses stands a button that calls it spam, and above all, that Audit asks of it."""
+    """Each ham that a cutoff loses has a button that calls it spam; a link above leads to Audit."""
     page = browser.get("/tune")
     (line,) = page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li")
     assert line.xpath(".//button")[0].text == "It is spam"
@@ -91,7 +91,7 @@ def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
 
 
 def test_learning_again(desk: WebDesk, browser: Browser) -> None:
-    """When something was learned since, the former figures are shown, and said to be that."""
+    """After a new lesson the old figures are shown, with a note that they are old."""
     training.forget(desk.ledger, [read(WRONG).digest], "a test", desk.now(), how=How.HAND)
     page = browser.get("/tune")
     assert "There are new lessons" in page.words
@@ -112,7 +112,7 @@ def test_audit_after_learning(desk: WebDesk) -> None:
 
 
 def test_one_class_only(tmp_path: Path) -> None:
-    """Where only ham is learned, there is nothing to compare, and the page says so."""
+    """If only ham is learned, there is nothing to compare, and the page says so."""
     desk = WebDesk(tmp_path)
     try:
         spam = [read(message("spam", number)).digest for number in range(30)]
@@ -127,7 +127,7 @@ def test_one_class_only(tmp_path: Path) -> None:
 
 
 def test_audit_asks(desk: WebDesk, browser: Browser) -> None:
-    """What is learned as ham and looks like spam is asked about, with what it is taken for and why."""
+    """Ham that looks like spam is asked about, with the filter's verdict and its reasons."""
     page = browser.get("/audit")
     assert page.tree.findtext(".//title") == "1 probably misfiled · spamnb"
     (question,) = page.tree.xpath("//li[@data-row]")
@@ -167,7 +167,7 @@ def test_audit_answers(
 
 
 def test_several_answers(desk: WebDesk, browser: Browser) -> None:
-    """Several messages are answered by one form; what is left for later stays, and what has failed is told."""
+    """One form answers several messages; those left for later stay, and failures are reported."""
     other = message("ham", 500)
     training.learn(desk.ledger, read(other), Label.SPAM, "a test", desk.now(), how=How.HAND)
     desk.deliver(other, "Junk")
@@ -185,14 +185,14 @@ def test_several_answers(desk: WebDesk, browser: Browser) -> None:
 
 
 def answers(*said: tuple[int, str, str]) -> dict[str, str]:
-    """The fields of a form: for each message what is answered, and what it is called."""
+    """Return the fields of a form: the answer and the present label for each message."""
     return {
         f"{name}.{number}": value for number, *both in said for name, value in zip(("say", "was"), both, strict=True)
     }
 
 
 def test_bad_answers(desk: WebDesk, browser: Browser) -> None:
-    """An answer that is none of those on the page is refused; one about no learned message is told as not done."""
+    """An answer that the page does not offer is refused; one about an unlearned message is reported as not done."""
     number, last = desk.number_of(WRONG), desk.ledger.journal.newest_id()
     assert browser.post("/audit", **answers((number, "eggs", "ham"))).status == 400
     assert browser.post("/audit", **answers((number, "never", "eggs"))).status == 400

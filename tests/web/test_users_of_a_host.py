@@ -1,4 +1,4 @@
-"""The pages of all users of a mail host on one socket: who asks, and that nobody sees anything of another."""
+"""The pages of all users of a mail host on one socket: the user is known, and sees nothing of others."""
 
 import os
 import re
@@ -33,7 +33,7 @@ SEEN_AND_DONE = "?all=1&text=1&show=learned&since=1&did=1.2.3.4.5.6&part=1"
 
 @pytest.fixture(scope="module")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> HostDesk:
-    """Two users, of whose mail nothing is changed."""
+    """Two users, whose mail is never changed."""
     made = HostDesk(tmp_path_factory.mktemp("host"), DORA, LEO)
     made.end()  # SQLite would keep files open that requests have opened
     return made
@@ -129,7 +129,7 @@ def test_nobody_is_named(socket: Path, fields: tuple[str, ...]) -> None:
     ],
 )
 def test_a_user_is_named(socket: Path, field: str, of: str) -> None:
-    """The user is found by the name as it is, in lower case, or without what follows "+"."""
+    """The user is found by the exact name, in lower case, or without the part from "+" on."""
     status, text = asked(socket, field)
     secrets = {name for name in (DORA, LEO) if f"secret-{name.partition('@')[0]}" in text}
     assert (status, secrets) == (200, {of})
@@ -158,7 +158,7 @@ def test_forms_of_other_pages(desk: HostDesk, server: PageServer) -> None:
 
 @pytest.mark.parametrize("how", ["before", "meanwhile"])
 def test_who_is_left_out(fresh: HostDesk, how: str) -> None:
-    """A user who is left out by the configuration, before the start or since, has no pages."""
+    """A user whom the configuration leaves out, before the start or since, has no pages."""
     text = fresh.config.read_text()
     without = text.replace("users: {", f"users: {{without: ['{DORA}'], ")
     if how == "before":
@@ -175,7 +175,7 @@ def test_who_is_left_out(fresh: HostDesk, how: str) -> None:
 
 
 def ask_all(browser: Browser) -> Iterator[tuple[str, Answer]]:
-    """What every route answers: what is read twice, since some is worked out beside the pages; then forms."""
+    """Return the answers of every route: pages twice, since some work runs beside them; then forms."""
     for pattern in [route.pattern for route in ROUTES if route.method == "GET"] * 2:
         for number in JUDGED:
             path = pattern.replace("{sender}", "1").replace("{id}", str(number))
@@ -192,13 +192,13 @@ def ask_all(browser: Browser) -> Iterator[tuple[str, Answer]]:
 
 
 def names_of(name: str) -> re.Pattern[str]:
-    """Whatever names a user, and nobody else: the address, directories, and what stands in the mail."""
+    """Return all texts that name only this user: the address, directories, and texts of the mail."""
     local, _, domain = name.partition("@")
     return re.compile(f"{local}|{re.escape(domain)}", re.IGNORECASE)
 
 
 def files_of(desk: HostDesk, name: str) -> dict[Path, bytes]:
-    """All that belongs to a user, but for what SQLite keeps of who reads."""
+    """Return all files of a user, except those that SQLite keeps about readers."""
     local, _, domain = name.partition("@")
     roots = [desk.directory / where / domain / local for where in ("state", "mail")]
     paths = [path for root in roots for path in root.rglob("*") if path.is_file()]
@@ -206,7 +206,7 @@ def files_of(desk: HostDesk, name: str) -> dict[Path, bytes]:
 
 
 def test_nobody_sees_another(fresh: HostDesk) -> None:
-    """Whatever one user asks for, nothing of another is told or changed, also when both ask by turns."""
+    """A user's request never shows or changes anything of another user, even if both ask alternately."""
     with pages_of_all(fresh) as server:
         dora, leo = as_user(server, DORA), as_user(server, LEO)
         for path in ("/", "/review", "/tune", "/audit", "/health"):
@@ -238,12 +238,12 @@ def test_what_the_host_keeps_for_itself(fresh: HostDesk) -> None:
 
 
 def is_whole(answer: Answer) -> bool:
-    """Whether what is worked out beside a page is on it."""
+    """Whether the work beside a page is on it."""
     return not answer.tree.xpath("//*[@data-again or @data-unfinished]")
 
 
 def test_what_is_kept_is_of_one_user(fresh: HostDesk) -> None:
-    """How much waits, and what an act came to, is told to nobody else; each page says whose it is."""
+    """Only the user sees how much waits and the outcome of an act; each page names its user."""
     for number in range(3):
         fresh.desks[LEO].deliver(of_a_shop(number))
     with pages_of_all(fresh) as server:
@@ -262,17 +262,17 @@ def test_what_is_kept_is_of_one_user(fresh: HostDesk) -> None:
 
 
 def badges(answer: Answer) -> list[str]:
-    """What the navigation says that waits."""
+    """Return the waiting numbers in the navigation."""
     return [badge.text for badge in answer.tree.xpath("//nav//span[@class='badge']")]
 
 
 def sealed_for(server: PageServer, name: str) -> str:
-    """What an act of this user would tell the next page."""
+    """Return the sealed outcome of an act of this user."""
     return server.activity._application._site.seal.of(name).written({"left": 2})
 
 
 def test_an_act_is_done_for_who_asks(fresh: HostDesk) -> None:
-    """A message of the same number is another for each user; an act changes the mail of who asks alone."""
+    """One number names a different message for each user; an act changes only the mail of its own user."""
     dora, leo = fresh.desks[DORA], fresh.desks[LEO]
     with pages_of_all(fresh) as server:
         number = dora.number_of(of(DORA, "spam"))
@@ -299,7 +299,7 @@ def open_files() -> list[str]:
 
 
 def test_a_user_without_a_ledger(fresh: HostDesk) -> None:
-    """A user of whom nothing is known yet is told what to do, and of no command: there is no terminal."""
+    """A user without a ledger sees what to do, but no command: there is no terminal."""
     for folder in ("new", "cur", "tmp"):
         (fresh.directory / "mail/one.example/nina/Maildir" / folder).mkdir(parents=True)
     with pages_of_all(fresh) as server:
@@ -311,7 +311,7 @@ def test_a_user_without_a_ledger(fresh: HostDesk) -> None:
 
 
 def test_whether_the_service_runs(fresh: HostDesk) -> None:
-    """A user is told whether the service of the share runs, and whom to tell where it does not."""
+    """A user sees whether the service of the share runs, and whom to tell if it does not."""
     with pages_of_all(fresh) as server:
         browser = as_user(server, DORA)
         assert "not running, so nothing is judged now. Tell the person who runs" in browser.get("/history").words
@@ -320,7 +320,7 @@ def test_whether_the_service_runs(fresh: HostDesk) -> None:
 
 
 def test_own_settings(fresh: HostDesk) -> None:
-    """What a user has otherwise holds on the user's pages, from the next request on, and on nobody else's."""
+    """A user's own settings apply to that user's pages from the next request on, and to no other user's."""
     (fresh.directory / "own").mkdir()
     own = fresh.directory / "own" / f"{DORA}.yaml"
     with pages_of_all(fresh) as server:
@@ -335,7 +335,7 @@ def test_own_settings(fresh: HostDesk) -> None:
 
 
 def test_where_own_settings_are_changed(fresh: HostDesk) -> None:
-    """A user is told of the file of their own settings and who changes it, not of the host's configuration."""
+    """A user sees the file of their own settings and who changes it, not the host's configuration."""
     (fresh.directory / "own").mkdir()
     own = fresh.directory / "own" / f"{DORA}.yaml"
     own.write_text("scoring: {spam_cutoff: 0.91}\nsenders: {allow: [friend.example]}\n")
@@ -348,13 +348,13 @@ def test_where_own_settings_are_changed(fresh: HostDesk) -> None:
 
 
 def _whole(browser: Browser, path: str) -> Answer:
-    """A page, once nothing of it is worked out beside it any more."""
+    """Return a page once no work beside it is left."""
     until(lambda: not browser.get(path).tree.xpath("//*[@data-again]"), "the whole page")
     return browser.get(path)
 
 
 def test_choices_of_a_user(fresh: HostDesk) -> None:
-    """What a user chooses is in that user's ledger, at once in force for the next message, and for nobody else's."""
+    """A user's choice is in that user's ledger, in force for the next message, and for no other user."""
     with pages_of_all(fresh) as server:
         dora, leo = as_user(server, DORA), as_user(server, LEO)
         for kind, value in (("block", "all.example"), ("spam_cutoff", "0.9")):
@@ -376,7 +376,7 @@ def test_choices_of_a_user(fresh: HostDesk) -> None:
 
 
 def test_the_mail_cannot_be_reached(fresh: HostDesk) -> None:
-    """Where the disk of all mail is not there, nobody is taken for unknown: it is said that one should try again."""
+    """If the disk of all mail is away, no user counts as unknown: the page says to try again."""
     with pages_of_all(fresh) as server:
         (fresh.directory / "mail").rename(fresh.directory / "away")
         assert as_user(server, DORA).get("/").status == 503
@@ -425,7 +425,7 @@ def test_what_does_not_go_together(
 
 @pytest.mark.parametrize("field", ["", "X_Remote_User", "X-Remote-User:", "a b", "\u00e4"])
 def test_names_of_fields(desk: HostDesk, field: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """What cannot be the name of a field, or is never read, is refused, with what to write."""
+    """A text that cannot be a field's name, or a field that is never read, is refused, with what to write."""
     socket = str(desk.directory / "w.sock")
     arguments = ["--behind-proxy", "--listen", socket, f"--user-header={field}"]
     assert main(["--config", str(desk.config), "web", *arguments]) == 64
@@ -433,7 +433,7 @@ def test_names_of_fields(desk: HostDesk, field: str, capsys: pytest.CaptureFixtu
 
 
 def test_not_on_a_port(desk: HostDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port that systemd hands over is refused too: every user of the machine could say who asks."""
+    """A port that systemd hands over is refused too: every user of the machine could claim to be somebody."""
     with listen("127.0.0.1:0", behind_proxy=False).socket as made:
         handed = Listener(made, "127.0.0.1:1", is_unix=False)
         monkeypatch.setattr("spamnb.web.page_server.inherited", lambda *_, **__: [handed])

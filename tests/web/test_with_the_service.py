@@ -1,4 +1,4 @@
-"""The pages beside the running service: what is said there happens in the Maildir, once, also if it is killed."""
+"""The pages beside the running service: each answer takes effect in the Maildir, once, even after a kill."""
 
 import contextlib
 import http.client
@@ -79,7 +79,7 @@ class Beside:
             return text
 
     def post(self, path: str, form: str) -> str:
-        """Send a form; where it leads to."""
+        """Send a form, and return where it leads to."""
         with self._connected() as client:
             client.request("POST", path, form, FORM)
             answer = client.getresponse()
@@ -124,7 +124,7 @@ def number_of(site: Site, content: bytes) -> int:
 
 
 def learnings(site: Site, content: bytes) -> list[int | None]:
-    """What the message was learned as, each time."""
+    """Return each label with which the message was learned."""
     with Ledger(str(site.ledger), only_read=True) as ledger:
         known = ledger.messages.find(identity(content))
         assert known is not None
@@ -138,7 +138,7 @@ def is_judged(site: Site, content: bytes) -> bool:
 
 
 def test_corrected_and_taken_back(site: Site, pages: Beside) -> None:
-    """What the service moved to Junk is brought back from the page, learned once, and all of it taken back there."""
+    """The page brings back a message from Junk, learns it once, and undoes all of it."""
     offer = site.deliver(message("spam", 500))
     until(lambda: offer in site.contents("Junk"), "the offer in Junk")
     assert "is not running" not in pages.get("/")
@@ -180,7 +180,7 @@ def test_killed_between(site: Site, pages: Beside) -> None:
 
 
 def test_a_port_in_use_is_refused(site: Site, tmp_path: Path) -> None:
-    """Where another program listens already, the pages are not served, and it is said what to do."""
+    """If a different program already listens, the pages are not served, and the error says what to do."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         command = [sys.executable, "-m", "spamnb", "--config", str(site.config), "web", "--listen", f"127.0.0.1:{port}"]

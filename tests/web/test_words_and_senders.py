@@ -29,7 +29,7 @@ def test_telling_words(desk: WebDesk) -> None:
 
 
 def test_look_up(desk: WebDesk) -> None:
-    """A word is found wherever it stands, with what begins so, and the messages that taught it."""
+    """A word is found wherever it occurs, with words that begin with it, and the messages that taught it."""
     page = desk.browser.get("/words?q=Lunch")
     rows = page.tree.xpath("//table//th[@scope='row']")
     assert [" ".join(row.text_content().split()) for row in rows] == ["in the subject, lunch"]
@@ -61,7 +61,7 @@ def number_of(desk: WebDesk, name: str) -> int:
 
 
 def test_senders(desk: WebDesk) -> None:
-    """Who has sent most comes first, judged mail is counted, and a text finds some."""
+    """The sender of most mail comes first, judged mail is counted, and a text finds senders."""
     desk.deliver(message("spam", 100))
     page = desk.browser.get("/senders")
     numbers = [int(cell.text) for cell in page.tree.xpath("//table//tr/td[1]")]
@@ -84,7 +84,7 @@ def test_pages_of_senders(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_configurations_lists(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the configuration says of senders is shown, and where it is changed."""
+    """The page shows the configuration's senders, and where to change them."""
     config = Config((), desk.directory / "ledger", senders=Senders(allow=("friends.example",)))
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get("/senders?q=anna@friends")
@@ -93,7 +93,7 @@ def test_the_configurations_lists(desk: WebDesk, monkeypatch: pytest.MonkeyPatch
 
 
 def test_teach_all(desk: WebDesk) -> None:
-    """All mail of a sender is taught at once, as the preview says; what is undone is as it was before."""
+    """All mail of a sender is taught at once, as the preview says; its undo restores everything."""
     contents = [message("spam", 100), message("spam", 100).replace(b"<spam.100@", b"<spam.other@")]
     for content in contents:
         desk.deliver(content)
@@ -126,7 +126,7 @@ def test_only_what_was_shown(desk: WebDesk) -> None:
 
 
 def test_many_are_taught_only_when_said_again(desk: WebDesk) -> None:
-    """From twenty messages on it is asked before a sender's are taught, with the folders in which they lie."""
+    """From twenty messages on the page asks again before it teaches, with their folders."""
     letters = [message("ham", 100).replace(b"<ham.100@", b"<ham.100.%d@" % number) for number in range(20)]
     for letter in letters:
         deliver(desk.folder("INBOX"), letter, next(desk.bases))
@@ -184,7 +184,7 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
 
 
 def test_a_check_stands_for_its_minute(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was checked is looked at again in the next minute; a check that takes longer is of the minute of its end."""
+    """A check is repeated in the next minute; a long check belongs to the minute of its end."""
     at = [NOON]
     config = tmp_path / "config.yaml"
     config.write_text(render(desk.config.mailboxes, desk.config.ledger))
@@ -207,7 +207,7 @@ def test_a_check_stands_for_its_minute(desk: WebDesk, tmp_path: Path, monkeypatc
 
 
 def test_only_commands_are_copied(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can be typed as it stands can be copied, and no other advice."""
+    """A command that can be typed unchanged can be copied; other advice cannot."""
     config = tmp_path / "config.yaml"
     config.write_text(render(desk.config.mailboxes, desk.config.ledger))
     found = [warning("one", "is wrong", "first this, then: spamnb x", "spamnb x"), warning("two", "is wrong", "think")]

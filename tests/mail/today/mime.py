@@ -24,7 +24,7 @@ class File(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What somebody writes, before a sending system adds its own. `[[URL]]` in the texts is a link, tracked or not.
+    """A text from its author, before a sending system adds its own. `[[URL]]` in it is a link, tracked or not.
 
     html: "" for a text alone. invitation: a calendar as one more alternative. late: minutes between Date and delivery.
     """
@@ -93,7 +93,7 @@ def encoded_sender(sender: str) -> str:
 
 
 def content(draft: Draft, boundary: str, text: str, html: str) -> bytes:
-    """Content-Type and what follows it: the text, its alternatives, and what is attached."""
+    """Return Content-Type and the body: the text, its alternatives, and attachments."""
     shown = [_text("text/plain", text)]
     if html:
         shown.append(_text("text/html", html))

@@ -8,7 +8,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 def is_noise(token: str) -> bool:
-    """Whether a token holds eight or more letters and digits in a row that are mixed as in an id.
+    """Whether a token has eight or more mixed letters and digits in a row, like an id.
 
     Letters and digits change twice in it, or it has four digits: `eurprd08` is a region, and no id.
     """
@@ -16,5 +16,5 @@ def is_noise(token: str) -> bool:
 
 
 def is_uuid(token: str) -> bool:
-    """Whether a token holds a UUID (RFC 9562)."""
+    """Whether a token has a UUID (RFC 9562)."""
     return _UUID.search(token) is not None

@@ -1,4 +1,4 @@
-"""What letters of today are made of: pages with a preheader, calendars, and files."""
+"""The parts of present-day letters: pages with a preheader, calendars, and files."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What the sending systems of today put around a letter, around honest mail and spam alike.
+"""What present-day sending systems add to a letter, to honest mail and spam in the same way.
 
 The forms are those of large senders, relays, mailbox providers, code forges and own servers; their names are made up.
 Where the reader asks for a public address, it is that of a public resolver.
@@ -46,7 +46,7 @@ def numbered_sender(draft: Draft) -> bytes:
 
 
 def cloud_sender(draft: Draft) -> bytes:
-    """A sender for programs, with a Message-ID of hex and a tracker that holds its target."""
+    """A sender for programs, with a hexadecimal Message-ID and a tracker that has its target."""
     ids = Ids(draft.name)
     host = f"a{ids.digits(1)}-{ids.digits(3)}.smtp-out.eu-west-1.cloudmail.example"
     key = f"0102019{ids.hexadecimal(9)}-{ids.uuid()}-000000"
@@ -208,7 +208,7 @@ def rented_server(draft: Draft) -> bytes:
 
 
 def over_ipv6(draft: Draft) -> bytes:
-    """A relay that is reached over IPv6, of a server that has no name."""
+    """A relay reached over IPv6, of a server without a name."""
     ids = Ids(draft.name)
     day = stamp(ids.day() + timedelta(minutes=draft.late))
     fields = [

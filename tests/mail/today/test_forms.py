@@ -1,4 +1,4 @@
-"""What becomes a token of each form of mail of today, and what must not."""
+"""The tokens of each form of present-day mail, and the texts that must not be tokens."""
 
 import re
 from functools import cache
@@ -87,13 +87,13 @@ def test_the_library_is_of_made_up_hosts() -> None:
 
 @pytest.mark.parametrize("name", MUST)
 def test_what_is_evidence_becomes_a_token(name: str) -> None:
-    """What tells of the kind of a message, and of more than this one, is a token."""
+    """Text that shows the kind of a message, and occurs in others too, is a token."""
     assert MUST[name] - tokens(name) == set()
 
 
 @pytest.mark.parametrize("name", MUST_NOT)
 def test_what_is_none_becomes_no_token(name: str) -> None:
-    """What tells nothing, or the wrong thing, is no token."""
+    """Text that shows nothing, or misleads, is not a token."""
     assert MUST_NOT[name] & tokens(name) == set()
 
 
@@ -159,5 +159,5 @@ def test_little_of_it_is_noise() -> None:
     ],
 )
 def test_what_noise_is(token: str, is_one: bool) -> None:
-    """An id is a run of eight letters and digits that are mixed; a word, a region or a shape is none."""
+    """An id is eight mixed letters and digits in a row; a word, a region or a shape is not."""
     assert is_noise(token) == is_one

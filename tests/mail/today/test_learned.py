@@ -29,7 +29,7 @@ def judged(learned: set[str]) -> list[Outcome]:
 
 @pytest.mark.parametrize("learned", [SOME, {mail.system for mail in LIBRARY.values()} - SOME], ids=["some", "others"])
 def test_other_systems(learned: set[str]) -> None:
-    """Who learned ten honest messages and ten spam loses no honest mail of systems never met.
+    """After ten honest messages and ten spam, no honest mail of unknown systems is lost.
 
     Much stays unsure after so few; one spam of ten is missed, which is written as a letter of a known person is.
     """

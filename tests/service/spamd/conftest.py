@@ -23,7 +23,7 @@ from tests.patience import PATIENCE
 
 
 class Asked:
-    """What clients of a socket see."""
+    """A socket as its clients see it."""
 
     path: str
 
@@ -35,7 +35,7 @@ class Asked:
         return client
 
     def ask(self, request: bytes, *, ends: bool = True) -> bytes:
-        """What is answered; `ends`: the client closes its sending half, as spamc does."""
+        """Return the answer; `ends`: the client closes its sending half, as spamc does."""
         with self.connect() as client:
             return exchange(client, request, ends=ends)
 
@@ -68,7 +68,7 @@ class Service(Asked):
 
 
 class OfHost(Asked):
-    """The same for the users of a mail host, whose mail and ledgers lie below a directory."""
+    """The same for the users of a mail host, whose mail and ledgers are below a directory."""
 
     def __init__(self, directory: Path, taught: Path) -> None:
         self.site = Site(directory)
@@ -94,7 +94,7 @@ class OfHost(Asked):
         return name
 
     def path_of(self, name: str) -> Path:
-        """Where a user's ledger is."""
+        """Return the path of a user's ledger."""
         return self.host.ledgers.fill(name)
 
     def ledger(self, name: str) -> Ledger:
@@ -107,7 +107,7 @@ class OfHost(Asked):
 
 
 def exchange(client: socket.socket, request: bytes, *, ends: bool = True) -> bytes:
-    """Send all, and read to the end of the stream; where the rest of what was sent is refused, that end is a reset."""
+    """Send all, and read to the end of the stream; if the rest of the bytes is refused, that end is a reset."""
     try:
         client.sendall(request)
         if ends:

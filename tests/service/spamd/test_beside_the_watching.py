@@ -29,12 +29,12 @@ from tests.service.spamd.conftest import exchange, request
 
 
 def socket_of(site: Site) -> str:
-    """Where the service answers."""
+    """Return the socket of the service."""
     return str(site.directory / "spamd.sock")
 
 
 def ask(site: Site, sent: bytes) -> bytes:
-    """What the service answers."""
+    """Return the answer of the service."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(PATIENCE)
         client.connect(socket_of(site))
@@ -51,7 +51,7 @@ def answering(site: Site) -> Site:
 
 
 def test_service_ends_where_nobody_is_answered(site: Site) -> None:
-    """Where answering ends by a fault, the service ends with an error at once, so that it is started again."""
+    """If answering ends by a fault, the service ends with an error at once, so that it is started again."""
     site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
     service = Daemon(lambda: load(site.config, {}), Notifier({}))
     with ThreadPoolExecutor(1) as threads:
@@ -65,7 +65,7 @@ def test_service_ends_where_nobody_is_answered(site: Site) -> None:
 
 
 def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where answering is stuck, the service ends with an error in time, though nothing else happens."""
+    """If answering hangs, the service ends with an error in time, even if nothing else happens."""
     site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
     service = Daemon(lambda: load(site.config, {}), Notifier({}))
     release = threading.Event()
@@ -89,7 +89,7 @@ def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.M
 
 
 def kinds(site: Site, mail: bytes) -> list[tuple[str, str | None]]:
-    """What was done to a message."""
+    """Return the kinds of the actions on a message."""
     with Ledger(str(site.ledger)) as ledger:
         known = ledger.messages.find(identity(mail))
         return [] if known is None else [(one.kind, one.verdict) for one in ledger.journal.of_message(known.id)]
@@ -128,7 +128,7 @@ def deliver_by_the_verdict(site: Site, number: int) -> list[bytes]:
 
 
 def check_nothing_learned(site: Site, number: int) -> None:
-    """Wait until all are settled: each was judged once, and none is learned, though nobody said a word."""
+    """Wait until all mail is settled: each message is judged once, and none is learned without a person."""
     with Ledger(str(site.ledger)) as ledger:
         before = ledger.lessons.totals().tolist()
     delivered = deliver_by_the_verdict(site, number)
@@ -142,7 +142,7 @@ def check_nothing_learned(site: Site, number: int) -> None:
 
 
 def test_mail_filed_by_the_verdict(answering: Site) -> None:
-    """Mail that a rule files by what the service said is judged once, and teaches nothing."""
+    """Mail that a rule files by the service's verdict is judged once, and teaches nothing."""
     check_nothing_learned(answering, 60)
 
 
@@ -174,7 +174,7 @@ def most_memory(site: Site) -> float:
 
 
 def test_learned_once_though_told_twice(answering: Site) -> None:
-    """What an IMAP server tells by TELL, and the watching sees too, is learned once; TELL moves nothing."""
+    """A lesson that an IMAP server sends by TELL, and the watching sees too, counts once; TELL moves nothing."""
     mail = answering.deliver(message("ham", 973))
     stays = answering.deliver(message("ham", 974))
     until(lambda: bool(kinds(answering, mail) and kinds(answering, stays)), "it to be judged")
@@ -213,7 +213,7 @@ def test_reload(answering: Site) -> None:
 
 
 def test_doctor(answering: Site) -> None:
-    """A check-up asks the service where it should answer, and looks whether the users that may ask exist."""
+    """`doctor` asks the service at its sockets, and checks that the configured users exist."""
 
     def found() -> list[tuple[str, str]]:
         return [(one.state, one.means) for one in checkup(answering.config, {}) if one.what == "spamd"]
@@ -277,7 +277,7 @@ def test_all_files_taken(answering: Site) -> None:
 
 
 def test_five_hundred_half_open(answering: Site) -> None:
-    """With 500 connections that send half a request and wait, verdicts are told and mail is moved while they wait."""
+    """While 500 connections send half a request and wait, requests are answered and mail is moved."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2000), hard))
     waiting = []

@@ -74,7 +74,7 @@ _NPM_RULES = re.compile(r"[\s-]([0-9.]+)\s([A-Z0-9_]+)\s([^:]+):\s([^\n]+)")
 
 @pytest.mark.parametrize("mail", [SPAM, HAM, message("ham", 5), b"Subject: 1,000 FREE, A_B, 7,\n\nTEN, 20, MORE_,\n"])
 def test_npm(service: Service, mail: bytes) -> None:
-    """npm's clients find the name of the verdict, and every rule of a report, whatever stands in the message."""
+    """npm's clients find the verdict's name and every rule of a report, whatever the message contains."""
     names = service.ask(request("SYMBOLS", mail)).decode().split("\r\n")
     assert [_NPM_NAMES.findall(line) for line in names if _NPM_NAMES.search(line)] in (
         [["SPAMNB_SPAM,"]],
@@ -106,6 +106,6 @@ _LONG = _OK + rb"Content-length: \d+\r\n" + _SPAM
     ],
 )
 def test_spamc(service: Service, lines: list[str], accepted: bytes) -> None:
-    """spamc's requests, field by field in its order, and answers as it reads them."""
+    """spamc's requests are read field by field in its order, and answered as it expects."""
     got = service.ask(lengthy(*lines, "User: bob@example.net", mail=SPAM))
     assert re.fullmatch(accepted, got, re.DOTALL), got

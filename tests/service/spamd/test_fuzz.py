@@ -19,7 +19,7 @@ _FIELDS = [
 
 
 def strange_request(choose: random.Random) -> bytes:
-    """A request that is nearly one: fields at random, lengths that lie, bytes changed, left out or doubled."""
+    """Return nearly a request: random fields, false lengths, and bytes changed, left out or doubled."""
     mail = message(choose.choice(("ham", "spam")), choose.randrange(50))[: choose.randrange(1, 1000)]
     if choose.random() < 0.2:
         mail = zlib.compress(mail)[: choose.randrange(1, 300)]
@@ -52,7 +52,7 @@ def attack(service: Service, number: int, seed: int) -> None:
 
 
 def test_strange_requests(service: Service) -> None:
-    """Hundreds of strange requests leave the service as it was."""
+    """Hundreds of strange requests do not change the service."""
     attack(service, 400, seed=1)
 
 

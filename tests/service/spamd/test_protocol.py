@@ -115,18 +115,18 @@ def test_ping_with_more() -> None:
     ],
 )
 def test_tell(fields: list[str], label: Label | None, is_set: bool, is_removed: bool) -> None:
-    """TELL says what is to be learned or forgotten here; what is said of databases elsewhere is left out."""
+    """TELL names what to learn or forget here; its parts about other databases are ignored."""
     found = read(request("TELL", MESSAGE, "1.5", *fields))
     assert (found.label, found.set_local, found.remove_local) == (label, is_set, is_removed)
 
 
 def test_compressed() -> None:
-    """A compressed message is inflated; its Content-length is that of what is sent."""
+    """A compressed message is inflated; its Content-length is that of the sent bytes."""
     assert read(request("CHECK", zlib.compress(MESSAGE), "1.5", "Compress: zlib")).message == MESSAGE
 
 
 def test_end_of_what_is_compressed() -> None:
-    """A compressed message ends with its stream: what comes behind it is left where it is, whatever length was told."""
+    """A compressed message ends with its stream: bytes behind it are not read, whatever the given length."""
     packed = zlib.compress(MESSAGE)
     for told in (True, False):
         sent = request("CHECK", packed + b"more" * 50, "1.5", "Compress: zlib", length=told)
@@ -168,25 +168,25 @@ def test_names_of_users() -> None:
     ],
 )
 def test_malformed(sent: bytes) -> None:
-    """What cannot be read is answered by 76 and why, on one line."""
+    """A request that cannot be read is answered by 76 with the reason, on one line."""
     found = fault(sent)
     assert found.status is ResponseStatus.MALFORMED
     assert re.fullmatch(rb"SPAMD/1\.0 76 Bad header line: \([ -~]+\)\r\n", error(found.status, found.why))
 
 
 def test_shorter_than_its_length() -> None:
-    """A message that ends before the length that was told is not judged."""
+    """A message shorter than the given length is not judged."""
     assert "3 bytes shorter" in fault(b"CHECK SPAMC/1.5\r\nContent-length: 6\r\n\r\nabc").why
 
 
 def test_longer_than_its_length() -> None:
-    """What comes after the length that was told is no part of the message, in however many pieces it comes."""
+    """Bytes behind the given length are not a part of the message, in however many pieces they come."""
     sent = b"CHECK SPAMC/1.5\r\nContent-length: 3\r\n\r\nabcdef"
     assert read(sent).message == read(sent[:-3]).message == b"abc"
 
 
 def test_too_large() -> None:
-    """A message that is larger than is taken is refused: as soon as its length is told, or it has come."""
+    """A too large message is refused as soon as its length is given, or it has come."""
     with pytest.raises(IncompleteError):
         read(b"CHECK SPAMC/1.5\r\nContent-length: 10\r\n\r\n", most=10, ends=False)
     for sent in (b"CHECK SPAMC/1.5\r\nContent-length: 11\r\n\r\n", b"CHECK SPAMC/1.5\r\n\r\n" + b"x" * 11):
@@ -196,7 +196,7 @@ def test_too_large() -> None:
 
 
 def test_bomb() -> None:
-    """What inflates to more than is taken is refused, and no more than that is held of it."""
+    """A message that inflates to too much is refused, and no more than the limit is held."""
     inflated = 200 << 20
     packed = request("CHECK", zlib.compress(bytes(inflated), 9), "1.5", "Compress: zlib")
     tracemalloc.start()
@@ -285,7 +285,7 @@ def test_answer_to_process_of_old() -> None:
 
 @pytest.mark.parametrize("command", ["SYMBOLS", "REPORT", "REPORT_IFSPAM", "PROCESS", "HEADERS"])
 def test_answer_with_length(command: str) -> None:
-    """From SPAMC/1.3 on the length of the body stands before the verdict, also where the body is empty."""
+    """From SPAMC/1.3 on, the length of the body comes before the verdict, even if the body is empty."""
     for body in ([], [b"two", b"parts"]):
         asked = read(request(command, MESSAGE, "1.3"))
         head, _, sent = b"".join(answer(asked, HAM, body)).partition(b"\r\n\r\n")
@@ -315,7 +315,7 @@ def test_no_empty_line_after_an_error() -> None:
 
 
 def test_learned() -> None:
-    """What was done is said, and nothing where it was so already: both with one empty line."""
+    """The answer says what was done, or nothing for no change; both end with one empty line."""
     setting = read(request("TELL", MESSAGE, "1.5", "Message-class: spam", "Set: local"))
     removing = read(request("TELL", MESSAGE, "1.5", "Remove: local"))
     ok = b"SPAMD/1.1 0 EX_OK\r\n"

@@ -1,4 +1,4 @@
-"""The threads that write to ledgers: again where one is held, in order for each user, and nobody behind another."""
+"""The threads that write to ledgers: each user's writes in order, tried again if a ledger is held; no user waits."""
 
 import threading
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def recorder(request: pytest.FixtureRequest) -> Iterator[Recorder]:
 
 
 def test_done_again(recorder: Recorder) -> None:
-    """What a held ledger hinders is done again until it is done, in the order in which it came."""
+    """Work that a held ledger prevents is tried until it is done, in the order of its coming."""
     ledger = Held()
     done = [recorder.submit("anna", lambda number=number: ledger.write(number)) for number in range(20)]  # type: ignore[misc]
     while ledger.attempts < 3:
@@ -48,7 +48,7 @@ def test_done_again(recorder: Recorder) -> None:
 
 
 def test_nobody_waits_for_another(recorder: Recorder) -> None:
-    """However many ledgers are held, what is written to the others is written."""
+    """However many ledgers are held, writes to the others are done."""
     held = [Held() for _ in range(30)]
     for user, ledger in enumerate(held):
         for number in range(5):
@@ -63,7 +63,7 @@ def test_nobody_waits_for_another(recorder: Recorder) -> None:
 
 
 def test_failure(recorder: Recorder) -> None:
-    """What fails otherwise is not done again, and what came after it is done."""
+    """Work that fails for a different reason is not tried again, and later work is done."""
 
     def fail() -> None:
         raise LedgerError("damaged")
@@ -75,7 +75,7 @@ def test_failure(recorder: Recorder) -> None:
 
 
 def test_asker_has_gone(recorder: Recorder) -> None:
-    """What is to be done is done, also where nobody waits for it any more."""
+    """Work is done even if nobody waits for it any longer."""
     ledger = Held()
     done = recorder.submit("anna", lambda: ledger.write(1))
     assert not done.cancel()

@@ -1,4 +1,4 @@
-"""What each command of the spamd protocol does, on the real ledger: told, remembered, learned, taken back."""
+"""Each command of the spamd protocol, on a real ledger: it answers, remembers, learns and forgets."""
 
 import contextlib
 import os
@@ -39,12 +39,12 @@ def told(answer: bytes) -> tuple[bool, float]:
 
 
 def body(answer: bytes) -> bytes:
-    """What follows the fields of an answer."""
+    """Return the part of an answer behind its fields."""
     return answer.partition(b"\r\n\r\n")[2]
 
 
 def label(service: Service, mail: bytes) -> Label | None:
-    """What a message is learned as."""
+    """Return the label of a message."""
     with service.ledger() as ledger:
         found = ledger.lessons.find(identity(mail))
         return None if found is None else found.label
@@ -82,7 +82,7 @@ def test_report(service: Service) -> None:
 @pytest.mark.parametrize("how", ["", "few points", "a name", "held"])
 @pytest.mark.parametrize("mail", [SPAM, HAM, UNSURE, message("ham", 5)])
 def test_report_adds_up(service: Service, mail: bytes, how: str) -> None:
-    """The points in the table of a report sum to those that are told, and what no clue makes says what it is."""
+    """The points in a report's table add up to the score, and the remainder has a name."""
     if how == "few points":
         service.set(most_points=6.0)
     elif how == "a name":
@@ -106,7 +106,7 @@ def test_report_adds_up(service: Service, mail: bytes, how: str) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_process(service: Service, end: bytes) -> None:
-    """PROCESS gives the message with the verdict in its header, forged ones removed, and all else as it was."""
+    """PROCESS returns the message with the verdict in its header and without forged ones, otherwise unchanged."""
     forged = b"X-Spam-Status: No, score=-5\n\tautolearn=ham\nx-spam-LEVEL: none\nX-Spamnb: ham\n"
     mail = (b"From bob Sat Nov 21 10:00:00 2026\nReturn-Path: <a@b>\n" + forged + SPAM).replace(b"\n", end)
     got = re.sub(rb"(?<=probability=)0\.9999\d\d", b"P", body(service.ask(request("PROCESS", mail))))
@@ -139,7 +139,7 @@ def test_headers(service: Service, mail: bytes) -> None:
 
 
 def test_added_fields_are_few(service: Service) -> None:
-    """What is added is far below what spamc takes beyond the message."""
+    """The added fields are far shorter than what spamc accepts beyond the message."""
     assert len(body(service.ask(request("PROCESS", SPAM)))) - len(SPAM) < 8000
 
 
@@ -164,7 +164,7 @@ def test_untaught(service: Service) -> None:
 
 
 def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a report says stands there to its end, however long it is, in lines that are not too long."""
+    """Sentences of a report are complete, however long, in lines of limited length."""
     why = "12 of the newest 200 ham messages would be taken for spam"
     listed = replace(service.config, senders=Senders(block=("*",)))
     service.use(listed)
@@ -179,7 +179,7 @@ def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.Monke
 
 
 def test_moving_stopped(service: Service) -> None:
-    """While moving is stopped no verdict is told: a rule would move the mail."""
+    """While moving is stopped the service gives no verdict: a rule would move the mail."""
     with service.ledger() as ledger:
         pause(ledger)
         assert told(service.ask(request("CHECK", SPAM))) == (False, 0.0)
@@ -189,7 +189,7 @@ def test_moving_stopped(service: Service) -> None:
 
 
 def test_most_points(service: Service) -> None:
-    """No more points are told than are configured: recipes reject from 10 up."""
+    """No answer has more points than configured: recipes reject from 10 up."""
     service.set(most_points=6.0)
     assert told(service.ask(request("CHECK", SPAM))) == (True, 6.0)
     assert told(service.ask(request("CHECK", HAM))) == (False, -6.0)
@@ -199,12 +199,12 @@ def test_most_points(service: Service) -> None:
 
 
 def tell(service: Service, mail: bytes, *fields: str, user: str = "bob") -> bytes:
-    """What TELL answers."""
+    """Return the answer to TELL."""
     return service.ask(request("TELL", mail, "1.5", *fields, user=user))
 
 
 def test_learn_and_forget(service: Service) -> None:
-    """What is learned, learned otherwise and forgotten is said; a second time it is success that changed nothing."""
+    """The answer reports learning, relearning and forgetting; a repetition succeeds and changes nothing."""
     spam, ham, remove = ["Message-class: spam", "Set: local"], ["Message-class: ham", "Set: local"], ["Remove: local"]
     done, undone, same = b"DidSet: local\r\n\r\n", b"DidRemove: local\r\n\r\n", b"EX_OK\r\n\r\n"
     for fields, end, expected in (
@@ -222,14 +222,14 @@ def test_learn_and_forget(service: Service) -> None:
 
 
 def test_learned_with_other_line_ends(service: Service) -> None:
-    """What Sieve pipes has CR LF, and what Exim sends an mbox line: it is the same message."""
+    """With the CR LF of Sieve and the mbox line of Exim, it is the same message."""
     tell(service, SPAM, "Message-class: spam", "Set: local")
     again = b"From bob Sat Nov 21 10:00:00 2026\r\n" + SPAM.replace(b"\n", b"\r\n")
     assert tell(service, again, "Message-class: spam", "Set: local").endswith(b"EX_OK\r\n\r\n")
 
 
 def test_tell_is_undone(service: Service) -> None:
-    """What was told stands in the history with the name that was sent, harmless, and is taken back as anything else."""
+    """A lesson by TELL is in the history with the sent name, harmless, and can be undone."""
     with service.ledger() as ledger:
         before = ledger.lessons.totals().tolist()
         tell(service, UNSURE, "Message-class: spam", "Set: local", user="../../x\x1b[2J" + "y" * 100)
@@ -250,7 +250,7 @@ def test_users_name_no_file(service: Service) -> None:
 
 
 def test_tell_not_allowed(service: Service) -> None:
-    """Where TELL is switched off it is refused, in one line that is no success to spamc."""
+    """If TELL is switched off it is refused, in one line that spamc does not take for success."""
     service.set(teach="nobody")
     got = tell(service, SPAM, "Message-class: spam", "Set: local")
     assert got == b"SPAMD/1.0 69 Service Unavailable: TELL is not allowed here (spamd.teach)\r\n"
@@ -281,7 +281,7 @@ def test_few_pages_are_read_again(service: Service) -> None:
 
 
 def test_remembered(service: Service) -> None:
-    """A verdict is remembered by the time that it is told."""
+    """A verdict is remembered before it is sent."""
     service.ask(request("CHECK", SPAM, user="anna"))
     with service.ledger() as ledger:
         found = ledger.early_verdicts.find(identity(SPAM), time.time())
@@ -290,7 +290,7 @@ def test_remembered(service: Service) -> None:
 
 
 def test_judged_while_another_process_learns(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While another process has the ledger for itself, a verdict is told all the same, and remembered afterwards."""
+    """While another process holds the ledger, a verdict is still sent, and remembered afterwards."""
     monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than this client waits
     service.ask(request("CHECK", HAM))
     with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
@@ -303,7 +303,7 @@ def test_judged_while_another_process_learns(service: Service, monkeypatch: pyte
 
 
 def test_told_to_learn_behind_verdicts_that_wait(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who teaches while another process has the ledger is answered in time, though verdicts wait to be written too."""
+    """A TELL during another process's work is answered in time, even if verdicts wait to be written."""
     patience, waiting = 1.0, 60
     monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", patience)
     monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.0)
@@ -318,7 +318,7 @@ def test_told_to_learn_behind_verdicts_that_wait(service: Service, monkeypatch: 
 
 
 def test_told_to_learn_while_another_process_learns(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who teaches waits until the ledger is free, and takes no worker meanwhile: others are answered."""
+    """A TELL waits until the ledger is free without occupying a worker: others are answered."""
     monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than the clients wait
     sent = [
         request("TELL", message("ham", 3000 + number), "1.5", "Message-class: ham", "Set: local") for number in range(5)
@@ -335,7 +335,7 @@ def test_told_to_learn_while_another_process_learns(service: Service, monkeypatc
 
 
 def test_new_lessons_count_at_once(service: Service) -> None:
-    """What is learned changes the next verdict."""
+    """A lesson changes the next verdict."""
     mail = b"Subject: zyzzyva quokka\n\nwombat numbat bilby potoroo\n"
     before = told(service.ask(request("CHECK", mail)))
     tell(service, mail, "Message-class: spam", "Set: local")
@@ -343,7 +343,7 @@ def test_new_lessons_count_at_once(service: Service) -> None:
 
 
 def test_ledger_gone(service: Service) -> None:
-    """Without a ledger it is one line that does not say where the ledger is; and all is well when it is back."""
+    """Without a ledger the answer is one line without its path; when the ledger is back, verdicts are too."""
     path = service.config.ledger
     aside = path.with_name("aside")
     path.rename(aside)

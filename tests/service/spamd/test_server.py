@@ -118,7 +118,7 @@ def test_large_answer(serve: Serve) -> None:
 
 
 def test_error_is_read_though_more_is_sent(serve: Serve) -> None:
-    """Who is refused before all is sent still reads why: the connection is not reset."""
+    """A client refused before it has sent everything still reads why: the connection is not reset."""
     with serve().connect() as client:
         client.sendall(b"EAT SPAMC/1.5\r\n" + b"x" * 200_000)
         client.shutdown(socket.SHUT_WR)
@@ -164,7 +164,7 @@ def test_many_at_once_are_all_answered(serve: Serve) -> None:
 
 
 def test_too_much_at_once(serve: Serve) -> None:
-    """Past the bytes that are held, who was let in first and does not send is given up for who waits."""
+    """Past the limit of held bytes, the oldest client that sends nothing is given up for a waiting one."""
     served = serve(held=1 << 20, grace=0.2)
     hoarders = [served.connect() for _ in range(3)]
     try:
@@ -219,7 +219,7 @@ def test_announced_and_silent(serve: Serve, sent: int) -> None:
 
 
 def test_silent_for_a_second(serve: Serve) -> None:
-    """Who has room and sends nothing is given up within the time of silence, once others wait for room."""
+    """A client with room that sends nothing is given up within the time of silence, once others wait for room."""
     served = serve(message=1 << 20, held=2 << 20, silence=0.1, grace=10 * PATIENCE)
     half = request("CHECK", b"x" * 1_000_000)[:-1]
     with contextlib.ExitStack() as stack:
@@ -234,7 +234,7 @@ def test_silent_for_a_second(serve: Serve) -> None:
 
 
 def test_not_silent_but_unread(serve: Serve) -> None:
-    """Who has sent, and was not read because the service was slow, is not given up for who waits for room."""
+    """A client that has sent, but was not read because the service was slow, is not given up."""
     served = serve()
     all_sent = threading.Event()
 
@@ -273,7 +273,7 @@ def test_parts_of_many_messages(serve: Serve) -> None:
 
 
 def test_answer_that_nobody_takes(serve: Serve) -> None:
-    """An answer of which nothing is taken for some time makes room, once others wait for room."""
+    """An answer that its client does not take makes room, once others wait for room."""
     served = serve(held=1 << 20, untaken=0.2, connections=3)
     mail = b"x" * 1_000_000
     with served.connect() as deaf:
@@ -294,7 +294,7 @@ def test_answers_that_nobody_takes_are_no_wall(serve: Serve) -> None:
 
 
 def test_behind_a_packed_message(serve: Serve) -> None:
-    """A packed message is answered at the end of its stream, and nothing is kept of what is sent behind it."""
+    """A packed message is answered at the end of its stream, and later bytes are not kept."""
     served = serve()
     behind, number = bytes(1 << 20), 40
     tracemalloc.start()
@@ -312,7 +312,7 @@ def test_behind_a_packed_message(serve: Serve) -> None:
 
 
 def test_no_room_for_too_long(serve: Serve) -> None:
-    """Who has waited too long for room is told so, may ask again, and reads it though all of it was to be sent."""
+    """A client that has waited too long for room is told to ask again, and reads this even while it sends."""
     served = serve(held=1 << 20, wait=0.0)
     with served.connect() as first:
         first.sendall(request("CHECK", b"x" * 1_000_000)[:-1])
@@ -360,7 +360,7 @@ def few_files() -> Iterator[None]:
 
 @pytest.mark.usefixtures("few_files")
 def test_connections_leave_files(serve: Serve) -> None:
-    """Silent connections, however many, leave some files to the rest of the service, and give way to who asks."""
+    """Silent connections, however many, leave some files to the rest of the service, and give way to requests."""
     with contextlib.ExitStack() as stack:
         silent = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(120)]
         served = serve(silence=0.2, grace=10 * PATIENCE, first_line=10 * PATIENCE)
@@ -375,7 +375,7 @@ def test_connections_leave_files(serve: Serve) -> None:
 
 @pytest.mark.usefixtures("few_files")
 def test_no_file_left(serve: Serve) -> None:
-    """If the rest of the service has used up all files, the oldest silent connection gives way to who asks."""
+    """If the rest of the service has used up all files, the oldest silent connection gives way to a request."""
     served = serve(first_line=10 * PATIENCE, grace=10 * PATIENCE)
     with contextlib.ExitStack() as stack:
         silent = [stack.enter_context(served.connect()) for _ in range(5)]
@@ -399,7 +399,7 @@ def test_no_file_left(serve: Serve) -> None:
 def test_silent_ones_and_many_at_once(
     serve: Serve, over: str, silent: int, honest: int, limits: dict[str, float]
 ) -> None:
-    """Silent connections, and then many more at once than are let in: all who ask are answered, then and afterwards."""
+    """After silent connections, many more at once than the limit are all answered, then and afterwards."""
     served = serve(**limits)
     sent = request("CHECK", b"x" * 80_000)
     with contextlib.ExitStack() as stack:
@@ -416,7 +416,7 @@ def test_silent_ones_and_many_at_once(
 
 
 def test_time_is_up_while_it_is_given_up(serve: Serve) -> None:
-    """A silent connection whose time ends just as it is to make room is told so, and others are answered."""
+    """A silent connection whose time ends just as it makes room gets an answer, and so do others."""
     served = serve(connections=1, tick=0.1, first_line=0.4, grace=0.4)
     with served.connect() as silent:
         until(lambda: served.server._connections, "it to be taken")
@@ -427,7 +427,7 @@ def test_time_is_up_while_it_is_given_up(serve: Serve) -> None:
 
 
 def test_those_that_have_their_answer_make_room(serve: Serve) -> None:
-    """Who has been answered and goes on sending, a user who may not ask too, keeps nobody else out."""
+    """An answered client that goes on sending, even one without permission, blocks no other."""
     served = serve(connections=2, grace=0.2, drain=10 * PATIENCE)
     with served.connect() as client, served.connect() as other:
         for one in (client, other):
@@ -438,7 +438,7 @@ def test_those_that_have_their_answer_make_room(serve: Serve) -> None:
 
 
 def test_dead_thread(serve: Serve) -> None:
-    """Where the thread of the connections has ended by a fault that is heard, by the next reload too."""
+    """If the connections' thread has died of a fault, the service learns of it, at the next reload too."""
     served = serve()
     heard, looked = threading.Event(), threading.Event()
 
@@ -460,7 +460,7 @@ def test_dead_thread(serve: Serve) -> None:
 
 
 def test_stuck_thread_in_time() -> None:
-    """A thread of the connections that is stuck is noticed within half a minute by who looks only when it is due."""
+    """A hanging thread of the connections is noticed within half a minute, even if nothing is due."""
     clock = [100.0]
     server = SpamdServer(checked, running=lambda: clock[0])
     release = threading.Event()
@@ -481,7 +481,7 @@ def test_stuck_thread_in_time() -> None:
 
 
 def test_stuck_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the thread of the connections does nothing any more that is heard, by the next reload too."""
+    """If the connections' thread does nothing any longer, the service learns of it, at the next reload too."""
     served = serve()
     monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.0)
     monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.2)
@@ -498,7 +498,7 @@ def test_stuck_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bomb(serve: Serve) -> None:
-    """What inflates to gigabytes costs no more memory than one message may have."""
+    """A message that inflates to gigabytes takes no more memory than one message may have."""
     block, number = 1 << 20, 2048
     packer = zlib.compressobj(9)
     first, other = (packer.compress(bytes(block)) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
@@ -515,19 +515,19 @@ def test_bomb(serve: Serve) -> None:
 
 
 def test_silent(serve: Serve) -> None:
-    """Who sends nothing is told so after a while, and the connection ends."""
+    """A client that sends nothing is told so after a while, and the connection ends."""
     served = serve(first_line=0.0)
     assert served.ask(b"", ends=False).startswith(b"SPAMD/1.0 79 Timeout: ")
 
 
 def test_slow(serve: Serve) -> None:
-    """Who does not come to the end of the message in time is told so."""
+    """A client that does not end its message in time is told so."""
     served = serve(request=0.0)
     assert served.ask(request("CHECK", b"x" * 10)[:-5], ends=False).startswith(b"SPAMD/1.0 79 Timeout: ")
 
 
 def test_answer_not_taken(serve: Serve) -> None:
-    """Who does not take the answer is given up after a while, and nothing of it is held any more."""
+    """A client that does not take its answer is given up after a while, and nothing of it is held."""
     served = serve(answer=0.0)
     with served.connect() as client:
         client.sendall(request("PROCESS", b"x" * 4_000_000))
@@ -535,7 +535,7 @@ def test_answer_not_taken(serve: Serve) -> None:
 
 
 def test_goes_on_sending(serve: Serve) -> None:
-    """What comes after the request is dropped, and after a second the connection."""
+    """Bytes behind the request are dropped, and after a second the connection."""
     served = serve(drain=0.0)
     with served.connect() as client:
         client.sendall(request("CHECK", b"x"))
@@ -544,7 +544,7 @@ def test_goes_on_sending(serve: Serve) -> None:
 
 
 def test_others_while_workers_are_busy(serve: Serve) -> None:
-    """While all workers are at work, who asks whether the service lives is answered, and others wait their turn."""
+    """While all workers are busy, PING is answered, and other requests wait for their turn."""
     release = threading.Event()
 
     def slow(asked: SpamdRequest, peer: Peer) -> Pieces:
@@ -610,7 +610,7 @@ def test_end_answers_what_is_whole(serve: Serve) -> None:
 
 
 def test_user_who_may_not_ask(serve: Serve) -> None:
-    """A user who is not allowed reads why, though all was sent before."""
+    """A user without permission reads why, even after sending everything."""
     served = serve()
     (listener,) = served.listeners.open(Spamd(listen=(str(served.path),)))
     served.server.listen([listener], Allowed(frozenset(), 70_000))
@@ -632,7 +632,7 @@ def test_tcp(serve: Serve) -> None:
 
 
 def test_requests_are_counted(serve: Serve) -> None:
-    """By command and by the code of the answer; what is no request has no command, and is a fault of the protocol."""
+    """Requests are counted by command and code; a malformed one has no command, and is a fault of the protocol."""
 
     def reply(asked: SpamdRequest, peer: Peer) -> Pieces:
         if asked.message == b"refuse\n":

@@ -32,7 +32,7 @@ def test_refused(service: Service, command: str) -> None:
 
 
 def test_of_one_user(host: OfHost) -> None:
-    """What is refused to one user of a mail host is answered for another."""
+    """A message refused to one user of a mail host is answered for another."""
     anna, bob = host.user("anna@example.org"), host.user("bob@example.net")
     with host.ledger(anna) as ledger:
         remember(ledger, [Met(anna, WHAT, is_cause=True)])

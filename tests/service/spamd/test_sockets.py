@@ -1,4 +1,4 @@
-"""The sockets of the service: made, handed over, taken over from a dead process; and who is at the other end."""
+"""The sockets of the service: made, handed over, taken over from a dead process; and the user at the other end."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def mode(path: Path) -> int:
 
 
 def test_made_and_removed(tmp_path: Path, listeners: Listeners) -> None:
-    """A socket is made for its owner alone, for all where others are to be let in, and is gone at the end."""
+    """A socket is made for its owner, or for all users if others may ask, and is gone at the end."""
     path = tmp_path / "s"
     listeners.open(Spamd(listen=(str(path),)))
     assert mode(path) == 0o600
@@ -46,7 +46,7 @@ def test_made_and_removed(tmp_path: Path, listeners: Listeners) -> None:
 
 
 def test_cannot_be_opened(tmp_path: Path, listeners: Listeners) -> None:
-    """What cannot be opened says why and what to do; what was opened before it stays, and nothing new."""
+    """If a socket cannot be opened, the error says why and what to do; earlier ones stay, and no new one."""
     good, bad = str(tmp_path / "good"), str(tmp_path / "none" / "s")
     with pytest.raises(SpamnbError, match="No such file or directory; make its directory"):
         listeners.open(Spamd(listen=(good, bad)))
@@ -77,7 +77,7 @@ def test_reload(service: Service) -> None:
 
 
 def test_reload_that_fails(service: Service) -> None:
-    """Where a new socket cannot be opened, or a user does not exist, all goes on as before."""
+    """If a new socket cannot be opened, or a user does not exist, the service goes on as before."""
     with pytest.raises(SpamnbError, match="make its directory"):
         service.set(listen=(str(service.directory / "none" / "s"),))
     with pytest.raises(SpamnbError, match=r"spamd\.peers: there is no user 'nobody-at-all'"):
@@ -99,7 +99,7 @@ def test_who_may_ask() -> None:
 
 
 def test_root_in_a_user_name_space() -> None:
-    """Root reads as the overflow id where it is not mapped; it is let in where nobody else could have connected."""
+    """Unmapped root reads as the overflow id; it may ask if no other user could have connected."""
     users = Allowed(frozenset({1000, 0}), NOBODY)
     assert users.includes(Peer(NOBODY, is_owner_or_root=True))
     assert not users.includes(Peer(NOBODY))
@@ -107,7 +107,7 @@ def test_root_in_a_user_name_space() -> None:
 
 
 def test_credentials(tmp_path: Path, listeners: Listeners) -> None:
-    """The kernel says who has connected, and the socket's mode who could have."""
+    """The kernel names the user who connected, and the socket's mode the users who could."""
     (listener,) = listeners.open(Spamd(listen=(str(tmp_path / "s"),)))
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(listener.address)
@@ -127,14 +127,14 @@ with socket.socket(socket.AF_UNIX) as client:
 
 
 def asked_by(user: int, path: str) -> str:
-    """What another user of this machine is answered."""
+    """Return the answer to a different user of this machine."""
     command = ["setpriv", f"--reuid={user}", "--clear-groups", "/usr/bin/python3", "-c", _ASK, path]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 def test_another_user(service: Service) -> None:
-    """A local user who is not configured may not ask, whatever name is sent; one who is may."""
+    """Only a configured local user may ask, whatever name is sent."""
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
         service.path = f"{place}/s"
@@ -168,7 +168,7 @@ listeners.close()
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare(1)")
 def test_real_user_name_space() -> None:
-    """In a user name space of its own, as PrivateUsers= makes one, the service takes root for who it is."""
+    """In a user name space of its own, as by PrivateUsers=, the service recognises root."""
     with tempfile.TemporaryDirectory() as place:
         os.chown(place, 12345, 12345)
         command = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
@@ -188,7 +188,7 @@ def test_real_user_name_space() -> None:
 
 
 def test_the_peer_at_an_abstract_socket() -> None:
-    """Who asks over a socket without a file is known, and is trusted by no mode of a file."""
+    """The user at a socket without a file is known, and no file mode grants trust."""
     with socket.socket(socket.AF_UNIX) as served, socket.socket(socket.AF_UNIX) as client:
         served.bind(f"\0spamnb-test-{os.getpid()}")
         served.listen()

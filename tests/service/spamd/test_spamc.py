@@ -1,4 +1,4 @@
-"""The real spamc (Debian: spamc), option by option: what its user sees of spam, of ham, and of no service."""
+"""The real spamc (Debian: spamc), option by option: its output for spam, for ham, and without a service."""
 
 import re
 import shutil
@@ -34,7 +34,7 @@ def spamc(*arguments: str, mail: bytes) -> tuple[int, bytes]:
 
 @pytest.fixture(params=["unix", "tcp"])
 def run(request: pytest.FixtureRequest, service: Service) -> Run:
-    """spamc, over a socket in the file system, and over TCP, where TELL is allowed for once."""
+    """Run spamc over a socket in the file system, and over TCP, where TELL is allowed here."""
     if request.param == "unix":
         return lambda *arguments, mail: spamc("-U", service.path, *arguments, mail=mail)
     service.set(listen=("127.0.0.1:0",), teach="tcp")
@@ -105,7 +105,7 @@ def test_reports(run: Run) -> None:
 
 
 def test_learning(run: Run, service: Service) -> None:
-    """-L learns and forgets; what is so already is said, and is no error. -C learns here, and reports to nobody."""
+    """-L learns and forgets; no change is reported and not an error. -C learns here, and reports to nobody."""
     done, same = (0, b"Message successfully un/learned\n"), (0, b"Message was already un/learned\n")
     mail = b"Subject: hello\n\nnothing much\n"
     for what, said, label in (("spam", done, 1), ("spam", same, 1), ("ham", done, 0), ("forget", done, None)):
@@ -119,7 +119,7 @@ def test_learning(run: Run, service: Service) -> None:
 
 
 def learned(service: Service, mail: bytes) -> int | None:
-    """What a message is learned as."""
+    """Return the label of a message."""
     with Ledger(str(service.config.ledger)) as ledger:
         return label_of(ledger, identity(mail))
 
@@ -130,7 +130,7 @@ def test_ping(run: Run) -> None:
 
 
 def test_not_sent(run: Run) -> None:
-    """What is larger than -s, or empty, is not sent, and comes back as it was."""
+    """A message larger than -s, or an empty one, is not sent, and comes back unchanged."""
     assert run("-s", "100", mail=SPAM) == (0, SPAM)
     assert run("-s", "100", "-c", mail=SPAM) == (0, b"0/0\n")
     assert run(mail=b"") == (0, b"")
@@ -146,7 +146,7 @@ def test_user_and_times(run: Run, service: Service) -> None:
 
 
 def test_refused(service: Service) -> None:
-    """Where teaching is not allowed spamc fails, and says nothing of success."""
+    """If teaching is not allowed spamc fails, and reports no success."""
     service.set(teach="nobody")
     assert spamc("-U", service.path, "-L", "spam", mail=SPAM) == (74, b"")
     service.set(listen=("127.0.0.1:0",), teach="sockets")
@@ -155,7 +155,7 @@ def test_refused(service: Service) -> None:
 
 
 def test_away(tmp_path: Path) -> None:
-    """Without a service the message comes back as it was; -x says that there was none."""
+    """Without a service the message comes back unchanged; -x reports the missing service."""
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(tmp_path / "dead"))
     nobody = ["-U", str(tmp_path / "dead"), "--connect-retries=1"]
@@ -166,7 +166,7 @@ def test_away(tmp_path: Path) -> None:
 
 
 def test_no_verdict(service: Service) -> None:
-    """Where the ledger cannot be used the message comes back as it was; -x says that something failed."""
+    """If the ledger cannot be used the message comes back unchanged; -x reports a failure."""
     service.config.ledger.rename(service.config.ledger.with_name("aside"))
     assert spamc("-U", service.path, mail=SPAM) == (0, SPAM)
     assert spamc("-U", service.path, "-x", mail=SPAM) == (74, b"")
@@ -199,7 +199,7 @@ def test_many_at_once(service: Service) -> None:
 
 
 def test_fifty_users(host: OfHost) -> None:
-    """-u selects the user's filter: fifty who learn and ask side by side are told by what each has taught."""
+    """-u selects the user's filter: fifty users who learn and ask side by side get their own verdicts."""
     users = [host.user(f"user{number}@example{number % 2}.org") for number in range(50)]
     mails = [b"Subject: hello\n\n" + b"nothing much, %d\n" % number for number in range(50)]
 
@@ -220,7 +220,7 @@ def test_fifty_users(host: OfHost) -> None:
 
 
 def test_no_such_user(host: OfHost) -> None:
-    """Of who is no user the message comes back as it was; -x says that something failed, and nothing is learned."""
+    """For an unknown user the message comes back unchanged; -x reports a failure, and nothing is learned."""
     host.user("anna@example.org")
     before = host.files()
     for user in ("carl@example.org", "../example.org/anna", "anna"):

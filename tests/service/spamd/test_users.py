@@ -49,12 +49,12 @@ _TAUGHT = [LESSONS, LESSONS]
 
 
 def check(host: OfHost, user: str, mail: bytes = SPAM) -> bytes:
-    """What CHECK answers."""
+    """Return the answer to CHECK."""
     return host.ask(request("CHECK", mail, user=user))
 
 
 def tell(host: OfHost, user: str, mail: bytes, what: str) -> bytes:
-    """What `spamc -L` is answered."""
+    """Return the answer to `spamc -L`."""
     fields = ["Remove: local"] if what == "forget" else [f"Message-class: {what}", "Set: local"]
     return host.ask(request("TELL", mail, "1.5", *fields, user=user))
 
@@ -67,7 +67,7 @@ def totals(host: OfHost, user: str) -> list[int]:
 
 
 def label(host: OfHost, user: str, mail: bytes) -> Label | None:
-    """What a message is learned as."""
+    """Return the label of a message."""
     with host.ledger(user) as ledger:
         found = ledger.lessons.find(identity(mail))
         return None if found is None else found.label
@@ -75,7 +75,7 @@ def label(host: OfHost, user: str, mail: bytes) -> Label | None:
 
 @contextlib.contextmanager
 def held(host: OfHost, user: str) -> Iterator[sqlite3.Connection]:
-    """A user's ledger, to which another process writes meanwhile."""
+    """A user's ledger to which another process is writing."""
     with contextlib.closing(sqlite3.connect(host.path_of(user), isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield other
@@ -86,7 +86,7 @@ def held(host: OfHost, user: str) -> Iterator[sqlite3.Connection]:
 
 
 def test_own_ledger(host: OfHost) -> None:
-    """Each user is answered by the user's own ledger, where the verdict is remembered, and what is told is learned."""
+    """Each user's requests use the user's own ledger, which remembers verdicts and learns."""
     for user in (ANNA, BOB):
         host.user(user)
     with host.ledger(BOB) as ledger:  # to whom all of that is ham
@@ -135,7 +135,7 @@ def test_spellings(host: OfHost) -> None:
 )
 @pytest.mark.parametrize("command", ["CHECK", "TELL"])
 def test_nobody(host: OfHost, user: str, command: str, caplog: pytest.LogCaptureFixture) -> None:
-    """Who is no user is not answered; nothing is made or read for such a name, and the log shows it harmlessly."""
+    """An unknown user gets no answer; no file is made or read for such a name, and the log shows it harmlessly."""
     host.user(ANNA)
     before = host.files()
     fields = ["Message-class: spam", "Set: local"] if command == "TELL" else []
@@ -149,13 +149,13 @@ def test_nobody(host: OfHost, user: str, command: str, caplog: pytest.LogCapture
 
 
 def test_too_long_a_name(host: OfHost) -> None:
-    """A name of ten thousand bytes is no line of the protocol."""
+    """A name of ten thousand bytes is not a line of the protocol."""
     host.user(ANNA)
     assert check(host, "x" * 10_000).startswith(b"SPAMD/1.0 76 ")
 
 
 def test_no_name(host: OfHost, caplog: pytest.LogCaptureFixture) -> None:
-    """Who names nobody is not answered, and the log says what is missing."""
+    """A request without a user gets no answer, and the log says what is missing."""
     host.user(ANNA)
     with caplog.at_level("INFO"):
         assert check(host, "") == b"SPAMD/1.0 69 Service Unavailable: no user is named\r\n"
@@ -164,14 +164,14 @@ def test_no_name(host: OfHost, caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_left_out(host: OfHost) -> None:
-    """Who is left out by the configuration is no user."""
+    """A user whom the configuration leaves out is unknown."""
     host.user(ANNA)
     host.set("  without: [anna@*]\n")
     assert check(host, ANNA).startswith(b"SPAMD/1.0 69 ")
 
 
 def test_link(host: OfHost) -> None:
-    """A link in the place of a Maildir makes no user of who has made it."""
+    """A link in place of a Maildir does not make its creator a user."""
     host.user(ANNA)
     place = host.site.mail / "example.org" / "mallory"
     place.mkdir()
@@ -190,7 +190,7 @@ def test_comes_and_goes(host: OfHost) -> None:
 
 
 def test_mail_is_not_mounted(host: OfHost) -> None:
-    """Where it cannot be told who is there, nobody is answered."""
+    """If the users on the disk cannot be determined, nobody gets an answer."""
     host.user(ANNA)
     host.site.mail.rename(host.site.directory / "aside")
     assert check(host, ANNA) == b"SPAMD/1.0 69 Service Unavailable: the ledger cannot be used now\r\n"
@@ -211,7 +211,7 @@ def test_own_settings(host: OfHost) -> None:
 
 
 def test_asking_makes_nothing(host: OfHost) -> None:
-    """A new user's mail is unsure, as where nothing is learned; neither asking nor forgetting makes a file."""
+    """A new user's mail is unsure, as with an empty ledger; neither asking nor forgetting makes a file."""
     host.user(ANNA, is_new=True)
     before = host.files()
     for mail in (SPAM, HAM, UNSURE):
@@ -224,7 +224,7 @@ def test_asking_makes_nothing(host: OfHost) -> None:
 
 
 def test_teaching_makes_the_ledger(host: OfHost) -> None:
-    """What is taught makes the ledger, for its owner alone, and counts from then on."""
+    """A first lesson makes the ledger, for its owner alone, and counts from then on."""
     host.user(ANNA, is_new=True)
     for number in range(3):
         for kind in ("spam", "ham"):
@@ -236,7 +236,7 @@ def test_teaching_makes_the_ledger(host: OfHost) -> None:
 
 
 def test_taught_at_once(host: OfHost) -> None:
-    """Many who teach a new user's filter at once make one ledger, with all of it."""
+    """Many first lessons at once make one ledger, with all of them."""
     host.user(ANNA, is_new=True)
     with ThreadPoolExecutor(20) as clients:
         answers = clients.map(lambda number: tell(host, ANNA, message("ham", number), "ham"), range(40))
@@ -245,7 +245,7 @@ def test_taught_at_once(host: OfHost) -> None:
 
 
 def test_lost_ledger(host: OfHost) -> None:
-    """Where a ledger is gone and its copies are not, the user is no new one: nothing is answered or made."""
+    """If a ledger is gone but its copies are not, the user is not new: no request is answered, and no file made."""
     host.user(ANNA)
     copy = Path(of_day(str(host.path_of(ANNA)), time.time()))
     copy.parent.mkdir()
@@ -260,7 +260,7 @@ def test_lost_ledger(host: OfHost) -> None:
 
 
 def test_fifty_side_by_side(host: OfHost) -> None:
-    """Fifty users who ask and teach at once are all answered, each filter learns its own user's mail, and no more."""
+    """Fifty users who ask and teach at once are all answered, and each filter learns only its own user's mail."""
     users = [host.user(f"user{number}@example{number % 3}.org", is_new=number % 2 == 0) for number in range(50)]
 
     def work(number: int) -> list[bytes]:
@@ -311,7 +311,7 @@ def test_held_ledgers(host: OfHost, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_end_while_a_verdict_waits(
     host: OfHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A verdict that was told, and could not be written yet, is written at the end of the service."""
+    """A verdict that was sent but not yet written is written at the end of the service."""
     monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.05)
     host.user(ANNA)
     with ThreadPoolExecutor(1) as threads:
@@ -327,7 +327,7 @@ def test_end_while_a_verdict_waits(
 
 
 def test_ledger_that_is_being_replaced(host: OfHost) -> None:
-    """While a ledger is replaced its user's mail waits, and nobody else's."""
+    """While a ledger is replaced its user's mail waits, and no other user's."""
     for user in (ANNA, BOB):
         host.user(user)
     with ThreadPoolExecutor(4) as clients:
@@ -340,7 +340,7 @@ def test_ledger_that_is_being_replaced(host: OfHost) -> None:
 
 
 def test_damaged_ledger(host: OfHost) -> None:
-    """A ledger that is none is a fault of its user alone, until there is a sound one."""
+    """A damaged ledger is a fault of its user alone, until there is a sound one."""
     for user in (ANNA, BOB):
         host.user(user)
     sound = host.path_of(ANNA).read_bytes()
@@ -367,7 +367,7 @@ def test_few_files_are_open(host: OfHost) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 def test_another_user(host: OfHost) -> None:
-    """A local user who is configured may ask for every user; any other for nobody, not even of the own name."""
+    """A configured local user may ask for every user; any other for none, not even for its own name."""
     host.site = replace(host.site, path="{user}/Maildir")
     with tempfile.TemporaryDirectory() as place:
         os.chmod(place, 0o755)
@@ -380,7 +380,7 @@ def test_another_user(host: OfHost) -> None:
 
 
 def test_over_tcp(host: OfHost) -> None:
-    """Over TCP all of this host may ask for every user, and teach where that is configured."""
+    """Over TCP all of this host may ask for every user, and teach if that is configured."""
     host.user(ANNA)
     with held_port() as port:
         for whom, end in (
@@ -397,7 +397,7 @@ def test_over_tcp(host: OfHost) -> None:
 
 
 def test_shares(host: OfHost) -> None:
-    """Several services answer on one socket, each for all users, and go on where one of them has ended."""
+    """Several services answer on one socket, each for all users, and go on if one of them has ended."""
     users = [host.user(f"user{number}@example.org") for number in range(8)]
     host.set(listen="[]")
     with socket.socket(socket.AF_UNIX) as served:
@@ -459,7 +459,7 @@ def through(host: OfHost, *arguments: str) -> bytes:
 
 
 def test_filter_for_a_user(host: OfHost) -> None:
-    """`spamnb --user NAME filter` names the user to the service, or judges by the user's ledger where there is none."""
+    """`spamnb --user NAME filter` sends the user to the service, or without one uses the user's ledger."""
     host.user(ANNA)
     for asker in (f"spamd for {ANNA}", "spamnb filter"):
         assert through(host, "--user", "Anna+lists@example.org").startswith(b"X-Spamnb: spam, ")
@@ -471,7 +471,7 @@ def test_filter_for_a_user(host: OfHost) -> None:
 
 
 def test_filter_for_nobody(host: OfHost) -> None:
-    """Without a user, or for one who is none, the message passes, and its header says that nothing is known."""
+    """Without a user, or with an unknown one, the message passes, and its header says: unknown."""
     host.user(ANNA)
     for arguments in ([], ["--user", "carl@example.org"], ["--user", "../anna"]):
         assert through(host, *arguments).startswith(b"X-Spamnb: unknown, ")
