@@ -95,12 +95,12 @@ class MissingCache:
     def __init__(self) -> None:
         self._last: tuple[object, str] = None, ""
 
-    def __call__(self, lessons: Lessons, scoring: Scoring, learning: Learning) -> str:
+    def __call__(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
         """Return what `missing_now` returns."""
-        asked = lessons.last_change(), scoring, learning
+        asked = ledger.state.mark, ledger.lessons.last_change(), scoring, learning
         last, lacking = self._last
         if asked != last:
-            lacking = missing_now(lessons, scoring, learning)
+            lacking = missing_now(ledger.lessons, scoring, learning)
             self._last = asked, lacking
         return lacking
 
@@ -112,7 +112,7 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Mi
     """
     if _has_begun(ledger.state.begun_with, learning):
         return ""
-    return _awaited(ledger) or (remembered or missing_now)(ledger.lessons, scoring, learning)
+    return _awaited(ledger) or (remembered or MissingCache())(ledger, scoring, learning)
 
 
 def missing_by_numbers(ledger: Ledger, learning: Learning) -> str | None:

@@ -130,6 +130,7 @@ class Application:
         if route.is_public or site.host is not None:
             return route.page(visit)
         with _opened(str(site.config().ledger), only_read=request.is_reading or route.takes_message) as ledger:
+            site.kept.use("" if ledger is None else ledger.state.mark)
             return route.page(replace(visit, opened=ledger))
 
 

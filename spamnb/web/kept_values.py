@@ -56,6 +56,13 @@ class KeptValues:
         is_of_many: bool = False,
     ) -> None:
         self._of_config = config_path, dict(environ), user
+        self._run, self._is_of_many = run, is_of_many
+        self._mark = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin without any value."""
+        run, is_of_many = self._run, self._is_of_many
         self._counted: dict[str, tuple[_State, int]] = {}  # by page: the ledger's state, and the waiting messages then
         self._misfiled_at = -math.inf  # when the overview last let all learned mail be judged
         self._own_mail = BackgroundValue(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
@@ -64,6 +71,15 @@ class KeptValues:
         self._checkup = BackgroundValue(_checked, run)
         self._glance = BackgroundValue(partial(_checked, whole=False), here if is_of_many else run)
         self._waiting = BackgroundValue(self._count)
+
+    def use(self, mark: str) -> None:
+        """Drop all values if the ledger has another mark than before; "": there is none.
+
+        After `spamnb users forget` somebody else may have the name, and the path of the ledger with it.
+        """
+        if mark != self._mark:
+            self._mark = mark
+            self._begin()
 
     def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Snapshot[OwnMail]":
         """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""

@@ -51,6 +51,18 @@ def test_proof(ledger: Ledger) -> None:
     assert missing_now(ledger.lessons, SCORING, LEARNING) == "", "only the newest count"
 
 
+def test_another_ledger(ledger: Ledger, tmp_path: Path) -> None:
+    """What is remembered of one ledger is not said of another: a user who was forgotten may have had the same name."""
+    remembered = MissingCache()
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(20), Label.SPAM)
+    assert missing(ledger, SCORING, LEARNING, remembered) == ""
+    with Ledger(str(tmp_path / "another")) as another:
+        teach(another, "spam", range(40), Label.SPAM)
+        assert another.lessons.last_change() == ledger.lessons.last_change()
+        assert missing(another, SCORING, LEARNING, remembered) == "20 more ham messages to learn"
+
+
 def test_it_stays(ledger: Ledger) -> None:
     """A filter that has begun goes on, whatever is learned, unless a higher minimum is configured."""
     teach(ledger, "ham", range(20), Label.HAM)

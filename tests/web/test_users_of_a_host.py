@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +15,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config import Mailbox
 from spamnb.config.writing import render
+from spamnb.host.forgetting import forget
 from spamnb.host.shares import Share, claimed
+from spamnb.ledger.ledger import Ledger
 from spamnb.web.access import listen
 from spamnb.web.page_server import PageServer
 from tests.patience import until
@@ -259,6 +262,27 @@ def test_what_is_kept_is_of_one_user(fresh: HostDesk) -> None:
         assert "secret-dorothea" in dora.get(told).words and "secret-dorothea" not in leo.get(told).words
         for browser, name in ((dora, DORA), (leo, LEO)):
             assert browser.get("/words").tree.xpath("//*[@class='owner']")[0].text_content() == name
+
+
+def test_another_person_gets_the_name(fresh: HostDesk) -> None:
+    """What was worked out for a user who was forgotten is on no page of the next user of that name."""
+    folder = fresh.directory / "mail/one.example/dorothea/Maildir/.Affair"
+    for part in ("new", "cur", "tmp"):
+        (folder / part).mkdir(parents=True)
+    folder.chmod(0o755)
+    (folder / "cur/1.empty:2,").touch()
+    with pages_of_all(fresh) as server:
+        dora = as_user(server, DORA)
+        until(lambda: "Affair" in dora.get("/health").words, "a finding")
+        until(lambda: dora.get("/tune").tree.xpath("//table"), "what the cutoffs do")
+        fresh.end()
+        assert forget(fresh.host, None, DORA) == ""
+        shutil.rmtree(folder)
+        assert "Affair" not in dora.get("/health").words
+        shutil.copytree(fresh.directory / "state/two.example/leopold", fresh.directory / "state/one.example/dorothea")
+        with Ledger(str(fresh.host.ledger_of(DORA))) as ledger:
+            ledger.state.mark = "another"
+        assert not dora.get("/tune").tree.xpath("//table")
 
 
 def badges(answer: Answer) -> list[str]:
