@@ -329,6 +329,12 @@ def known_files(desk: Desk, folder: str, number: int) -> list[Path]:
     return made
 
 
+def rename_archive(desk: Desk, number: int) -> None:
+    """Archive, with so many known files, gets the name Old."""
+    known_files(desk, "Archive", number)
+    (desk.root(ONE) / ".Archive").rename(desk.root(ONE) / ".Old")
+
+
 def flag(path: Path) -> None:
     """Somebody marks a message."""
     path.rename(f"{path}F")
@@ -362,8 +368,7 @@ def test_others_have_turns_within_a_full_folder(
 def test_others_have_turns_while_a_full_folder_gets_another_name(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mail of others is judged while the records of a renamed folder with very many files are carried over."""
     monkeypatch.setattr(folders, "_WRITTEN", 20)
-    known_files(desk, "Archive", 400)
-    (desk.root(ONE) / ".Archive").rename(desk.root(ONE) / ".Old")
+    rename_archive(desk, 400)
     assert len(looked_on(desk, "looking at Old")) >= 15
     desk.settle()
     assert desk.unknown(ONE) == []
@@ -373,8 +378,7 @@ def test_others_have_turns_while_a_full_folder_gets_another_name(desk: Desk, mon
 def test_carrying_over_is_cut_short(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not carried over when the work ended is carried over later, and counts as no move."""
     monkeypatch.setattr(folders, "_WRITTEN", 20)
-    known_files(desk, "Archive", 100)
-    (desk.root(ONE) / ".Archive").rename(desk.root(ONE) / ".Old")
+    rename_archive(desk, 100)
     ended: list[int] = []
 
     def alive(status: str) -> None:
