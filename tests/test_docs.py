@@ -49,7 +49,7 @@ def test_configurations_are_valid() -> None:
 
 
 def test_every_other_block_has_a_test() -> None:
-    """Each other block names the test that asks for it, or says that it is run by hand."""
+    """Each other block names its test, or says that it is run by hand."""
     for one in itertools.chain.from_iterable(map(blocks, DOCUMENTS)):
         if one.language in {"console", "yaml"} or one.mark == BY_HAND:
             continue
@@ -92,7 +92,7 @@ def test_calls_in_the_text_exist(document: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_benchmarks_in_the_text_exist(document: str) -> None:
-    """Each benchmark that a document names is there and has the options that it gives."""
+    """Each benchmark that a document names exists and has the given options."""
     shared = (ROOT / "benchmarks/common.py").read_text()
     for script, options in re.findall(r"python (benchmarks/\w+\.py)([^`\n]*)", read(document)):
         text = (ROOT / script).read_text() + shared
@@ -163,7 +163,7 @@ def test_functions_in_the_text_exist() -> None:
 
 
 def test_tests_in_the_text_exist() -> None:
-    """Each test that a document names as its evidence is there."""
+    """Each test that a document names as its evidence exists."""
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     known = set(re.findall(r"def (test_\w+)", sources)) | {path.stem for path in (ROOT / "tests").rglob("*.py")}
     named = {name for document in DOCUMENTS for name in re.findall(r"\b(test_\w+)", read(document))}

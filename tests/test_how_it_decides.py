@@ -206,7 +206,7 @@ def longer_message() -> Iterator[str]:
 
 
 def test_worked_messages_are_what_the_filter_does() -> None:
-    """Each row and each sentence with a number in the worked messages is computed, and no other number is there."""
+    """Each row and number in the worked messages is computed, and there are no other numbers."""
     text = " ".join(section().split())
     text = re.sub(r"```eml.*?```|\| learned as .*?(?=Then)", "", text)
     expected = [" ".join(fragment.split()) for fragment in (*short_message(), *longer_message())]

@@ -7,7 +7,7 @@ from tests.documents import ROOT
 
 
 def test_one_version() -> None:
-    """VERSION, the package, the newest entry of the list of changes, and that of the Debian package agree."""
+    """VERSION, the package, the newest entry of the list of changes, and the Debian package have one version."""
     assert (ROOT / "VERSION").read_text() == f"{__version__}\n"
     changes = re.search(r"^## (\S+) \((?:unreleased|\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert changes

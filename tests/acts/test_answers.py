@@ -152,7 +152,7 @@ def test_never_asked_again(desk: Asked) -> None:
 
 @pytest.mark.parametrize("answer", Answer)
 def test_one_number_for_all_of_an_answer(desk: Asked, answer: Answer) -> None:
-    """By the number of an answer all of it is undone; by that of the undo all is done again; and so on."""
+    """The number of an answer undoes all of it; the number of that undo does all of it again; and so on."""
     found, content = filed_wrongly(desk, weak=True), message("spam", 100)
     before = desk.state(content)
     done = desk.give(found, answer)
@@ -339,7 +339,7 @@ def test_what_is_clear_hides_nothing(desk: Asked) -> None:
 
 
 def test_what_the_filter_forgot_is_asked_about(desk: Asked) -> None:
-    """Kept mail that was judged as ham, learned so weakly, and forgotten since it looks like spam, is asked about."""
+    """Kept mail that was learned weakly as ham and forgotten because it looks like spam is asked about."""
     content = kept_spam(desk)
     known = desk.ledger.messages.ensure(read(content).digest, "")
     desk.ledger.messages.judged(known.id, "ham", 0.01, desk.now())

@@ -187,7 +187,7 @@ def test_any_text(text: str, sender: str) -> None:
 
 
 def test_no_pattern_takes_long() -> None:
-    """A pattern of many stars is matched in no more time than any other."""
+    """Matching a pattern with many stars takes no longer than matching any other."""
     pattern = sender_pattern("*a" * 100 + "@x.example")
     start = time.process_time()
     for _ in range(100):
@@ -225,7 +225,7 @@ with Ledger(sys.argv[1]) as ledger:
 
 
 def test_two_processes(ledger: Ledger) -> None:
-    """Two processes choose at once: each choice is kept, what both choose once, and a third one sees all of it."""
+    """If two processes choose at once, each choice is kept, a common one once, and a third process sees all."""
     assert ledger.choices.over(CONFIG).senders.named("a@0.first.example", "") is None
     command = [sys.executable, "-c", _BLOCKING, ledger.path]
     processes = [subprocess.Popen([*command, name]) for name in ("first", "second")]

@@ -45,7 +45,7 @@ def test_undo(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_answers(site: Site) -> None:
-    """So it does for an answer, which finds the message and moves it."""
+    """An answer too finds the message and moves it."""
     config = load(site.config)
     with Ledger(str(site.ledger)) as ledger:
         digest = identity(SPAM[0])

@@ -32,7 +32,7 @@ def teach(ledger: Ledger, kind: str, numbers: range, label: Label, *, weak: bool
 
 
 def test_numbers_come_first(ledger: Ledger) -> None:
-    """So many of each class are learned at least."""
+    """The filter needs at least the configured number of lessons of each class."""
     teach(ledger, "ham", range(19), Label.HAM)
     teach(ledger, "spam", range(30), Label.SPAM)
     assert missing(ledger, SCORING, LEARNING) == "1 more ham message to learn"

@@ -88,7 +88,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 @pytest.mark.parametrize("weak", [False, True])
 def test_a_learning_is_redone_exactly(desk: Desk, weak: bool) -> None:
-    """An undone learning that is undone again has its label, whether it was a weak one, and its counts of before."""
+    """A redone lesson has its old label, weakness and counts."""
     desk.learn(1, 1)
     one = desk.learn(2, 0, weak)
     tokens = list(read(message("ham", 2)).tokens)
@@ -159,7 +159,7 @@ def test_what_was_redone_is_undone_by_its_own_id(desk: Desk) -> None:
 
 
 def test_a_move_is_undone_and_redone(desk: Desk) -> None:
-    """An undone move rescues the message; the redo moves it to spam again, and the message is rescued no more."""
+    """An undone move rescues the message; the redo moves it to spam again and ends the rescue."""
     moved = desk.spam_moved()
     digest = read(message("spam", 1)).digest
     assert desk.take_back(moved) == [(moved, "", False)]
@@ -230,7 +230,7 @@ def test_judgements_are_not_offered(desk: Desk) -> None:
 
 
 def test_what_retention_has_forgotten(desk: Desk) -> None:
-    """An action that the journal keeps no more is named as such, and one that never was as such."""
+    """The error distinguishes an action that retention has forgotten from one that never existed."""
     for number in range(3):
         desk.learn(number, 0)
     desk.ledger._connection.execute("DELETE FROM action WHERE id = 2")  # as retention does

@@ -6,7 +6,7 @@ from spamnb.base.libraries import how_to_install
 
 
 def test_what_is_told_by_how_the_program_is_installed(tmp_path: Path) -> None:
-    """Debian's program takes Debian's package, that of pipx is injected into, any other has pip beside it."""
+    """Debian's program needs Debian's package, one by pipx an injection, any other pip."""
     usr, pipx, plain = tmp_path / "usr", tmp_path / "venvs" / "spamnb", tmp_path / "an environment"
     (usr / "lib/python3/dist-packages").mkdir(parents=True)
     pipx.mkdir(parents=True)

@@ -748,7 +748,7 @@ def test_patterns_take_no_square_of_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", WITHIN)
 def test_patterns_within_functions_take_no_square_of_time(name: str) -> None:
-    """So is a function with an expression of its own."""
+    """The same holds for a function with an expression of its own."""
     call, texts = WITHIN[name]
     for text in texts:
         assert took(lambda text=text: call(text)) < SECONDS, text

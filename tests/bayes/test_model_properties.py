@@ -120,7 +120,7 @@ def test_one_class_alone_is_the_answer(model):
 
 @every_model
 def test_nothing_learned_is_an_error(model):
-    """A model that has learned nothing says so, and so does one that is asked about other tokens."""
+    """A model without lessons raises an error, and so does one that gets different tokens."""
     with pytest.raises(ValueError, match="learned nothing"):
         model().predict(np.eye(2))
     with pytest.raises(ValueError, match="learned 2 tokens"):

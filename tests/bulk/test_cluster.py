@@ -27,7 +27,7 @@ def test_another_tokenizer_is_refused() -> None:
 
 @pytest.mark.slow
 def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
-    """With workers killed in the midst of it, a ledger is the same to the last count as without a cluster."""
+    """If workers are killed during the work, a ledger equals one made without a cluster, to the last count."""
     pytest.importorskip("distributed")
     command = [sys.executable, "-m", "tests.bulk.on_a_cluster", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=5 * PATIENCE, check=False)

@@ -86,7 +86,7 @@ def test_a_machine_without_systemd(home: Path, machine: Path) -> None:
 
 
 def test_a_system_unit(home: Path, machine: Path) -> None:
-    """A configuration in the directory of a user below /etc/spamnb is that of the machine's unit for this user."""
+    """A configuration in a user's directory below /etc/spamnb belongs to the machine's unit for that user."""
     path = Path("/etc/spamnb/anna/config.yaml")
     by_hand = here(home, path)
     assert by_hand.start == "spamnb --config /etc/spamnb/anna/config.yaml run"

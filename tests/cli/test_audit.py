@@ -56,7 +56,7 @@ def test_json(wrong: Path, run: Run) -> None:
 
 
 def test_a_list_in_a_pipe(wrong: Path, run: Run) -> None:
-    """Without a terminal the findings are listed, each with its place and its clues, and nothing is asked."""
+    """Without a terminal the command lists the findings with places and clues, and asks nothing."""
     result = run("audit")
     assert result.code == 0
     first, second, third, fourth = result.out.splitlines()

@@ -90,7 +90,7 @@ def test_names_that_no_terminal_should_see(taught: Path, run: Run) -> None:
 
 @pytest.mark.parametrize("how", ["huge", "- <huge"])
 def test_a_huge_mbox_is_read_piece_by_piece(home: Path, how: str) -> None:
-    """An mbox is never held in memory as a whole, whether it is a file or comes on standard input."""
+    """An mbox is never wholly in memory, neither from a file nor from standard input."""
     with (home / "huge").open("wb") as file:
         for number in range(2):
             file.write(mbox("spam", range(number, number + 1)))

@@ -116,7 +116,7 @@ def test_config_without_a_ledger_that_can_be_read(home: Path, run: Run) -> None:
 
 
 def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None:
-    """`evaluate` of one's own mail goes by the cutoff that is chosen, and proposes the command that chooses one."""
+    """`evaluate` of one's own mail uses the chosen cutoff, and proposes the command that chooses one."""
     ham, spam = ([message(kind, number) for number in range(30)] for kind in ("ham", "spam"))
     maildir(home / "Maildir", INBOX=ham, Junk=spam)
     assert run("init", "--learn").code == 0

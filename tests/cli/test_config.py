@@ -16,7 +16,7 @@ def test_the_example_is_installed(run: Run) -> None:
 
 
 def test_values_in_force(home: Path, run: Run) -> None:
-    """Alone it prints each value in force, as a configuration that means the same."""
+    """Without an option it prints each value in force, as an equivalent configuration."""
     maildir(home / "Maildir", **{"what?": []})
     assert run("init").code == 0
     file = home / CONFIG

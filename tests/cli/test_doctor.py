@@ -268,7 +268,7 @@ def test_training_folders(well: Path, run: Run) -> None:
 
 
 def test_mounts(tmp_path: Path) -> None:
-    """The file system of a path is that of the innermost mount which holds it."""
+    """The file system of a path is that of the innermost mount around it."""
     mounts = tmp_path / "mounts"
     mounts.write_text(
         "/dev/a / ext4 rw 0 0\nhost:/m /srv/mail\\040box nfs4 rw 0 0\n/dev/b /srv/mail\\040box/local xfs rw 0 0\n"

@@ -65,7 +65,7 @@ def test_never_over_an_existing_one(home: Path, run: Run) -> None:
 
 
 def test_there_is_a_configuration_at_every_moment(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that reads its configuration while it is replaced finds the former one or the new one."""
+    """During a replacement a service reads the old configuration or the new one."""
     full(home)
     assert run("init").code == 0
     rename, there = os.rename, []
@@ -233,7 +233,7 @@ def test_a_place_without_an_inbox(home: Path, run: Run) -> None:
 
 
 def test_odd_folder_names(home: Path, run: Run) -> None:
-    """Folder names with escapes, quotes, line ends and broken bytes are shown safely and come back as they were."""
+    """Folder names with escapes, quotes, line ends and broken bytes are shown safely, and read back unchanged."""
     root = maildir(home / "Maildir")
     for odd in (b".a\x1b[31m", b".line\nbreak", b".caf\xe9", b".: yaml #'\"", b".&", b".Entw&APw-rfe", b".no"):
         for sub in ("cur", "new", "tmp"):
@@ -465,7 +465,7 @@ def test_no_home(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
-    """A directory `.INBOX` in a Maildir++ goes by its path, and init takes it."""
+    """init uses a directory `.INBOX` in a Maildir++ by its path."""
     maildir(home / "Maildir", Junk=[])
     for sub in ("cur", "new", "tmp"):
         (home / "Maildir/.INBOX" / sub).mkdir(parents=True)

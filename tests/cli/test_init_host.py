@@ -274,7 +274,7 @@ def test_never_over_an_existing_one(vmail: Vmail, run: Run) -> None:
 
 
 def test_the_configuration_of_one_person(vmail: Vmail, run: Run) -> None:
-    """One person's configuration is neither learned by nor replaced as a host's, nor is that of other paths."""
+    """init --host neither learns by one person's configuration nor replaces it, nor one of other paths."""
     vmail.config.write_text(f"mailboxes: [{{path: {vmail.root(NAMES[0])}, roles: {{INBOX: inbox, Junk: spam}}}}]\n")
     result = run("--config", vmail.config, "init", "--host", "--learn")
     assert (result.code, "is the configuration of one person" in result.err) == (78, True)
@@ -499,7 +499,7 @@ def test_an_interrupted_run_goes_on(vmail: Vmail, process: Run) -> None:
 @AS_ROOT
 @pytest.mark.usefixtures("readable")
 def test_root_learns_as_the_owner_of_the_mail(vmail: Vmail, process: Run) -> None:
-    """Nothing below the ledgers is root's, whether they were there or not; -v says as whom root goes on."""
+    """No file below the ledgers belongs to root; -v names the user that root acts as."""
     command = ("-v", "--config", vmail.config, "init", "--host", vmail.path, "--learn")
     for _ in ("at first", "again"):
         result = process(*command)

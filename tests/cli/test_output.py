@@ -102,7 +102,7 @@ def test_table_cuts_what_is_endless() -> None:
     ],
 )
 def test_usual_roles(name: str, role: Role) -> None:
-    """Folders are known by the names that mail programs give them; an ordinary name means ham."""
+    """Folders get roles by the usual names of mail programs; an ordinary name means ham."""
     assert folder_names.usual_role(name) is role
 
 
@@ -135,7 +135,7 @@ def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
 def test_what_is_said_at_ctrl_c(
     taught: Path, run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], where: str, says: str
 ) -> None:
-    """Ctrl-C ends a command with 130, and its one line says what became of this command's work."""
+    """Ctrl-C ends a command with 130 and one line about the state of its work."""
 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

@@ -293,7 +293,7 @@ def test_a_user_of_a_host(process: Run, vmail: Path) -> None:
 
 
 def test_a_pipe_for_a_user_of_a_host(process: Run, vmail: Path) -> None:
-    """So does `filter`."""
+    """`filter` goes on as that user too."""
     process(*of_host(vmail, "--user", "anna@example.org", "train", "--spam", vmail / "vmail/example.org/anna/.Junk"))
     said = process(*of_host(vmail, "--user", "anna@example.org", "filter"), stdin=message("spam", 9))
     assert "X-Spamnb: unsure" in said.out

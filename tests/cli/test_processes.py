@@ -78,7 +78,7 @@ def test_bulk_work_uses_all_cores(process: Run) -> None:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
 )
 def test_ended_by_a_signal(process: Run, number: int, code: int) -> None:
-    """A signal in the midst of a bulk training leaves no worker behind, and a ledger that is whole."""
+    """After a signal during a bulk training no worker is left, and the ledger is sound."""
     running = start_training()
     workers = children(running.pid)
     running.send_signal(number)
@@ -135,7 +135,7 @@ def dies_in_the_midst(chunk: list[int]) -> list[int]:
 
 @several_cores
 def test_killed_while_it_sends_a_result() -> None:
-    """A worker that is killed while it sends a result ends the work too, with the same line."""
+    """A worker killed while it sends a result ends the work too, with the same line."""
     with (
         pytest.raises(SpamnbError, match="a reading process was killed"),
         Processes(2) as processes,

@@ -172,7 +172,7 @@ def test_all_about_one_user(config: Path, run: Run, home: Path) -> None:
 
 
 def test_doctor(config: Path, run: Run, home: Path) -> None:
-    """The check-up of a user is that of the user's mailbox and ledger, and of the user's own settings."""
+    """`doctor` for a user checks the user's mailbox, ledger and own settings."""
     assert run("--user", ANNA, "init", "--learn").code == 0
     findings = [json.loads(line) for line in run("--user", ANNA, "doctor", "--json").out.splitlines()]
     assert {one["what"] for one in findings} >= {"configuration", f"mailbox {home}/vmail/example.org/anna", "ledger"}
@@ -238,7 +238,7 @@ def test_the_template_is_shown(config: Path, run: Run) -> None:
 
 
 def test_what_holds_for_one_user_is_shown(config: Path, run: Run, home: Path) -> None:
-    """With --user it prints what holds for that user, as a configuration of one person; --check checks both files."""
+    """With --user it prints the user's settings as one person's configuration; --check checks both files."""
     own = home / f"own/{ANNA}.yaml"
     own.write_text("scoring: {alpha: 1}\n")
     shown = run("--user", ANNA, "config")

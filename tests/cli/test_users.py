@@ -201,7 +201,7 @@ def test_forget_while_somebody_is_at_work(host: Host, on_host: Run) -> None:
 
 
 def test_forget_asks(host: Host, on_host: Run, at_terminal: At) -> None:
-    """At a terminal it asks, and elsewhere `--yes` is needed; a user is asked about once, by the name that is meant."""
+    """At a terminal it asks, and elsewhere it needs `--yes`; it asks once per user, by the full name."""
     path = ledger_of(host)
     result = on_host("forget", ANNA, "bob@a.example")
     assert (result.code, f"2 users, with all copies: {ANNA}, bob@a.example; do it with --yes" in result.err) == (

@@ -64,7 +64,7 @@ def test_a_host_is_not_for_one_person(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("written", ["", "users: {awake: 8}\n"])
 def test_what_is_printed_is_read_back(written: str) -> None:
-    """A host's configuration with all values that are in force means the same, and one person's has no `users`."""
+    """A host's printed configuration is equivalent to its source, and one person's has no `users`."""
     config = parse(HOST + written, "c.yaml", {})
     assert parse(render_all(config), "printed", {}) == config
     person = parse(PERSON, "c.yaml", {"HOME": "/h"})
@@ -79,7 +79,7 @@ def test_a_claim() -> None:
 
 
 def test_a_person_is_no_host() -> None:
-    """Without fields in the path, neither `users` nor a ledger with fields means anything."""
+    """Without fields in the path, `users` and a ledger with fields are faults."""
     assert faults(PERSON + "users: {}\nledger: /l/{user}/l.sqlite\n") == [
         "c.yaml:2: users: is for a mail host, but no path of `mailboxes` has fields; leave it out, or write a path such"
         " as /var/vmail/{domain}/{local}/Maildir",
@@ -136,7 +136,7 @@ def test_ledgers_are_apart(path: str, ledger: str, says: str) -> None:
     ],
 )
 def test_fields_may_be_written_otherwise(path: str, ledger: str) -> None:
-    """The ledger may have other fields than the mail if they, too, give each user a directory."""
+    """The ledger may have different fields than the mail if they give each user a directory."""
     assert parse(host(path, ledger), "c.yaml", {}).is_template
 
 
@@ -187,7 +187,7 @@ def test_own_files_that_cannot_be(own: str) -> None:
 
 
 def test_who_is_left_out() -> None:
-    """Names are left out as they are, in any letters; patterns are those of senders."""
+    """Left-out names match in upper and lower case; patterns are those of senders."""
     users = Users(without=("postmaster@example.org", "*@lists.example", "sub.example.net", "root", "b.c"))
     out = ["Postmaster@example.org", "a@lists.example", "a@sub.example.net", "a@x.sub.example.net", "root", "B.c"]
     assert all(map(users.leaves_out, out))
@@ -244,7 +244,7 @@ def test_nothing_of_one_s_own(config: Config, tmp_path: Path, text: str) -> None
 
 
 def test_key_by_key(config: Config, tmp_path: Path) -> None:
-    """A key takes the place of the template's; its neighbours stay as they are there."""
+    """A user's own key replaces the template's; the keys beside it stay."""
     found = own(
         config,
         tmp_path,

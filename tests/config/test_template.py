@@ -42,7 +42,7 @@ def templates(draw: st.DrawFn) -> PathTemplate:
 
 @given(templates(), names)
 def test_path_to_user_and_back(template: PathTemplate, name: str) -> None:
-    """The path of a user is that of this user alone, and a name without a place has no path."""
+    """A user's path belongs to this user alone, and a name without a place has no path."""
     assume(template.takes(name))
     path = str(template.fill(name)).replace("*", "ab")
     assert template.match(path) == name
@@ -178,7 +178,7 @@ def test_faults(written: str, says: str) -> None:
 
 
 def test_names_of_files() -> None:
-    """The name of a file may have text around its field, which that of a directory may not; `*` is for mailboxes."""
+    """A file's name may have text around its field, a directory's may not; `*` is only for mailboxes."""
     template = parse_template("/own/{domain}/x-{local}@{domain}.yaml", is_file=True)
     assert str(template.fill("anna@a")) == "/own/a/x-anna@a.yaml"
     assert template.match("/own/a/x-anna@a.yaml") == "anna@a"

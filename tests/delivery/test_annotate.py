@@ -95,7 +95,7 @@ def messages(draw: st.DrawFn) -> tuple[bytes, bytes]:
 
 @given(messages())
 def test_nothing_else_changes(both: tuple[bytes, bytes]) -> None:
-    """Without our fields, what comes out is the message without the forged ones: body and other fields as they were."""
+    """Without our fields the output equals the message without the forged ones, in body and other fields."""
     whole, honest = both
     out = annotated(whole)
     assert re.sub(rb"X-Spamnb: ham, probability=0\.000001\r?\n", b"", out, count=1) == honest

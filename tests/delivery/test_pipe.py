@@ -145,7 +145,7 @@ def test_held_back(config: Config, how: str) -> None:
 
 
 def test_points_are_on_the_side_of_the_verdict() -> None:
-    """A program that compares the points with 5.0 comes to the same verdict, also at the very cutoff."""
+    """A program that compares the points with 5.0 gets the same verdict, even exactly at the cutoff."""
     config = Config(mailboxes=(), ledger=Path("/none"), scoring=Scoring(spam_cutoff=0.95))
     for verdict, right in ((Verdict.SPAM, 5.0), (Verdict.UNSURE, 4.9)):
         cutoff = Judgement(verdict, 0.95, math.log(0.95 / 0.05) / SLOPE)
@@ -245,7 +245,7 @@ def test_a_locked_ledger(config: Config, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_ledger_that_is_being_replaced(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one that another process is putting into its place."""
+    """The same holds for a ledger that another process is replacing."""
     monkeypatch.setattr(judge, "_PATIENCE", 0.1)
     with holding(str(config.ledger)):
         found = filtered(message("ham", 700), lambda: config, "anna")

@@ -83,7 +83,7 @@ with smtplib.SMTP("127.0.0.1", {port}) as client:
 
 
 def test_delivered(home: Home, server: Postfix) -> None:
-    """Mail that comes by SMTP is delivered once, whole, with its verdict."""
+    """Mail by SMTP is delivered once, whole, with its verdict."""
     for content in (SPAM, HAM):
         server.send(content)
     until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {server.log()}")

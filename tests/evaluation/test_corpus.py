@@ -57,7 +57,7 @@ def test_no_corpus(tmp_path: Path) -> None:
 
 
 def test_interleaving_loses_nothing() -> None:
-    """Interleaved, every message is there once."""
+    """After interleaving every message is there once."""
     ham = [Labelled(str(i), "", Label.HAM) for i in range(7)]
     spam = [Labelled(str(i), "", Label.SPAM) for i in range(3)]
     assert sorted(interleave(ham, spam, 0), key=lambda m: (m.label, m.path)) == ham + spam

@@ -175,7 +175,7 @@ def test_another_transfer_encoding_is_the_same_message(text, data):
 
 @given(PARTS.filter(bool), st.data(), st.sampled_from([b"", b"This is a message in MIME format.\n"]))
 def test_another_boundary_is_the_same_message(parts, data, around):
-    """So does one that makes new boundaries, preambles and epilogues, and encodes each part in another way."""
+    """New boundaries, preambles, epilogues and encodings of parts do not change a message."""
     raws = [
         multipart(
             parts,
@@ -523,7 +523,7 @@ def test_chunks_make_no_difference(raw, seed, size):
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_chunks_make_no_difference_to_hostile_messages(name):
-    """Nor those of the worst messages."""
+    """Chunks do not change the digests of the worst messages either."""
     raw = HOSTILE[name][0]()
     assert in_chunks(raw, 65_537) == digests(raw)
 

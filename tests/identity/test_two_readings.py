@@ -170,7 +170,7 @@ def test_a_text_that_any_program_shows_otherwise_is_another_message(name):
 @pytest.mark.parametrize("end", [b"", b" ", b"\t \t"])
 @pytest.mark.parametrize("encoding", [b"7bit", b"8BIT", b"binary"])
 def test_blanks_behind_an_encoding_that_changes_nothing(encoding, end):
-    """Nor is there a difference behind the name of an encoding that changes nothing."""
+    """Blanks behind the name of an encoding without effect make no difference."""
     assert identity(LETTER + HTML + LUNCH) == identity(
         LETTER + HTML + b"Content-Transfer-Encoding: %s%s\n" % (encoding, end) + LUNCH
     )

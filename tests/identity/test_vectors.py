@@ -71,7 +71,7 @@ def test_no_digest_has_changed():
 
 
 def test_other_pythons_make_the_same_digests():
-    """So it has on every other Python of this machine, without any other package."""
+    """Every other Python of this machine makes the same digests, without any other package."""
     others = pythons()
     if not others:
         pytest.skip("no other Python from 3.11 on is installed here")

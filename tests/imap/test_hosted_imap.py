@@ -292,7 +292,7 @@ def home_of_gmail(
 
 
 def test_one_question(home_of_gmail: tuple[Home, Client]) -> None:
-    """The password is all that is asked for; it is shown nowhere, and in a file that only its owner can read."""
+    """init asks only for the password, shows it nowhere, and keeps it in a file that only its owner can read."""
     home, client = home_of_gmail
     code, shown, _ = terminal(home.directory)(
         "init", "--imap", home.address, answers=["secret\r"], prompt="(not shown): "
@@ -423,7 +423,7 @@ def test_a_command_for_the_password_and_a_directory(home_of_gmail: tuple[Home, C
 
 @pytest.mark.parametrize("listens", [False, True], ids=["a timer", "goimapnotify"])
 def test_units(home_of_gmail: tuple[Home, Client], listens: bool) -> None:
-    """systemd is asked to call mbsync from now on, and goimapnotify too if it is installed; own units stay."""
+    """systemd will call mbsync, and goimapnotify too if it is installed; the user's own units stay."""
     home, _ = home_of_gmail
     home.keep_password()
     program(home, "systemctl", 'echo "$@" >>~/calls')

@@ -84,7 +84,7 @@ def at(users: MailHost, script: str) -> str:
 
 
 def test_delivered_to_several(served: Served) -> None:
-    """A message to several users is judged for each by the own ledger, and Sieve files it; nothing is learned by it."""
+    """A message to several users is judged with each user's own ledger, and Sieve files it without teaching."""
     content = spam(0)
     served.deliver(_FORGED + content, *served.users.USERS)
     for user in served.users.USERS:

@@ -235,7 +235,7 @@ def test_where_there_are_no_hard_links(
 
 
 def test_looking_changes_nothing(path: str) -> None:
-    """A ledger that is only read is not changed, nor is a file made beside it, whether its log is full or gone."""
+    """Reading a ledger neither changes it nor makes a file beside it, with a full log or without one."""
     ledger = Ledger(path)
     fill(ledger, "a")
     directory = os.path.dirname(path)

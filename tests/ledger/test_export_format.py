@@ -266,7 +266,7 @@ def test_bytes_that_are_no_text() -> None:
 
 
 def test_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of more bytes or lines than the limits is read no further than that."""
+    """A file with more bytes or lines than the limits is not read beyond them."""
     for limit, most in (("_MOST_TOKENS", 2), ("_MOST_BYTES", 100)):
         with monkeypatch.context() as patched:
             patched.setattr(exchange, limit, most)

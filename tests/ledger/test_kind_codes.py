@@ -94,7 +94,7 @@ def test_every_text_comes_back(text: str) -> None:
 
 @given(TOKENS)
 def test_every_token_comes_back(token: str) -> None:
-    """So are those that look like one that is encoded; and a text on disk is the only form of its token."""
+    """The same holds for tokens that look encoded; a text on disk is the only form of its token."""
     assert decode(encode(token)) == token
     assert encode(decode(encode(token))) == encode(token)
 

@@ -147,7 +147,7 @@ def test_a_reader_without_a_lock(public: str) -> None:
 
 
 def test_in_use_in_a_public_directory(public: str) -> None:
-    """There too nothing takes the ledger's place while it is open, and it can be opened by several."""
+    """There too nothing replaces an open ledger, and several processes can open it."""
     path = os.path.join(public, "ledger.sqlite")
     with Ledger(path) as ledger, Ledger(path, only_read=True), Ledger(path):
         fill(ledger, "a")

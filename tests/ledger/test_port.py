@@ -203,7 +203,7 @@ def test_relabelled_only_as_expected(lessons: Lessons) -> None:
 
 
 def test_forgotten(lessons: Lessons) -> None:
-    """A forgotten message counts no more; its tokens are kept, and learned anew it has those it is learned with."""
+    """A forgotten message no longer counts; its tokens are kept, and a new lesson brings its own."""
     lessons.learn([reading(1, a=1), reading(2, b=1)], HAM, "a test", 1.0, how=How.HAND)
     assert lessons.forget([digest(1), digest(1), digest(9)], "a test", 2.0, how=How.HAND) == 1
     assert lessons.forget([digest(1)], "a test", 2.0, how=How.HAND) == 0

@@ -97,7 +97,7 @@ def test_corrections_stay_exact(ledger: Ledger) -> None:
 
 
 def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
-    """Between any two steps others may learn the very tokens that are forgotten, and forget and correct messages."""
+    """Between any two steps others may learn the same tokens, and forget and correct messages."""
     fill(ledger)
     plan = ledger.pruning.plan(int(ledger.pruning.size() * 0.6))
     gone = {row[0]: row[1] for row in ledger._connection.rows("SELECT id, text FROM token") if plan.forgotten[row[0]]}

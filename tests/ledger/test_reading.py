@@ -287,7 +287,7 @@ def test_examining_is_broken_off(closed: str) -> None:
 
 
 def test_plain_copies_of_before(closed: str) -> None:
-    """Copies that are not compressed are read as ever; of one day the compressed one comes first."""
+    """Uncompressed copies are readable; of one day the compressed one comes first."""
     packed = roll(closed, DAY, 7)
     older, same = (packed.replace("1970-01-02.sqlite.gz", f"1970-01-0{day}.sqlite") for day in (1, 2))
     for plain in (older, same):
@@ -338,7 +338,7 @@ def test_a_large_log_is_emptied(path: str) -> None:
 
 
 def test_a_log_that_is_read(path: str) -> None:
-    """A log that another reads from stays, and is emptied by whoever comes by once it is not."""
+    """A log that a reader uses stays, and the next process to open the ledger empties it."""
     with Ledger(path) as service:
         fill(service, "first")
         with Ledger(path, only_read=True) as reader, reader.snapshot():

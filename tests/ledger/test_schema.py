@@ -85,7 +85,7 @@ def test_durable(path: str) -> None:
 
 
 def test_migration(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger of an earlier version becomes one of this version, with all that it holds."""
+    """A ledger of an earlier version becomes one of this version, with all its contents."""
     with Ledger(path) as ledger:
         learn(ledger, [lesson("a", 0, {"x": 1})])
     more = "CREATE TABLE extra (a); INSERT INTO extra VALUES (1); INSERT INTO extra VALUES (2)"

@@ -106,7 +106,7 @@ def test_verify_finds(ledger: Ledger, path: str, damage: str, said: str) -> None
 
 
 def test_lost_totals_are_an_error(ledger: Ledger, path: str) -> None:
-    """Without its totals a ledger says that it is damaged, instead of scoring with nothing."""
+    """A ledger without its totals is reported as damaged, instead of scoring with nothing."""
     with closing(sqlite3.connect(path)) as other:
         other.execute("DELETE FROM total")
         other.commit()

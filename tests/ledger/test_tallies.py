@@ -148,7 +148,7 @@ def test_a_clock_that_was_wrong(ledger: Ledger) -> None:
 
 
 def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
-    """A message that was learned and moved counts by what it was then, whatever it is called or judged later."""
+    """A learned and moved message counts by its state of then, whatever happens to it later."""
     (spam,) = [*sample_lessons(1)][1:]
     message = judged(ledger, spam.reading.digest, "ham")
     learn(ledger, [spam])

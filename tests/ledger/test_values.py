@@ -151,7 +151,7 @@ HOW_MANY = pytest.mark.parametrize("how_many", [1, pytest.param(None, marks=pyte
     ],
 )
 def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, table: str, column: str) -> None:
-    """A copy with a text or a blob of 100 MB is refused, in few words and without reading all of it into memory."""
+    """A copy with a value of 100 MB is refused in a few words, without reading it into memory."""
     path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
     shutil.copy(whole, copy)
     make_odd(

@@ -85,7 +85,7 @@ def test_ordinary_fields_are_told(field):
 
 @pytest.mark.parametrize("field", VERDICTS)
 def test_verdicts_and_later_additions_are_never_tokens(field):
-    """Neither another filter's verdict nor what mail software adds after delivery leaves a trace in the tokens."""
+    """Tokens have no trace of other filters' verdicts, or of additions after delivery."""
     bare = read(b"Subject: x\n\nbody\n")
     for value in ("Yes, score=99", "=?utf-8?q?Spam?=", ""):
         for raw in (f"{field}: {value}\nSubject: x\n\nbody\n", f"Subject: x\n{field.lower()}: {value}\n\nbody\n"):

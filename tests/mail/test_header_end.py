@@ -81,7 +81,7 @@ def test_what_stands_behind_such_a_line_is_read(name, place):
 
 @pytest.mark.parametrize("name", NO_FIELDS)
 def test_such_a_line_leaves_quoted_printable_read(name):
-    """So is a body in quoted-printable."""
+    """The same holds for a body in quoted-printable."""
     text = quopri.encodestring("Ananas süß und billig".encode())
     declared = b"Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n"
     found = read(HEADER + NO_FIELDS[name] + REST + declared + b"\n" + text).tokens

@@ -65,7 +65,7 @@ def test_a_header_without_date_and_received_has_none() -> None:
     ],
 )
 def test_the_sender_and_the_server(server: str, sender: str, agreement: str) -> None:
-    """The sender's site is that of the server outside that delivered the message, or is not."""
+    """A token says whether the sender's site is that of the delivering server."""
     header = f"Received: from {server} by mx.home.example\nFrom: {sender}"
     assert of_kinds(header, "agree") == {f"agree:from-path:{agreement}"}
 

@@ -134,7 +134,7 @@ def test_hidden_text_is_told_apart(markup):
     ],
 )
 def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
-    """Text is visible, and hidden too, if a reader may see it by means that only a browser follows."""
+    """Text counts as visible and hidden if only a browser can decide which."""
     found = page(markup.format("secret") + "<p>shown")
     assert (found.hidden.split(), found.certain.split()) == (["secret"], ["shown"])
     assert sorted(found.visible.split()) == ["secret", "shown"]

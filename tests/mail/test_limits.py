@@ -72,7 +72,7 @@ def test_neither_words_nor_grams_use_up_the_tokens():
 
 
 def test_the_grams_of_many_parts_leave_room_for_words():
-    """However many texts a message has, those behind the first are read, too."""
+    """With any number of texts, those behind the first are read too."""
     choose = Random(1)
     noise = [" ".join(choose.choices("abcdefghijklmnopqrstuvwxyz0123456789", k=500)).encode() for _ in range(20)]
     raw = b"Content-Type: multipart/mixed; boundary=b\n" + b"".join(
@@ -102,7 +102,7 @@ def test_html_chars_are_counted_over_all_parts():
 
 
 def test_html_tags_are_counted_over_all_parts():
-    """So does the limit on tags."""
+    """The limit on tags applies to all parts together too."""
     part = b"--b\nContent-Type: text/html\n\n<p>some<p>markup\n"
     raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
     message = parse(raw, replace(DEFAULT_LIMITS, html_tags=3))

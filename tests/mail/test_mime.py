@@ -226,7 +226,7 @@ def test_a_truncated_multipart_is_read_to_its_end():
 
 
 def test_a_multipart_without_its_boundary_is_text():
-    """A multipart whose boundary never comes has a token, and is read as the text that it is."""
+    """A multipart whose boundary never comes has a token, and is read as text."""
     assert "multipart-broken:" in read(b"Content-Type: multipart/mixed; boundary=b\n\nwords\n").tokens
 
 

@@ -46,7 +46,7 @@ def test_boundary_that_is_not_there() -> None:
 
 
 def test_multipart_without_any_boundary() -> None:
-    """A multipart without a boundary anywhere is read as the text that it is."""
+    """A multipart without a boundary anywhere is read as text."""
     assert {"hello", "multipart-broken:"} <= read(b"Content-Type: multipart/mixed\n\nhello").tokens.keys()
     assert "bold" in read(b"Content-Type: multipart/mixed; boundary=x\n\n<html><b>bold</b>").tokens
 

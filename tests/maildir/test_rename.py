@@ -248,7 +248,7 @@ def test_a_source_folder_removed_after_the_move(message: str, junk: Folder, monk
 def test_a_source_taken_by_another_hand(
     message: str, far: Folder, inbox: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """When a client renames the source while it is copied, the copy is taken back: one message, one file."""
+    """If a client renames the source during the copy, the copy is removed: one message, one file."""
     renamed = os.path.join(inbox.subdir("cur"), "1.M2P3.host:2,S")
     unlink = os.unlink
 
@@ -273,7 +273,7 @@ def lost_answers(monkeypatch: pytest.MonkeyPatch, *calls: str) -> None:
 
 @pytest.mark.parametrize("calls", [("unlink",), ("link",), ("link", "unlink")])
 def test_lost_answers(message: str, junk: Folder, monkeypatch: pytest.MonkeyPatch, calls: tuple[str, ...]) -> None:
-    """A call whose answer NFS loses, so that it is made twice, neither loses nor doubles the message."""
+    """A call that NFS repeats after a lost answer neither loses nor doubles the message."""
     monkeypatch.setattr(rename, "_rename_flagged", no_renameat2)
     lost_answers(monkeypatch, *calls)
     assert is_intact(move(message, junk, "new", "1.M2P3.host"))
@@ -289,7 +289,7 @@ def test_lost_answer_across(message: str, far: Folder, monkeypatch: pytest.Monke
 
 
 def test_written_while_it_is_copied(message: str, far: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message to which something is still written when it has been copied stays, with all of it."""
+    """A message that still grows after its copy stays, complete."""
     final = rename.rename_noreplace
 
     def writer_goes_on(source: str, destination: str, **where: int | None) -> None:

@@ -79,7 +79,7 @@ def test_each_unit_names_a_page(unit: str) -> None:
 
 
 def test_each_page_names_others_that_there_are() -> None:
-    """A page of this project that is named in another is there."""
+    """Each page of this project that a page names exists."""
     for page in pages().values():
         for name, section in re.findall(r"(spamnb[\w.-]*)\((\d)\)", plain(page)):
             assert f"{name}.{section}" in pages()

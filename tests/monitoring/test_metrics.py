@@ -244,7 +244,7 @@ def test_the_form(ledger: Ledger, config: Config, register: Register, whose: str
 
 
 def test_read_by_prometheus(ledger: Ledger, config: Config) -> None:
-    """Prometheus's own parser reads the text, and strange labels come back as they were."""
+    """Prometheus's own parser reads the text, and returns strange labels unchanged."""
     parser = importlib.import_module("prometheus_client.parser")  # it has no types
     measured = Measurements()
     measured.request("CHECK", 0)
@@ -416,7 +416,7 @@ def test_promtool_on_metrics(ledger: Ledger, config: Config, register: Register)
 @pytest.mark.real_system
 @pytest.mark.parametrize("alert", ALERTS)
 def test_promtool_on_rules(tmp_path: Path, alert: str) -> None:
-    """Each alert is raised by what it is for, not before, and no other with it."""
+    """Each alert fires in its own case, not earlier, and alone."""
     series, after = ALERTS[alert]
     labels = dict(re.findall(r'(\w+)="(\w+)"', *series)) if len(series) == 1 else {}  # several are summed up
     severity = next(rule["labels"] for rule in rules() if rule["alert"] == alert)

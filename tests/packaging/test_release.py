@@ -67,7 +67,7 @@ def test_everything_is_made(repository: Path) -> None:
 
 
 def test_what_is_refused(repository: Path) -> None:
-    """A change that is not committed, versions that differ, a missing date, and a tag that is there are refused."""
+    """Uncommitted changes, differing versions, a missing date, and an existing tag are refused."""
 
     def refused(why: str) -> None:
         done = run(".ci/release", where=repository)

@@ -120,7 +120,7 @@ def train(ledger: Ledger, label: Label, *paths: Path) -> None:
 
 
 def test_a_trained_file_is_named(ledger: Ledger, tmp_path: Path) -> None:
-    """A finding names the file that it was trained from, in a Maildir also under other flags, while it is there."""
+    """A finding names the existing file that it was trained from, in a Maildir also under different flags."""
     cur = tmp_path / "Maildir" / "cur"
     for name in ("new", "cur", "tmp"):
         cur.with_name(name).mkdir(parents=True)
@@ -157,7 +157,7 @@ def test_a_copy_that_was_called_otherwise(ledger: Ledger, tmp_path: Path) -> Non
 
 
 def test_a_message_of_an_mbox_is_named_while_the_mbox_is_there(tmp_path: Path) -> None:
-    """A path with a number is that of a message in an mbox."""
+    """A path with a number names a message in an existing mbox."""
     (tmp_path / "box").write_bytes(b"From ")
     assert current_path(f"{tmp_path}/box:17") == f"{tmp_path}/box:17"
     assert current_path(f"{tmp_path}/other:17") is None

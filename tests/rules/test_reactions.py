@@ -245,7 +245,7 @@ def test_table() -> None:
 
 @pytest.mark.parametrize("do", Do)
 def test_label_and_files(do: Do) -> None:
-    """A reaction says what its message is learned as, and whether it is moved on from a training folder."""
+    """A reaction has the label of its lesson, and says whether the message leaves a training folder."""
     label = next((label for label in Label if do.name.startswith(f"LEARN_{label.name}")), None)
     made = Reaction(do, "why")
     assert (made.label, made.files) == (label, do.name.endswith("_AND_FILE"))

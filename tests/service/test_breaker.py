@@ -158,7 +158,7 @@ def test_a_pause_ends_by_the_clock(site: Site) -> None:
 
 
 def test_a_breaker_that_is_switched_off(site: Site) -> None:
-    """`breaker: false` means never, however much of the mail is spam."""
+    """With `breaker: false` the breaker never opens, whatever the share of spam."""
     site.configure("breaker: false\n")
     site.teach()
     site.once()

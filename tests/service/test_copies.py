@@ -162,7 +162,7 @@ def test_no_copy_to_go_back_to(site: Site) -> None:
 
 
 def test_damaged_while_it_runs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A service that finds its ledger damaged while it runs ends, so that its next start puts the copy in place."""
+    """A service that finds its ledger damaged ends, so that its next start restores the copy."""
     site.teach()
     clock = [0.0]
     service = Daemon(lambda: load(site.config), Notifier({}), running=lambda: clock[0])

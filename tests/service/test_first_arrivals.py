@@ -262,7 +262,7 @@ def test_rescued_is_never_moved_again(desk: Desk) -> None:
 
 
 def test_rescued_before_the_ledger_was_restored(desk: Desk) -> None:
-    """It stays there also after a ledger was restored, and a synchroniser has brought all mail again."""
+    """The rescue holds even after a ledger was restored and a synchroniser has fetched all mail again."""
     spam = message("spam", 901)
     desk.deliver(spam)
     desk.take(spam, "Junk", "INBOX", "")

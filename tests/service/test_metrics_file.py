@@ -56,7 +56,7 @@ def test_the_service_writes_it(site: Site) -> None:
 
 
 def test_each_half_minute(tmp_path: Path) -> None:
-    """It is written anew when half a minute is over, or the clock was set back, and not sooner."""
+    """The file is written again after half a minute, or if the clock is set back, and not sooner."""
     path = tmp_path / "m" / "spamnb.prom"
     path.parent.mkdir()
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
@@ -112,7 +112,7 @@ def test_the_service_knows_its_instance(site: Site) -> None:
 
 
 def test_how_long_judging_takes() -> None:
-    """Each judgement is counted in the ranges that it is not longer than, and its time is added to the sum."""
+    """Each judgement counts in each range up to its length, and its time is added to the sum."""
     clock = iter((0.0, 0.005, 1.0, 1.3, 2.0, 9.0))
     measurements = Measurements(lambda: next(clock))
     for _ in range(3):

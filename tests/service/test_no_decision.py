@@ -60,7 +60,7 @@ def test_junk_gets_another_name(desk: Desk, live: bool, role: Role) -> None:
 
 
 def test_what_follows_a_rename_is_heard(desk: Desk) -> None:
-    """Mail that a person moves out of a renamed folder means what it means out of any folder of its role."""
+    """A person's move out of a renamed folder means the same as out of any folder of its role."""
     spam = desk.put("spam", "INBOX")
     desk.work()
     rename(desk, True, (desk.directory_of("Junk"), desk.directory_of("Junk/Old")))

@@ -172,7 +172,7 @@ def test_two_inboxes_and_an_archive(desk: Desk) -> None:
 
 @pytest.mark.parametrize("stays", [True, False], ids=["copied", "moved"])
 def test_linked_while_it_is_judged(desk: Desk, monkeypatch: pytest.MonkeyPatch, stays: bool) -> None:
-    """Spam that gets its second name while it is judged is moved once that name stays; moved by a server, it is not."""
+    """Spam that gets a second name during the judging is moved once that name stays; not if a server moved it."""
     spam, carry_out = message("spam", 974), Mover.carry_out
     archived = Path(desk.folder("Archive").subdir("new")) / next(desk.bases)
 
@@ -196,7 +196,7 @@ def test_linked_while_it_is_judged(desk: Desk, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_stopped_before_linked_spam_may_be_moved(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spam that gets its second name while it is judged is moved, though the service ends before it may be."""
+    """Spam with a second name from the judging is moved even if the service ends in between."""
     spam, rename = message("spam", 980), Mover._rename
     archived = Path(desk.folder("Archive").subdir("new")) / next(desk.bases)
 

@@ -126,7 +126,7 @@ def test_forgotten_when_long_gone(desk: Desk) -> None:
 
 
 def test_the_whole_loop(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    """The real service reads what was sent; the answer is known by it, and the token is among the clues."""
+    """The real service reads sent mail and recognises the answer to it; the token is among the clues."""
     site.folders["Sent"] = create_folder(str(site.root), "maildir++", "Sent")
     site.teach()
     site.start()

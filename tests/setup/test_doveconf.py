@@ -32,7 +32,7 @@ def _printed(block: Block, depth: int = 0) -> list[str]:
 
 @given(_VALUES, st.lists(_BLOCKS, max_size=3))
 def test_all_that_is_printed_is_read(values: dict[str, str], blocks: list[Block]) -> None:
-    """Blocks, names and values are read as they were written, whatever signs they hold."""
+    """Blocks, names and values are read as written, with any signs."""
     root = Block("", "", values, blocks)
     assert parse("# 2.3.19\n" + "\n".join(_printed(root))) == root
 

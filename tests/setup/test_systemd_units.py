@@ -118,7 +118,7 @@ def test_sockets(tmp_path: Path, unit: Path, manager: str):
 
 @pytest.mark.parametrize(("web", "service"), [(WEB_USER, USER), (WEB_SYSTEM, SYSTEM), (WEB_HOST, HOST)])
 def test_pages_are_closed_as_the_service_is(web: Path, service: Path):
-    """The pages' sandbox is that of the service, without a network; they end by themselves."""
+    """The pages have the service's sandbox, without a network, and end by themselves."""
     of_service = {
         "Type",
         "NotifyAccess",

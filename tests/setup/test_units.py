@@ -51,7 +51,7 @@ def test_every_unit_is_written_with_the_path(tmp_path: Path, manager: units.Mana
     ],
 )
 def test_any_path_is_written_as_systemd_reads_it(path: str, written: str) -> None:
-    """Blanks, quotes and percent signs in the path mean themselves; other commands stay as they are."""
+    """Blanks, quotes and percent signs in a path keep their meaning; other commands are unchanged."""
     text = "ExecStart=/usr/local/bin/spamnb --config x run\nExecReload=/bin/sh -c 'kill'\n"
     assert with_program(text, Path(path)) == f"ExecStart={written} --config x run\nExecReload=/bin/sh -c 'kill'\n"
 

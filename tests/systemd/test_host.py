@@ -108,7 +108,7 @@ def test_a_user_is_renamed(host: VirtualUsers) -> None:
 
 
 def test_mail_software_asks_all_services(host: VirtualUsers) -> None:
-    """The socket is there as long as a service is, and belongs to the owner of the mail."""
+    """The socket exists as long as a service does, and belongs to the owner of the mail."""
     machine = host.machine
     assert "PONG" in machine.run("python3", "/srv/ping.py").stdout
     found = machine.run("stat", "--format=%U %a", _SOCKET).stdout

@@ -62,7 +62,7 @@ def exported(ledger: Ledger) -> str:
 
 
 def test_its_lessons_still_judge(home: Path) -> None:
-    """Mail as this tokenizer reads it has the right verdict by what was learned of the former one's tokens."""
+    """Mail read by this tokenizer gets the right verdict from lessons of the earlier one."""
     with ledger_of(home) as ledger:
         assert ledger.lessons.stats().tokenizers == {_FORMER} != {VERSION}
     assert all(verdict == name.partition("-")[0] for name, verdict in verdicts(home).items())
@@ -83,7 +83,7 @@ def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read(home: Path) -> None:
-    """It is named and left out, and `doctor` goes on to tell what to do."""
+    """An unreadable file is named and left out, and `doctor` still says what to do."""
     files(home)[0].write_bytes(b"")
     assert "it is empty" in kept.spamnb(home, "train", "--again", code=3)
     assert "spamnb train --again" in kept.spamnb(home, "doctor")
@@ -111,7 +111,7 @@ def test_mail_that_moves_meanwhile(home: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_all_mail_that_is_there_is_read_again(home: Path) -> None:
-    """One command gives it the tokens of this tokenizer, exactly, whatever its folder, and decides nothing."""
+    """One command gives all mail the tokens of this tokenizer, in any folder, and decides nothing."""
     before = kept.spamnb(home, "history", "--json")
     kept.spamnb(home, "train", "--again")
     assert kept.spamnb(home, "history", "--json") == before

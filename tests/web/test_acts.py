@@ -246,7 +246,7 @@ def learn_a_thousand(desk: WebDesk) -> int:
 
 
 def test_many_are_undone_and_done_again(desk: WebDesk) -> None:
-    """The page after an act tells of all that it did, however much, and its button takes back all of it."""
+    """The page after an act lists all its actions, however many, and its button undoes all of them."""
     first = learn_a_thousand(desk)
     page = desk.browser.follow(desk.browser.post("/undo", since=first, upto=desk.ledger.journal.newest_id(), lessons=1))
     assert page.words.startswith("1000 forgotten Do it again")
@@ -292,7 +292,7 @@ def test_nothing_to_take_back(desk: WebDesk) -> None:
 
 
 def test_pause_and_resume(desk: WebDesk) -> None:
-    """Moving is stopped and started again; every page says that it is stopped, and what stayed can be moved."""
+    """Moving is stopped and started again; every page shows the stop, and withheld mail can be moved."""
     assert "Moving has stopped" not in desk.browser.get("/history").words
     desk.browser.post("/pause", span="1h")
     desk.deliver(OFFER)
@@ -425,7 +425,7 @@ def test_an_answer_is_taken_back_and_given_again(desk: WebDesk) -> None:
 
 
 def test_search_and_show(desk: WebDesk) -> None:
-    """The history is searched by subject and sender, shown by what was done, and by pages without gaps."""
+    """The history can be searched by subject and sender, limited by kind, and read in pages without gaps."""
     for number in range(100, 130):
         desk.deliver(message("spam" if number % 3 else "ham", number))
     found = []

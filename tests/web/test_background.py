@@ -128,7 +128,7 @@ def test_one_at_a_time_for_a_user() -> None:
 
 
 def test_a_few_threads() -> None:
-    """However much is to be done later, it takes a few threads; all of it is done, also at the end."""
+    """A few threads do any amount of later work, and all of it, even at the end."""
     later, go, done, most = Later(), threading.Event(), [], []
 
     def work(number: int) -> None:

@@ -117,7 +117,7 @@ def another_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
 
 
 def test_the_login_goes_to_no_other_port(fresh: Chromium) -> None:
-    """A server on another port of this machine gets no login and no path by a link, nor by its own links after that."""
+    """A server on another port gets neither login nor path, by a link or by its own links afterwards."""
     with fresh.window() as window, another_server() as (address, heard):
         page = window.page
         page.evaluate("address => { location.href = address; }", f"{address}/from-a-page")
@@ -191,7 +191,7 @@ def test_one_row_by_tab(lived: Chromium) -> None:
 
 
 def test_what_is_new_is_shown(fresh: Chromium) -> None:
-    """The overview shows by itself what has come since, every half a minute, while it is looked at."""
+    """While it is in view, the overview shows news by itself every half a minute."""
     fresh.desk.deliver(message("ham", 100))
     with fresh.window() as window:
         page = window.page

@@ -64,7 +64,7 @@ def overview(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 @pytest.mark.parametrize(("colours", "size"), list(itertools.product(("light", "dark"), SIZES)))
 def test_accessible(overview: Overview, colours: str, size: str) -> None:
-    """It has nothing that axe finds, and does not scroll sideways."""
+    """axe finds nothing, and the page does not scroll sideways."""
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     with overview.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
         window.go("")

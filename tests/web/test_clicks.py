@@ -63,7 +63,7 @@ def clicks(request: pytest.FixtureRequest, fresh: Chromium) -> Iterator[Clicks]:
 
 
 def test_bring_back_a_message(fresh: Chromium, clicks: Clicks) -> None:
-    """A message is brought back from Junk by three clicks at most, and called ham by it."""
+    """Three clicks at most bring a message back from Junk, and call it ham."""
     offer = message("spam", 100)
     fresh.desk.deliver(offer)
     clicks.menu("History")

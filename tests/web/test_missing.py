@@ -15,7 +15,7 @@ LOOKING = "the filter still checks"
 
 
 def test_no_request_judges(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page that would have to judge ham says that it is looked at; the page after that says what was found."""
+    """A page that would have to judge ham says that this is in progress; the next page shows the result."""
     desk.ledger.state.begun_with = None
     judged = []
 

@@ -152,7 +152,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 
 
 def test_every_link_stays_below_the_prefix(proxy: Proxy) -> None:
-    """From the first page on, every page that a link leads to is there, below the prefix that the pages do not know."""
+    """Every page that a link leads to is below the prefix, which the pages do not know."""
     seen = walk(proxy, "anna")
     assert len(seen) > 15
     assert {"/spam/history", "/spam/m/N"} <= seen

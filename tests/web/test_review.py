@@ -57,7 +57,7 @@ def test_asks_what_is_unsure(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_answers_are_learned_and_moved(desk: WebDesk, asked: list[bytes]) -> None:
-    """Ham stays, spam goes to Junk, both are learned as a decision; what was left for later is asked again."""
+    """Ham stays, spam goes to Junk, both become decisions; a message left for later is asked about again."""
     ham, spam, later = (f"say.{desk.number_of(content)}" for content in asked)
     answer = desk.browser.post("/review", **{ham: "ham", spam: "spam", later: "later"})
     page = desk.browser.follow(answer)
@@ -97,7 +97,7 @@ def test_bad_answers(desk: WebDesk, asked: list[bytes]) -> None:
 
 
 def test_what_is_not_asked(desk: WebDesk, asked: list[bytes]) -> None:
-    """Nobody is asked about flagged mail, mail in neutral folders, or mail of more than 30 days ago."""
+    """Review does not ask about flagged mail, mail in neutral folders, or mail older than 30 days."""
     flagged = desk.paths(asked[0], "INBOX")[0]
     flagged.rename(flagged.parent.parent / "cur" / f"{flagged.name.partition(':')[0]}:2,F")
     desk.take(asked[1], "INBOX", "Trash")
@@ -235,7 +235,7 @@ def badge(browser: Browser, page: str, of: str) -> str:
 
 
 def test_no_badge_is_older_than_its_page(desk: WebDesk, asked: list[bytes]) -> None:
-    """The menu says how many messages wait by what the ledger says now, or nothing until they are counted anew."""
+    """The menu shows the ledger's present number of waiting messages, or none until they are counted."""
     for number in range(3):
         ham = message("ham", 500 + number)
         desk.deliver(ham, "Archive")

@@ -135,7 +135,7 @@ def test_no_address_is_absolute(desk: WebDesk, number: int, caplog: pytest.LogCa
 
 
 def test_forms_of_other_pages(desk: WebDesk, number: int) -> None:
-    """A form is taken from our own pages only: another port of this machine is the same site, and not enough."""
+    """Only forms of our own pages are accepted: a page on another port of this machine has the same site."""
     for route in POSTS:
         before = contents(desk)
         for site in ("cross-site", "same-site", "none", ""):

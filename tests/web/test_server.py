@@ -75,7 +75,7 @@ def test_who_holds_a_port() -> None:
 
 
 def test_a_second_one(desk: WebDesk) -> None:
-    """A second `spamnb web` says that it is spamnb that runs there, and how its pages are opened."""
+    """A second `spamnb web` says that spamnb already runs there, and how to open its pages."""
     with served(desk) as server:
         port = server.base.split(":")[2].partition("/")[0]
         config = str(desk.directory / "config.yaml")
@@ -117,7 +117,7 @@ def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
 
 
 def test_idle_exit(desk: WebDesk, tmp_path: Path) -> None:
-    """The server ends when nobody has asked for long, and not while it answers."""
+    """The server ends after a long time without requests, but not during an answer."""
     clock = [0.0]
     settings = Settings(str(tmp_path / "web.sock"), idle_exit=600.0)
     server = PageServer(settings, lambda: desk.config, "config.yaml", {})

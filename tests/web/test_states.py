@@ -46,7 +46,7 @@ def closed(desk: WebDesk) -> Iterator[Path]:
 
 
 def test_locked(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While another process writes, all is shown; what would change something is to be tried again, and is not done."""
+    """While another process writes, all pages are shown; a change is not made, and the page says to try again."""
     monkeypatch.setattr("spamnb.web.application._BUSY_SECONDS", 0.05)
     desk.deliver(OFFER)
     number = desk.number_of(OFFER)
@@ -106,7 +106,7 @@ def test_lost(desk: WebDesk) -> None:
 
 
 def test_the_mailbox_is_away(desk: WebDesk) -> None:
-    """While the mailbox is not mounted every page is shown; that of a message says which mailbox, and what to do."""
+    """While the mailbox is not mounted every page is shown; a message's page names the mailbox and the next step."""
     desk.deliver(OFFER)
     number = desk.number_of(OFFER)
     root = desk.roots[0]

@@ -30,7 +30,7 @@ def browser(desk: WebDesk) -> Browser:
 
 
 def test_before_it_is_judged(desk: WebDesk) -> None:
-    """The first visit begins the judging, and says that it is at work; the next shows what came of it."""
+    """The first visit begins the judging, and says so; the next one shows the result."""
     browser = Browser(desk.application(at_once=True))
     first = browser.get("/tune")
     assert "The filter is judging your learned mail" in first.words

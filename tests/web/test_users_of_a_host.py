@@ -466,7 +466,7 @@ def test_not_on_a_port(desk: HostDesk, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The configuration of one person has no users, and that of a host no pages of one without a name."""
+    """One person's configuration has no users, and a host's has no pages without a user's name."""
     config = tmp_path / "config.yaml"
     config.write_text(
         render([Mailbox(tmp_path / "mail", {"INBOX": Role.INBOX, "Junk": Role.SPAM})], tmp_path / "ledger")

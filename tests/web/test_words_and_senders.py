@@ -114,7 +114,7 @@ def test_teach_all(desk: WebDesk) -> None:
 
 
 def test_only_what_was_shown(desk: WebDesk) -> None:
-    """Messages of another sender, too many of them, or another word than ham and spam are refused."""
+    """Messages of a different sender, too many messages, and a label other than ham or spam are refused."""
     desk.deliver(message("spam", 100))
     sender, number = number_of(desk, "promo100@"), desk.number_of(message("spam", 100))
     before = desk.ledger.journal.newest_id()

@@ -58,5 +58,5 @@ def test_strange_requests(service: Service) -> None:
 
 @pytest.mark.slow
 def test_very_many_strange_requests(service: Service) -> None:
-    """A hundred thousand do, too."""
+    """A hundred thousand strange requests do not change it either."""
     attack(service, 100_000, seed=2)

@@ -210,7 +210,7 @@ def test_bomb() -> None:
 
 
 def test_room_is_asked_for() -> None:
-    """Room for more than a few bytes is asked for as they come: twice as much each time, never more than may come."""
+    """Room grows with the bytes that come: it doubles each time, up to the most that may come."""
     many = 7 * SMALL
     for sent, asked in (
         (request("CHECK", b"x" * SMALL), []),

@@ -94,7 +94,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 
 def test_each_way_to_end(serve: Serve) -> None:
-    """A request is answered when its length is there, or its stream ends, whichever is first; then the stream ends."""
+    """A request is answered at its length or at the end of its stream, whichever is first; then the stream ends."""
     served = serve()
     assert served.ask(request("CHECK", b"x"), ends=False) == CHECKED
     assert served.ask(request("CHECK", b"x", length=False)) == CHECKED
@@ -620,7 +620,7 @@ def test_user_who_may_not_ask(serve: Serve) -> None:
 
 
 def test_tcp(serve: Serve) -> None:
-    """Over TCP an answer is read though more was sent than is asked for: the connection is not reset."""
+    """Over TCP a client reads its answer even if it has sent too much: the connection is not reset."""
     served = serve()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.setblocking(False)

@@ -20,7 +20,7 @@ REFUSED = b"SPAMD/1.0 69 Service Unavailable: the service has ended over this me
 
 @pytest.mark.parametrize("command", ["CHECK", "REPORT", "TELL"])
 def test_refused(service: Service, command: str) -> None:
-    """A message that has ended a process is not read, whatever is asked of it, until a person wants that."""
+    """A message that has ended a process is not read, for any command, until a person asks for a retry."""
     learned = ["Message-class: spam", "Set: local"] if command == "TELL" else []
     with service.ledger() as ledger:
         remember(ledger, [Met("", WHAT, is_cause=True)])
