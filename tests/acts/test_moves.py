@@ -226,10 +226,10 @@ def test_moved_by_a_server_at_the_same_instant(site: Site, monkeypatch: pytest.M
     """A message that gets its second name between our look and our rename is put back for the server to take."""
     entry = site.put("1.host")
 
-    def server_first(source: str, *where: str) -> str:
+    def server_first(*where: Any, **named: Any) -> str:
         monkeypatch.setattr(moves, "move", rename.move)
         second_name(site, entry)
-        return rename.move(source, *where)  # type: ignore[arg-type]
+        return rename.move(*where, **named)
 
     monkeypatch.setattr(moves, "move", server_first)
     assert not site.move(entry)
@@ -521,16 +521,17 @@ def moving_in_another_process(site: Site) -> Iterator[tuple[int, int]]:
         try:
             true = moves.move
 
-            def held(*where: Any) -> str:
+            def held(*where: Any, **named: Any) -> str:
                 os.write(tell, b".")
                 os.read(wait, 1)
-                return true(*where)
+                return true(*where, **named)
 
             with Ledger(site.path) as ledger, mock.patch.object(moves, "move", held):
                 moving(site, ledger, entry)
             code = 0
         finally:
             os._exit(code)
+    os.close(tell)  # so that a child that has failed is not waited for
     try:
         assert os.read(told, 1) == b"."
         yield child, go
@@ -539,7 +540,7 @@ def moving_in_another_process(site: Site) -> Iterator[tuple[int, int]]:
             if os.waitpid(child, os.WNOHANG) == (0, 0):
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
-        for end in (told, tell, wait, go):
+        for end in (told, wait, go):
             os.close(end)
 
 
@@ -578,11 +579,11 @@ def test_an_intent_is_ended_once(far_site: Site, monkeypatch: pytest.MonkeyPatch
         site.make_mover(dead).intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
     true = moves.move
 
-    def meanwhile(*where: Any) -> str:
+    def meanwhile(*where: Any, **named: Any) -> str:
         monkeypatch.setattr(moves, "move", true)
         with Ledger(site.path) as other:
             assert site.make_mover(other).resolve() == 0
-        return true(*where)
+        return true(*where, **named)
 
     monkeypatch.setattr(moves, "move", meanwhile)
     assert site.mover.resolve() == 1
@@ -636,7 +637,7 @@ def test_a_name_that_is_listed_and_cannot_be_opened(site: Site, monkeypatch: pyt
     entry = site.put("1.host")
     intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
 
-    def denied(path: str) -> Iterator[bytes]:
+    def denied(path: str, _: Folder) -> Iterator[bytes]:
         raise FileNotFoundError(errno.ENOENT, "a stale handle", path)
 
     with monkeypatch.context() as stale:

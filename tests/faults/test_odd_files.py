@@ -179,8 +179,8 @@ def test_grows_while_it_is_read(site: Faulty, monkeypatch: pytest.MonkeyPatch) -
     path.write_bytes(spam[:300])
     read, done = boxes.read_chunks, []
 
-    def read_and_grow(which: str) -> Iterator[bytes]:
-        yield from read(which)
+    def read_and_grow(which: str, within: Folder) -> Iterator[bytes]:
+        yield from read(which, within)
         if not done:
             done.append(1)
             with path.open("ab") as more:

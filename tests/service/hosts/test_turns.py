@@ -256,9 +256,9 @@ def test_others_have_turns_while_junk_is_made(desk: Desk, monkeypatch: pytest.Mo
     within: list[int] = []
     create = folders.create_folder
 
-    def created(*given: Any) -> Folder:
+    def created(*given: Any, **named: Any) -> Folder:
         before = len(seen)
-        folder = create(*given)
+        folder = create(*given, **named)
         within.append(len(seen) - before)
         return folder
 
