@@ -3,10 +3,13 @@
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from spamnb.maildir.folders import create_folder
+from spamnb.base.errors import MaildirError
+from spamnb.maildir.folders import Folder, create_folder
+from spamnb.service.mailbox import lock
 from spamnb.service.mailbox.lock import MailboxLock, MailboxLockedError
 
 NOBODY = 65_534
@@ -31,3 +34,31 @@ def test_a_mailbox_whose_directory_is_another_users() -> None:
         finally:
             os.seteuid(0)
             first.release()
+
+
+@pytest.mark.parametrize("at", ["before", "meanwhile"])
+@pytest.mark.parametrize("mode", [0o700, 0o755])
+def test_a_link_to_another_mailbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: str, mode: int) -> None:
+    """The lock of a neighbour's mailbox is not taken by a link in the place of the own Maildir."""
+    own, other = (create_folder(str(tmp_path / name), "maildir++", "INBOX") for name in ("own", "other"))
+    for inbox in (own, other):
+        for path in (inbox.path, inbox.subdir("cur")):
+            os.chmod(path, mode)
+    os.chmod(tmp_path, 0o755)
+
+    def put_link(*arguments: Any) -> Any:
+        if not os.path.islink(own.path):
+            os.rename(own.path, tmp_path / "aside")
+            os.symlink(other.path, own.path)
+        return open_lock(*arguments)
+
+    open_lock = lock.open_lock
+    monkeypatch.setattr(lock, "open_lock", put_link)
+    if at == "before":
+        os.rename(own.path, tmp_path / "aside")
+        os.symlink(other.path, own.path)
+    attacker, neighbour = MailboxLock(), MailboxLock()
+    with pytest.raises(MaildirError, match="cannot open"):
+        attacker.take(Folder("INBOX", own.path, levels=1))
+    neighbour.take(other)
+    neighbour.release()

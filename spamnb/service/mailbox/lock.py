@@ -8,6 +8,7 @@ process. While it is held, the mailbox's disk is in use and cannot be unmounted.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 
@@ -20,6 +21,16 @@ _FILE = os.path.join(os.pardir, "spamnb.lock")  # seen from `cur/`
 
 class MailboxLockedError(SpamnbError):
     """Another service works with the mailbox."""
+
+
+def _is_of(lock: int, directory: int) -> bool:
+    """Whether an open lock belongs to this open `cur/`: a link to a neighbour's may have come in the meantime."""
+    found = os.fstat(lock)
+    if os.path.samestat(found, os.fstat(directory)):
+        return True
+    with contextlib.suppress(OSError):
+        return os.path.samestat(found, os.stat(_FILE, dir_fd=directory, follow_symlinks=False))
+    return False
 
 
 class MailboxLock:
@@ -36,14 +47,18 @@ class MailboxLock:
         program that removes the mailbox. Raises MailboxLockedError if another service holds the lock.
         """
         try:
-            status = os.stat(inbox.subdir("cur"))
-            cur = status.st_dev, status.st_ino
-            if keep and self._held is not None and cur == self._cur:
-                return
-            try:
-                wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
-            except PermissionError:  # another user owns the directory around `cur/`; perhaps root has made it
-                wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            with inbox.opened("cur") as directory:
+                status = os.fstat(directory)
+                cur = status.st_dev, status.st_ino
+                if keep and self._held is not None and cur == self._cur:
+                    return
+                try:
+                    wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
+                except PermissionError:  # another user owns the directory around `cur/`; perhaps root has made it
+                    wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                if not _is_of(wanted, directory):
+                    os.close(wanted)
+                    raise FileNotFoundError(errno.ENOENT, "another directory has taken its place", inbox.path)
         except OSError as fault:
             step = next_step(fault, "check who owns it")
             raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; {step}") from fault
