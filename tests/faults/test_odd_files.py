@@ -12,6 +12,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail import reading
+from spamnb.maildir.folders import Folder
 from spamnb.service.mailbox import folders as boxes
 from tests.faults.conftest import Faulty
 from tests.patience import until
