@@ -36,7 +36,7 @@ class Mailbox:
     inbox and one spam folder. `patterns` such as `Lists/*` are written among them, and hold for folders that are not
     named; the first match decides. An ordinary folder without either has the role `other_folders`.
 
-    levels: the number of last parts of `path` that a user of a mail host can replace: none of them may be a link.
+    levels is no key: the number of last parts of `path` that a user of a mail host can replace, so none may be a link.
     """
 
     path: Path

@@ -645,7 +645,7 @@ def missing_keys(written: Any, value: Any, key: str = "") -> list[str]:
         return [each for item, part in zip(written, value, strict=True) for each in missing_keys(item, part, key)]
     if not is_dataclass(value):
         return []
-    no_keys = ("patterns", "user", "share", "written")  # the first stand among the roles
+    no_keys = ("patterns", "levels", "user", "share", "written")  # the first stand among the roles
     names = [each.name for each in fields(value) if each.name not in no_keys]
     absent = [f"{key}{name}" for name in names if name not in written]
     return absent + [
