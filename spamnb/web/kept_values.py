@@ -57,7 +57,7 @@ class KeptValues:
     ) -> None:
         self._of_config = config_path, dict(environ), user
         self._run, self._is_of_many = run, is_of_many
-        self._mark = ""
+        self._mark: str | None = None  # unknown
         self._begin()
 
     def _begin(self) -> None:
@@ -77,9 +77,9 @@ class KeptValues:
 
         After `spamnb users forget` somebody else may have the name, and the path of the ledger with it.
         """
-        if mark != self._mark:
-            self._mark = mark
+        if self._mark not in (mark, None):
             self._begin()
+        self._mark = mark
 
     def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Snapshot[OwnMail]":
         """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""
