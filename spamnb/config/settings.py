@@ -36,7 +36,8 @@ class Mailbox:
     inbox and one spam folder. `patterns` such as `Lists/*` are written among them, and hold for folders that are not
     named; the first match decides. An ordinary folder without either has the role `other_folders`.
 
-    levels is no key: the number of last parts of `path` that a user of a mail host can replace, so none may be a link.
+    `levels` has no key. It is the number of last parts of `path` that a user of a mail host can replace. None of them
+    may be a link.
     """
 
     path: Path
