@@ -127,7 +127,7 @@ def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
 
 def _decided_otherwise(config: Config, label: Label, value: str) -> str:
     """Return what has priority over a choice of senders, if patterns alone can tell; "" for nothing."""
-    named = config.senders.named(*((value, "") if "@" in value else ("", value)))
+    named = config.senders.named(*(((value,), "") if "@" in value else (("",), value)))
     if named is None:
         return ""
     decided, pattern = named

@@ -7,6 +7,7 @@ without "@" is a domain or a List-Id, and includes subdomains: `example.org` mat
 
 import fnmatch
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated
@@ -50,13 +51,16 @@ class Senders:
     allow: Annotated[tuple[str, ...], _patterns] = ()
     block: Annotated[tuple[str, ...], _patterns] = ()
 
-    def named(self, sender: str, list_id: str) -> tuple[Label, str] | None:
-        """Return the label of mail from this sender and list, both in lower case, and its pattern; or None."""
-        for label, patterns in ((Label.HAM, self.allow), (Label.SPAM, self.block)):
-            for pattern in patterns:
-                if matches_sender(pattern, sender, list_id):
-                    return label, pattern
-        return None
+    def named(self, senders: tuple[str, ...], list_id: str) -> tuple[Label, str] | None:
+        """Return the label of mail from these senders and this list, all in lower case, and its pattern; or None.
+
+        Mail is allowed if all its senders are, and blocked if one is. "" is a sender that no pattern matches.
+        """
+        allowed = [_first_match(self.allow, sender, list_id) for sender in senders]
+        if allowed and all(allowed):
+            return Label.HAM, allowed[0]
+        blocked = next(filter(None, (_first_match(self.block, sender, list_id) for sender in senders)), "")
+        return (Label.SPAM, blocked) if blocked else None
 
     def is_chosen(self, pattern: str) -> bool:
         """Return whether this pattern is a person's choice, and not from the configuration."""
@@ -69,9 +73,14 @@ class SendersInForce(Senders):
 
     chosen: Senders = Senders()
 
-    def named(self, sender: str, list_id: str) -> tuple[Label, str] | None:
+    def named(self, senders: tuple[str, ...], list_id: str) -> tuple[Label, str] | None:
         """Return the same as `Senders`: by the configuration, or else by the choices."""
-        return Senders.named(self, sender, list_id) or self.chosen.named(sender, list_id)
+        return Senders.named(self, senders, list_id) or self.chosen.named(senders, list_id)
+
+
+def _first_match(patterns: Sequence[str], sender: str, list_id: str) -> str:
+    """Return the first pattern that matches; "" if none does."""
+    return next((pattern for pattern in patterns if matches_sender(pattern, sender, list_id)), "")
 
 
 def matches_sender(pattern: str, sender: str, list_id: str) -> bool:

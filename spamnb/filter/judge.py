@@ -177,7 +177,7 @@ def judgement_of(mean: float, scoring: Scoring) -> Judgement:
 
 def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> Judgement:
     """Apply what the person says of the sender or the list. The probability does not change."""
-    named = senders.named(relations.sender, relations.list_id)
+    named = senders.named(relations.senders, relations.list_id)
     if named is None:
         return judgement
     verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from spamnb.identity.digests import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
-from spamnb.mail.parsing.fields import address
 from spamnb.mail.parsing.message import Message, parse
 from spamnb.mail.relations import Relations, expected_replies, relations
 from spamnb.mail.tokens.tokenizer import tokenize
@@ -100,7 +99,7 @@ class LazyReading:
 def summarise(message: Message) -> str:
     """Return subject and sender on one line, without control characters, at most 100 characters."""
     subject = printable(message.first("subject")) or "(no subject)"
-    sender = printable(address(message.first("from")[:500])[1]) or "no sender"
+    sender = printable("".join(message.authors[:1])) or "no sender"
     if len(sender) > 40:
         sender = sender[:39] + "…"
     most = _SUMMARY_CHARS - len(sender) - 3

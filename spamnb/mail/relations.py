@@ -36,15 +36,15 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
+from spamnb.mail.parsing.shown_addresses import shown_addresses
 
 _HASH_BYTES = 8
 MOST_RECEIVED = 12  # Received fields to look at, from the top
 _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
 _MOST_RECIPIENTS = 50  # of one sent message; a message with more is an announcement
-_ADDRESS_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
-_READ = frozenset({"from", "list-id", "received", "references", "in-reply-to"})
+_LIST_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
+_READ = frozenset({"list-id", "received", "references", "in-reply-to"})
 _ID = lazy_pattern(r"<([^<>\s]{3,250})>")
 _IP = lazy_pattern(
     r"(?<![\w.:-])(?:ipv6:)?(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])"
@@ -66,19 +66,27 @@ _AUTOMATIC_FIELDS = ("x-autoreply", "x-autorespond", "x-vacation", "x-failed-rec
 class Relations(NamedTuple):
     """What a message says about its writer; empty if it says nothing.
 
-    sender: the address in From, in lower case. list_id: of the mailing list (RFC 2919). path: see `path_of`.
-    answers: hashes; each says that this sender answers a message of In-Reply-To or References.
+    sender: the first address in From, in lower case. others: its further addresses, and "" for what is in doubt (see
+    `shown_addresses`). list_id: of the mailing list (RFC 2919). path: see `path_of`. answers: hashes; each says that
+    this sender answers a message of In-Reply-To or References.
     """
 
     sender: str = ""
     list_id: str = ""
     path: str = ""
     answers: tuple[int, ...] = ()
+    others: tuple[str, ...] = ()
+
+    @property
+    def senders(self) -> tuple[str, ...]:
+        """Return all addresses of From; "" among them if a mail program may show a different address."""
+        return self.sender, *self.others
 
     @property
     def sender_over_path(self) -> int | None:
-        """Return the hash of the sender over this path; None if one of them is not known."""
-        return _hashed("address", self.sender, self.path) if self.sender and self.path else None
+        """Return the hash of the sender over this path; None if one of them is not known, or not the only one."""
+        is_known = self.sender and self.path and not self.others
+        return _hashed("address", self.sender, self.path) if is_known else None
 
 
 def relations(message: Message) -> Relations:
@@ -87,13 +95,15 @@ def relations(message: Message) -> Relations:
     for name, value in message.fields:
         if name in _READ:
             fields.setdefault(name, []).append(value)
-    sender = address(_first(fields, "from")[:_ADDRESS_CHARS])[1].lower()[:_ADDRESS_CHARS]
+    sender, *others = _in_lower_case(message.authors) or ("",)
+    is_known = sender and not others
     referred = dict.fromkeys([*_ids(_first(fields, "references")), *_ids(_first(fields, "in-reply-to"))])
     return Relations(
         sender=sender,
         list_id=_list_id(_first(fields, "list-id")),
         path=path_of(fields.get("received", ())),
-        answers=tuple([_answer(each, sender) for each in list(referred)[-_MOST_REFERS:]]) if sender else (),
+        answers=tuple([_answer(each, sender) for each in list(referred)[-_MOST_REFERS:]]) if is_known else (),
+        others=tuple(others),
     )
 
 
@@ -106,9 +116,8 @@ def expected_replies(message: Message) -> tuple[int, ...]:
     fields = message.by_name()
     if _peer(fields.get("received", ())) is not None or _is_automatic(fields, message):
         return ()
-    written = addresses([value[:_REFERENCES_CHARS] for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
-    own = {each.lower() for _, each in addresses(fields.get("from", ["x@x"])[:1])}
-    others = {each.lower() for _, each in written if "@" in each} - own
+    written = shown_addresses([value for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
+    others = {*_in_lower_case(written)} - {*_in_lower_case(message.authors), ""}
     own_id = _ids(_first(fields, "message-id"))[:1]
     if len(others) > _MOST_RECIPIENTS:
         return ()
@@ -223,6 +232,10 @@ def _hashed(kind: str, *of: str) -> int:
     return int.from_bytes(digest, "big", signed=True) or 1
 
 
+def _in_lower_case(addresses: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([address.lower() for address in addresses]))
+
+
 def _first(fields: Mapping[str, list[str]], name: str) -> str:
     return fields.get(name, [""])[0]
 
@@ -234,7 +247,7 @@ def _ids(value: str) -> list[str]:
 
 def _list_id(value: str) -> str:
     inner = value.rpartition("<")[2].partition(">")[0] if "<" in value else value
-    return inner.strip().lower()[:_ADDRESS_CHARS]
+    return inner.strip().lower()[:_LIST_CHARS]
 
 
 def _is_automatic(fields: Mapping[str, list[str]], message: Message) -> bool:

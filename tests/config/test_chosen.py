@@ -83,8 +83,8 @@ def test_senders(sender: str, decided: tuple[Label, str] | None) -> None:
     written = config("senders: {allow: [kept.example], block: [named.example]}")
     chosen = Senders(("*@both.example", "a@named.example"), ("both.example", "d@blocked.example", "b@kept.example"))
     senders = with_choices(written, Chosen(chosen)).senders
-    assert senders.named(sender, "") == decided
-    assert pickle.loads(pickle.dumps(senders)).named(sender, "") == decided
+    assert senders.named((sender,), "") == decided
+    assert pickle.loads(pickle.dumps(senders)).named((sender,), "") == decided
     if decided is not None:
         assert senders.is_chosen(decided[1]) is ("named" not in sender and "kept" not in sender)
 

@@ -5,6 +5,7 @@ import pytest
 from spamnb.base.errors import ConfigError
 from spamnb.base.label import How, Label
 from spamnb.config import Config, Scoring, Senders, parse
+from spamnb.config.named_senders import SendersInForce
 from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading
@@ -45,8 +46,36 @@ def config(senders: str) -> Config:
 )
 def test_what_a_pattern_names(pattern: str, sender: str, list_id: str, named: bool) -> None:
     """An address is named whole, a domain or List-Id with those below it; either spelling of an international one."""
-    found = Senders(block=(pattern,)).named(sender, list_id)
+    found = Senders(block=(pattern,)).named((sender,), list_id)
     assert found == ((Label.SPAM, pattern) if named else None)
+
+
+@pytest.mark.parametrize(
+    ("senders", "list_id", "decided"),
+    [
+        (("ann@example.org", "bob@example.org"), "", (Label.HAM, "ann@example.org")),
+        (("ann@example.org", "eve@bad.example"), "", (Label.SPAM, "bad.example")),
+        (("eve@bad.example", "ann@example.org"), "", (Label.SPAM, "bad.example")),
+        (("ann@example.org", "jo@other.example"), "", None),
+        (("ann@example.org", ""), "", None),
+        (("eve@bad.example", ""), "", (Label.SPAM, "bad.example")),
+        (("eve@bad.example", ""), "talk.example.net", (Label.HAM, "talk.example.net")),
+        (("",), "talk.example.net", (Label.HAM, "talk.example.net")),
+        (("",), "", None),
+        ((), "talk.example.net", None),
+    ],
+)
+def test_mail_of_several_senders(senders: tuple[str, ...], list_id: str, decided: tuple[Label, str] | None) -> None:
+    """Mail is allowed if all its senders are, and blocked if one is; no pattern names "", a sender in doubt."""
+    lists = Senders(allow=("ann@example.org", "*@example.org", "talk.example.net"), block=("bad.example",))
+    assert lists.named(senders, list_id) == decided
+
+
+def test_one_list_allows_all_senders() -> None:
+    """If the configuration allows one sender and a choice allows the other, the filter judges mail of both."""
+    both = SendersInForce(allow=("ann@example.org",), chosen=Senders(allow=("bob@example.net",)))
+    assert both.named(("ann@example.org", "bob@example.net"), "") is None
+    assert both.named(("bob@example.net",), "") == (Label.HAM, "bob@example.net")
 
 
 @pytest.mark.parametrize(

@@ -192,7 +192,7 @@ def test_without_a_configuration(tmp_path: Path) -> None:
         page = desk.browser.get("/senders")
         assert "Allowed and blocked: 150" in page.words and "The newest 100." in page.words
         assert "Blocked: 149.example" in page.words and "Blocked: 49.example" not in page.words
-        assert desk.ledger.choices.over(Config((), tmp_path)).senders.named("a@0.example", "") is not None
+        assert desk.ledger.choices.over(Config((), tmp_path)).senders.named(("a@0.example",), "") is not None
     finally:
         desk.stop()
         desk.ledger.close()

@@ -32,13 +32,15 @@ from spamnb.mail.parsing.fields import shortened
 _STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
 _VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is a continuation
 _ENVELOPE = lazy_pattern(rb"(?:>?From [^\n]*\n)*")
+_SEPARATOR = r"From (?![ \t]*:)"  # of an mbox; `From : x` is a field, as any `Name : x` is
+_SEPARATORS = lazy_pattern(rf"(?:(?:>From |{_SEPARATOR})[^\n]*\n)*".encode())
 _BLANK_LINES = lazy_pattern(rb"\A[ \t\r\n]*\n")
 _ANY_FIELD = lazy_pattern(rb"\n[!-9;-~]+[ \t]*:")
 _FIRST_FIELD = lazy_pattern(rb"(?:\xef\xbb\xbf)?[!-9;-~]+[ \t]*:")  # editors put a byte order mark before it
 _EMPTY_LINE = lazy_pattern(rb"\n(\r?\n)")  # begins with a literal: the search is faster
 # A field; or a line that all programs ignore (its continuations have no field); or everything from another line on.
-_FIELD = lazy_pattern(rf"([!-9;-~]+):{_VALUE}(?:\n|\Z)|(?:From |:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
-_STRAY = lazy_pattern(rf"\n(?!{_STRICT_FIELD}|From |[: \t]|\Z)")
+_FIELD = lazy_pattern(rf"([!-9;-~]+):{_VALUE}(?:\n|\Z)|(?:{_SEPARATOR}|:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
+_STRAY = lazy_pattern(rf"\n(?!{_STRICT_FIELD}|{_SEPARATOR}|[: \t]|\Z)")
 # In the wide reading, invisible bytes around a name do not count.
 _AROUND = r"[^!-~\n]*"
 _BEFORE = rf"([^!-~ \t\n]{_AROUND})?"
@@ -102,7 +104,8 @@ def envelope_end(raw: bytes) -> int:
     """Return how many bytes before the header are `From ` lines of an mbox (RFC 4155).
 
     QUIRK: some delivery agents leave such a line in a message's own file. If an agent makes its own line, as
-    `procmail -d` does, it leaves the old one as `>From ` after it.
+    `procmail -d` does, it leaves the old one as `>From ` after it. `From : x` counts as such a line too, as it does for
+    the identity: new fields go after it. To the reader it is a field.
 
     >>> envelope_end(b"From a\\n>From b\\nTo: c\\n")
     15
@@ -113,8 +116,8 @@ def envelope_end(raw: bytes) -> int:
 
 def without_envelope(raw: bytes) -> bytes:
     """Return the message without the text before its header: the lines of an mbox, and blank lines."""
-    end = envelope_end(raw)
-    raw = raw[end:] if end else raw
+    separators = _SEPARATORS.match(raw)
+    raw = raw[separators.end() :] if separators and separators.end() else raw
     return _BLANK_LINES.sub(b"", raw, count=1) if raw[:1] in b" \t\r\n" else raw
 
 
@@ -193,6 +196,9 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
 def _cut(name: str, value: str, most: int, work: Work) -> str:
     if len(value) > most and name in _DECLARING:
         value = shortened(value, work)
+    elif len(value) > most and name == "from":  # an address is at the end; `shown_addresses` doubts a control character
+        half = (most - 1) // 2
+        value = f"{value[:half]}\0{value[-half:]}"
     return value[:most]
 
 

@@ -13,6 +13,7 @@ from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_tel
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.parsing.mime import Entity, Part, parse_entity
 from spamnb.mail.parsing.part_forms import HTML, Form
+from spamnb.mail.parsing.shown_addresses import authors
 
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SHOWN = (Form.TEXT, Form.HTML)
@@ -41,12 +42,14 @@ class Attachment(NamedTuple):
 class Message(NamedTuple):
     """The content of a message. Field names are in lower case; values are decoded and unfolded.
 
+    `authors` are the addresses of From, and "" for what is in doubt.
     `subjects` are those of forwarded messages. `calendars` are invitations, attached or not; `pages` the markup of
     attached HTML and SVG files. `structure` has the media types from the root to each leaf. `notes` say what
     was odd or left out. `work` is the work left for the later steps.
     """
 
     fields: tuple[tuple[str, str], ...]
+    authors: tuple[str, ...]
     subjects: tuple[str, ...]
     texts: tuple[Text, ...]
     attachments: tuple[Attachment, ...]
@@ -110,6 +113,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         notes.append("limit:work")
     return Message(
         fields=fields,
+        authors=authors([value for name, value in entity.fields if name == "from"], spoken),
         subjects=tuple([value for _, value in inner]),
         texts=tuple(texts),
         attachments=tuple(attachments),

@@ -80,7 +80,7 @@ def senders(visit: Visit) -> Response:
 
 def _said(visit: Visit, sender: Sender) -> FixedLabel | None:
     """Return the fixed label of a sender's mail, or None."""
-    return fixed_label_of(visit.config, *(("", sender.name) if sender.is_list else (sender.name, "")))
+    return fixed_label_of(visit.config, *((("",), sender.name) if sender.is_list else ((sender.name,), "")))
 
 
 def sender(visit: Visit) -> Response:

@@ -32,9 +32,9 @@ class Offer(NamedTuple):
     said: FixedLabel | None
 
 
-def fixed_label_of(config: Config, address: str, list_id: str) -> FixedLabel | None:
-    """Return the fixed label of mail from an address and a list; each may be "". config: with the choices."""
-    named = config.senders.named(address, list_id)
+def fixed_label_of(config: Config, addresses: tuple[str, ...], list_id: str) -> FixedLabel | None:
+    """Return the fixed label of mail from these addresses and a list; each may be "". config: with the choices."""
+    named = config.senders.named(addresses, list_id)
     return None if named is None else FixedLabel(*named, config.senders.is_chosen(named[1]))
 
 
@@ -45,7 +45,7 @@ def offers(config: Config, senders: Iterable[Sender]) -> list[Offer]:
         domain = "" if sender.is_list else sender.name.rpartition("@")[2]
         for pattern, kind in ((sender.name, "list" if sender.is_list else "address"), (domain, "domain")):
             if _names_exactly(pattern):
-                said = fixed_label_of(config, *((pattern, "") if "@" in pattern else ("", pattern)))
+                said = fixed_label_of(config, *(((pattern,), "") if "@" in pattern else (("",), pattern)))
                 found.setdefault(pattern, Offer(pattern, kind, said))
     return list(found.values())
 

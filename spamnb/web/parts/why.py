@@ -44,7 +44,7 @@ def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:
     """Judge a message, and return the judgement with its reasons."""
     judge, relations = judge_of(visit), reading.relations
     explanation = judge.explain(reading, strongest=0, without_itself=is_learned)
-    said = fixed_label_of(visit.config, relations.sender, relations.list_id)
+    said = fixed_label_of(visit.config, relations.senders, relations.list_id)
     changed = flip(judge, reading, explanation, without_itself=is_learned)
     both = sides(explanation)
     first = {verdict: first_named(side, CLUES) for verdict, side in both.items()}
