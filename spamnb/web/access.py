@@ -38,6 +38,7 @@ DEFAULT = f"127.0.0.1:{PORT}"
 _BACKLOG = 64
 _LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp
 _TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_LAST_PORT = 65_535
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>\d{1,5}))?")
 _POLICY = (
@@ -79,12 +80,14 @@ class ServerAddress:
         match = _HOST.fullmatch(host)
         if match is None:
             return False
-        name, port = match["name"].lower(), match["port"]
+        name, port = match["name"].lower(), int(match["port"] or 80)
+        if not 0 < port <= _LAST_PORT:
+            return False
         if name in self.names:
             return True
         if self.port is None:
             return self.is_private and not self.names
-        return name in _LOOPBACK and int(port or 80) == self.port
+        return name in _LOOPBACK and port == self.port
 
 
 class Access:
@@ -183,7 +186,7 @@ def listen(address: str, *, behind_proxy: bool) -> Listener:
 def _parsed(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65_536 or not host:
+    if not port.isascii() or not port.isdigit() or not 0 <= int(port) <= _LAST_PORT or not host:
         raise UsageError(f"{address!r} is not an address: write {DEFAULT}, or the full path of a Unix socket")
     host = "127.0.0.1" if host == "localhost" else host
     if not is_loopback(host):

@@ -89,6 +89,14 @@ def test_own_names(desk: WebDesk, host: str) -> None:
     assert desk.browser.get("/", {"host": host}).status == 200
 
 
+@pytest.mark.parametrize("port", [":99999", ":65536", ":0", ":", ":080000", ":-1"])
+def test_a_host_has_a_port_that_exists(port: str) -> None:
+    """A host name with a port that no server can have is not a name of these pages, on a port or a Unix socket."""
+    for address in (ServerAddress(7726, frozenset({"mail.example"})), ServerAddress(None, is_private=True)):
+        assert address.serves_host("mail.example:443") and address.serves_host("mail.example:65535")
+        assert not address.serves_host(f"mail.example{port}")
+
+
 def test_another_name_may_be_allowed(desk: WebDesk) -> None:
     """--allow-host names another name, and the page that refuses says so."""
     assert "--allow-host mail.example" in desk.browser.get("/", {"host": "mail.example"}).text
