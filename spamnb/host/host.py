@@ -66,12 +66,14 @@ class Host:
         found = find_users(self.mail, os.geteuid() if owner is None else owner, before=before)
         return replace(found, users=tuple(user for user in found.users if self._is_taken(user.name)))
 
-    def find(self, asked: str, owner: int | None = None) -> User | None:
+    def find(self, asked: str, owner: int | None = None, *, by_login: bool = False) -> User | None:
         """Return the user whom a name means: as written, in lower case, or without the part after "+"; None if unknown.
 
-        Only finds users that `users` would return; `owner` and errors are the same.
+        by_login: the name is that of a login, not an address of mail, so "+" is a letter as any other: whoever could
+        get a login as `ben+x` would see the mail of `ben`. Only finds users that `users` would return; `owner` and
+        errors are the same.
         """
-        for name in _meant(asked):
+        for name in _written(asked) if by_login else _meant(asked):
             if self.mail.takes(name) and self._is_taken(name):
                 found = find_users(self.mail, os.geteuid() if owner is None else owner, name).users
                 if found:
@@ -189,16 +191,22 @@ def load_host(
     return Host(template, Path(path), share)
 
 
-def _meant(asked: str) -> list[str]:
-    """Return the names that may be meant, the likeliest first.
+def _written(asked: str) -> list[str]:
+    """Return a name as written and in lower case.
 
     A letter outside of ASCII means no user, even if it is an ASCII letter in lower case, as the sign of kelvin is.
 
-    >>> _meant("Anna+lists@Example.org"), _meant("\u212aarla")
-    (['Anna+lists@Example.org', 'anna+lists@example.org', 'Anna@Example.org', 'anna@example.org'], [])
+    >>> _written("Anna@Example.org"), _written("\u212aarla")
+    (['Anna@Example.org', 'anna@example.org'], [])
     """
-    if not asked.isascii():
-        return []
+    return list(dict.fromkeys((asked, asked.lower()))) if asked.isascii() else []
+
+
+def _meant(asked: str) -> list[str]:
+    """Return the names that may be meant by an address of mail, the likeliest first.
+
+    >>> _meant("Anna+lists@Example.org")
+    ['Anna+lists@Example.org', 'anna+lists@example.org', 'Anna@Example.org', 'anna@example.org']
+    """
     local, at, domain = asked.partition("@")
-    bare = f"{local.partition('+')[0]}{at}{domain}"
-    return list(dict.fromkeys((asked, asked.lower(), bare, bare.lower())))
+    return list(dict.fromkeys([*_written(asked), *_written(f"{local.partition('+')[0]}{at}{domain}")]))

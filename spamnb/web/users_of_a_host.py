@@ -1,8 +1,8 @@
 """The pages of all users of a mail host. The proxy names the user in a field of each request.
 
 A client of the socket may name any user, so only the proxy may connect; there is no other login. A field that is
-missing, or comes twice (`connections.Parser`), names nobody. Values that are kept between requests are stored by the
-user's name, so no user gets those of another.
+missing, or comes twice (`connections.Parser`), names nobody. The name is that of a login, so it counts as written or in
+lower case. Values that are kept between requests are stored by the user's name, so no user gets those of another.
 """
 
 import logging
@@ -36,7 +36,7 @@ class UsersOfHost:
             raise HttpError(403, "The request does not name a user.", "Tell the person who runs this mail server.")
         try:
             host = self._host()
-            user = host.find(asked)
+            user = host.find(asked, by_login=True)
         except SpamnbError as fault:
             _log.error("%s", fault)
             raise HttpError(503, "The mail cannot be reached now.", "Try again in a few minutes.") from fault

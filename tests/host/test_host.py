@@ -61,6 +61,12 @@ def test_who_is_meant(host: Host, asked: str, name: str | None) -> None:
     assert (found and found.name) == name
 
 
+def test_the_name_of_a_login(host: Host) -> None:
+    """The name of a login is that of a user, as written or in lower case; the part after "+" belongs to it."""
+    assert [host.find(name, by_login=True) for name in (f"x+{ANNA}", ANNA.replace("@", "+x@"))] == [None, None]
+    assert [host.find(name, by_login=True) for name in (ANNA, ANNA.upper())] == [host.find(ANNA)] * 2
+
+
 def test_a_letter_whose_small_letter_is_in_ascii(site: Site, host: Host) -> None:
     """The sign of kelvin is no "K": a name with it means nobody."""
     site.maildir("example.org/karl/Maildir")
