@@ -22,6 +22,7 @@ from spamnb.maildir.folders import (
     find_folders,
 )
 from spamnb.maildir.messages import Entry, Unread, scan, why_unread
+from spamnb.maildir.other_formats import other_format
 
 
 def of_mailboxes(config: Config, *, whole: bool = True) -> Iterator[Finding]:
@@ -38,6 +39,9 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Fin
         folders = {folder.name: folder for folder in find_folders(root, mailbox.layout)}
     except FolderUnavailableError as error:
         yield fault(name, str(error), "correct `path` in the configuration, or mount the disk")
+        return
+    if not folders and (other := other_format(root)) is not None:
+        yield fault(name, other.what, other.step)
         return
     findings = [
         *_missing(name, mailbox, folders),

@@ -14,6 +14,9 @@ from spamnb.base.errors import SpamnbError, next_step
 from spamnb.cli.common import arguments, exit_codes
 from spamnb.cli.common.output import warn
 
+_FULL, _CLOSED = "free some space; nothing was lost", "run spamnb as its owner, or correct its permissions"
+_STEPS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EACCES: _CLOSED, errno.EPERM: _CLOSED}
+
 
 def main(typed: Sequence[str] | None = None) -> int:
     """Run the command that was typed. Returns the exit code."""
@@ -37,8 +40,7 @@ def main(typed: Sequence[str] | None = None) -> int:
         return _interrupted(getattr(options, "interrupted", ""))
     except OSError as fault:
         where = f" ({fault.filename})" if fault.filename else ""
-        is_full = fault.errno in {errno.ENOSPC, errno.EDQUOT}
-        step = next_step(fault, "free some space; nothing was lost" if is_full else "")
+        step = next_step(fault, _STEPS.get(fault.errno or 0, ""))
         return _failed(f"{fault.strerror or fault}{where}{step and ': '}{step}", exit_codes.ERROR)
     except Exception as fault:  # our own mistake; Python's exit code 1 would mean "ham" to a mail recipe
         if (damage := _damage_behind(fault, options)) is not None:

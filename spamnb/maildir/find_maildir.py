@@ -8,6 +8,7 @@ from pathlib import Path
 from spamnb.base.errors import MaildirError
 from spamnb.base.wording import escaped
 from spamnb.maildir.folders import INBOX, Folder, FolderUnavailableError, detect_layout, find_folders
+from spamnb.maildir.other_formats import other_format
 
 _USUAL_PLACES = ("~/Maildir", "~/.maildir", "~/Mail", "~/mail", "~/.mail")
 _SHOWN = 3  # Maildirs that an error names
@@ -22,12 +23,13 @@ def find_maildirs(asked: Sequence[str], environ: Mapping[str, str] = os.environ)
         return list(dict.fromkeys(map(_asked, asked)))
     places = list(filter(None, [environ.get("MAILDIR"), *_USUAL_PLACES]))
     refused: MaildirError | None = None
-    for root in (Path(os.path.expanduser(place)) for place in places):
+    for root in filter(Path.is_absolute, (Path(os.path.expanduser(place)) for place in places)):
         try:
-            if root.is_absolute() and find_folders(str(root), "auto"):
+            if find_folders(str(root), "auto"):
                 return [_with_inbox(root)]
-        except FolderUnavailableError:
-            continue
+            refused = refused or _refused(root)
+        except FolderUnavailableError as fault:
+            refused = refused or (fault if os.path.lexists(root) else None)
         except MaildirError as fault:
             refused = refused or fault
     step = "give its path, as in spamnb init ~/mymail"
@@ -41,11 +43,23 @@ def absolute(path: str) -> Path:
 
 def _asked(path: str) -> Path:
     root = absolute(path)
-    if not root.is_dir():
-        raise MaildirError(f"there is no directory {escaped(str(root))}: give the path of your Maildir")
+    try:
+        os.stat(root)
+    except FileNotFoundError:
+        step = "give the path of your Maildir"
+        raise MaildirError(f"there is no directory {escaped(str(root))}: {step}") from None
+    except OSError:
+        pass  # `find_folders` says why it cannot be read
     if not find_folders(str(root), "auto"):
-        raise MaildirError(f"{escaped(str(root))} is not a Maildir: it has no folders with new/ and cur/ in them")
+        without = f"{escaped(str(root))} is not a Maildir: it has no folders with new/ and cur/ in them"
+        raise _refused(root) or MaildirError(without)
     return _with_inbox(root)
+
+
+def _refused(root: Path) -> MaildirError | None:
+    """Return the error for mail in another format, or None."""
+    other = other_format(str(root))
+    return other and MaildirError(f"{escaped(str(root))} {other.what}: {other.step}")
 
 
 def _with_inbox(root: Path) -> Path:

@@ -18,6 +18,8 @@ from typing import Literal, NamedTuple
 
 from spamnb.base.errors import MaildirError, next_step
 from spamnb.base.patterns import lazy_pattern
+from spamnb.base.wording import escaped
+from spamnb.maildir.other_formats import other_format
 
 Layout = Literal["maildir++", "fs"]
 
@@ -256,8 +258,16 @@ def _directories(path: str, *, is_root: bool) -> list[str]:
     except OSError as error:
         if not is_root and error.errno not in _LIMITS:
             return []
-        step = next_step(error, "is the path right, and mounted?")
-        raise FolderUnavailableError(f"cannot list the mail directory {path!r}: {error.strerror}; {step}") from error
+        raise _unavailable(path, error) from error
+
+
+def _unavailable(path: str, error: OSError) -> FolderUnavailableError:
+    other = other_format(path) if error.errno == errno.ENOTDIR else None
+    if other is not None:
+        return FolderUnavailableError(f"{escaped(path)} {other.what}: {other.step}")
+    closed = "run spamnb as the owner of the mail, or correct the permissions"
+    step = next_step(error, closed if error.errno == errno.EACCES else "is the path right, and mounted?")
+    return FolderUnavailableError(f"cannot list the mail directory {path!r}: {error.strerror}; {step}")
 
 
 def _is_directory(path: str) -> bool:

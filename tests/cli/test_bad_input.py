@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import os
+import re
 import socket
 import sqlite3
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, Result, Run, mail, mbox
+from tests.cli.conftest import COMMAND, Result, Run, mail, maildir, mbox
 from tests.patience import PATIENCE
 
 
@@ -256,6 +257,19 @@ def test_no_permission(taught: Path, as_nobody: Run) -> None:
         assert as_nobody("train", "--ham", taught / "lessons").code == 3
     finally:
         del os.environ["XDG_DATA_HOME"]
+
+
+@pytest.mark.parametrize(("closed", "command"), [("Maildir", "init"), ("", "init"), ("Maildir", "evaluate")])
+def test_mail_that_may_not_be_read(
+    open_place: Path, program_for_all: None, as_nobody: Run, closed: str, command: str
+) -> None:
+    """If the mail may not be read, an error says who may, or what to correct."""
+    root = maildir(open_place / "anna" / "Maildir", INBOX=[message("ham", 1)])
+    os.chmod(open_place / "anna" / closed, 0o700)
+    result = as_nobody("--config", open_place / "c.yaml", command, root)
+    assert result.code == 3
+    assert "Permission denied" in result.err
+    assert re.search(r"run spamnb as (the owner of the mail|its owner), or correct (the|its) permissions", result.err)
 
 
 def test_reading_what_may_not_be_written(taught: Path, as_nobody: Run) -> None:

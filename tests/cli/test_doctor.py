@@ -64,6 +64,17 @@ def tree(home: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() else None for path in home.rglob("*")}
 
 
+def test_mail_in_another_format(taught: Path, run: Run) -> None:
+    """If `path` is an mbox file or has Dovecot's dbox, doctor names the format, and not a missing inbox."""
+    (taught / "mbox").write_bytes(b"From a@b.example Mon Jan  1 00:00:00 2024\nSubject: x\n\nhello\n")
+    configure(taught, Mailbox(path=taught / "mbox", roles=ROLES))
+    assert said(run, "fault", "is an mbox file")
+    (taught / "dbox/mailboxes/INBOX/dbox-Mails").mkdir(parents=True)
+    configure(taught, Mailbox(path=taught / "dbox", roles=ROLES))
+    assert said(run, "fault", "has mail in Dovecot's dbox")
+    assert not said(run, "fault", "inbox")
+
+
 def test_all_is_well(well: Path, run: Run) -> None:
     """In perfect order each line is ok, and the exit code is 0; a stopped service is a warning."""
     code, found = findings(run)
