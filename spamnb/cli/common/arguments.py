@@ -78,8 +78,8 @@ examples:
   spamnb score message.eml                 ask it
   spamnb explain message.eml               ask it why
 
-exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration,
-or a damaged ledger without a copy; `score`, `filter`, `status` and `doctor` have more.
+exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration;
+`run`, `score`, `filter`, `status` and `doctor` have more.
 Help on a command: spamnb help COMMAND
 """
 
