@@ -193,6 +193,21 @@ def test_in_doubt_mail_is_blocked_and_not_allowed(field: str) -> None:
     assert Senders(allow=(SPAM, "bad.example")).named(senders(field), "") is None
 
 
+@pytest.mark.parametrize("rest", [SPAM, f"<{SPAM}>", f"X: <{SPAM}>", f"x\r<{SPAM}>", f" x\r<{SPAM}>", f"From: {SPAM}"])
+def test_a_lone_return(rest: str) -> None:
+    """What follows a lone return is another line for some programs; mutt shows it as a part of From."""
+    named = senders(f"From: {FRIEND}\r{rest}")
+    assert Senders(allow=(FRIEND,)).named(named, "") is None
+    assert Senders(block=(SPAM,)).named(named, "") == (Label.SPAM, SPAM)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r\r\n", "\r\n ", "\r\t"])
+def test_returns_that_all_programs_read_alike(line_end: str) -> None:
+    """A return before a line end, or one that folds a field, puts nothing in doubt."""
+    is_fold = line_end[-1] in " \t"
+    assert senders(f"From: Ann{line_end}<{SPAM}>" if is_fold else f"From: {SPAM}{line_end}X: y") == (SPAM,)
+
+
 @pytest.mark.parametrize("raw", ["ü@bücher.example".encode(), "ü@bücher.example".encode("latin-1")])
 def test_letters_beyond_ascii(raw: bytes) -> None:
     """An address may have raw letters (RFC 6532), in the charset of the message."""

@@ -197,6 +197,8 @@ def _any_parameters(value: str) -> Mapping[str, str]:
 def addresses(values: Sequence[str]) -> list[tuple[str, str]]:
     """Return the (name, address) pairs of fields of one name; plain ones by a pattern, all others by `email.utils`.
 
+    They are for tokens. Whose address it is, a stranger must not choose: `shown_addresses` says that.
+
     >>> addresses(['"A. B" <a@b.example>, c@d.example'])
     [('A. B', 'a@b.example'), ('', 'c@d.example')]
     """

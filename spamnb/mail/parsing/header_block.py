@@ -41,6 +41,10 @@ _EMPTY_LINE = lazy_pattern(rb"\n(\r?\n)")  # begins with a literal: the search i
 # A field; or a line that all programs ignore (its continuations have no field); or everything from another line on.
 _FIELD = lazy_pattern(rf"([!-9;-~]+):{_VALUE}(?:\n|\Z)|(?:{_SEPARATOR}|:|[ \t])[^\n]*(?:\n|\Z)|\n?([\s\S]+)")
 _STRAY = lazy_pattern(rf"\n(?!{_STRICT_FIELD}|{_SEPARATOR}|[: \t]|\Z)")
+# From with a lone return that does not fold it.
+_SPLIT_FROM = lazy_pattern(
+    r"(?<![^\r\n])(from[ \t]*:[^\r\n]*(?:\r[ \t][^\r\n]*)*)\r(?![\n \t])([^\n]{1,500})", re.IGNORECASE
+)
 # In the wide reading, invisible bytes around a name do not count.
 _AROUND = r"[^!-~\n]*"
 _BEFORE = rf"([^!-~ \t\n]{_AROUND})?"
@@ -158,7 +162,9 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
     >>> read_fields(b"Subject: a\\n b\\nno field\\nTo:c\\n", Limits(), Work(9)).fields
     (('subject', 'a\\n b'), ('to', 'c'))
     """
-    text = block.decode("ascii", "surrogateescape").replace("\r\n", "\n").replace("\r", "\n")
+    text = block.decode("ascii", "surrogateescape").replace("\r\n", "\n")
+    if "\r" in text:
+        text = _SPLIT_FROM.sub(_in_both_lines, text).replace("\r", "\n")
     notes: list[str] = []
     rest = ""
     if len(text) > limits.header_bytes:
@@ -191,6 +197,16 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
     if stray:
         notes.append("header-broken:")
     return HeaderBlock(tuple(fields), stray, len(strict), is_ended, tuple(notes))
+
+
+def _in_both_lines(split: "re.Match[str]") -> str:
+    """Return From with the text after a lone return in it, and that text once more as lines of its own.
+
+    QUIRK: see the table. An address after the return must not hide behind one before it. The control character in
+    place of the return makes `shown_addresses` doubt the field.
+    """
+    rest: str = split[2]
+    return split[1] + "\0" + rest.replace("\r", "\0") + "\n" + rest
 
 
 def _cut(name: str, value: str, most: int, work: Work) -> str:
