@@ -74,6 +74,17 @@ def many_parts(number: int, part: bytes = b"\nword\n") -> bytes:
     return b"Content-Type: multipart/mixed; boundary=b\n\n" + (b"--b\n" + part) * number + b"--b--\n"
 
 
+def alternatives(*texts: bytes) -> bytes:
+    """A message with several texts for one content."""
+    parts = b"".join(b"--b\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % text for text in texts)
+    return b"Content-Type: multipart/alternative; boundary=b\n\n" + parts + b"--b--\n"
+
+
+def chinese(number: int, seed: int = 1) -> bytes:
+    """Letters of which nearly all pairs are different."""
+    return "".join(map(chr, random.Random(seed).choices(range(0x4E00, 0x9FA0), k=number))).encode()
+
+
 def noise(seed: int, size: int = MOST) -> bytes:
     """Random bytes, always the same."""
     return random.Random(seed).randbytes(size)
@@ -453,6 +464,9 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: b"Content-Type: text/html\n\n<p>" + distinct_words(),
         {"limit:html_chars", "limit:tokens"},
     ),
+    "alternatives": (lambda: alternatives(distinct_words(30_000), *[b"x"] * 98), {"limit:tokens"}),
+    "alternatives-han": (lambda: alternatives(chinese(199_000), *[b"x"] * 98), {"limit:tokens"}),
+    "alternatives-han-each": (lambda: alternatives(*[chinese(2000, part) for part in range(98)]), {"limit:tokens"}),
     "words-spaced": (lambda: plain(SPACED), {"limit:text_chars"}),
     "words-spaced-long": (lambda: plain(b"a "), {"limit:text_chars"}),
     "words-spaced-almost": (lambda: plain(b"a b c1"), {"limit:text_chars"}),
@@ -481,6 +495,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()),
         {"limit:text_chars", "limit:tokens"},
     ),
+    "han-pairs-distinct": (lambda: plain(chinese(199_000)), {"limit:text_chars", "limit:tokens"}),
     "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike:", "limit:text_chars", "viagra"}),
     "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
     "styled": (lambda: plain("ａ 𝐚 ".encode()), {"limit:text_chars"}),
