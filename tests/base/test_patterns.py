@@ -380,6 +380,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.text._STYLED_WORD": (every, (fill("ａ ", TEXT), fill("a", TEXT), fill("𝐚 a", TEXT))),
     "mail.text._STYLED_EAST_ASIAN": (every, (fill("𝐚 ", TEXT), fill("a", TEXT), fill("ａ", TEXT))),
     "mail.text._UNSPACED": (every, (fill("漢", TEXT), fill("漢a", TEXT))),
+    "mail.text._UNSPACED_LETTER": (every, (fill("漢", TEXT), fill("a", TEXT))),
     "mail.text._ASCII_WORD": (
         every,
         (fill("a-", TEXT), fill("a", TEXT), fill("1,.", TEXT), fill("$", TEXT), fill("a''", TEXT), fill("_", TEXT)),

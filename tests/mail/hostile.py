@@ -42,9 +42,9 @@ def field(name: str, unit: bytes, before: bytes = b"", size: int = FIELD) -> byt
     return name.encode() + b": " + before + filled(unit, size) + b"\n\nbody\n"
 
 
-def plain(unit: bytes, charset: str = "utf-8", before: bytes = b"") -> bytes:
+def plain(unit: bytes, charset: str = "utf-8", before: bytes = b"", size: int = MOST) -> bytes:
     """A plain text message whose body is `unit` again and again."""
-    return f"Content-Type: text/plain; charset={charset}\n\n".encode() + before + filled(unit)
+    return f"Content-Type: text/plain; charset={charset}\n\n".encode() + before + filled(unit, size)
 
 
 def html(unit: bytes, before: bytes = b"<p>", charset: str = "utf-8") -> bytes:
@@ -248,7 +248,10 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: calendar(b"<b>", b"SUMMARY:"),
         {"limit:html_depth", "limit:html_tags", "limit:text_chars"},
     ),
-    "calendar-charset": (lambda: calendar(b"\xff\xc3", b"SUMMARY:"), {"limit:text_chars", "limit:work"}),
+    "calendar-charset": (
+        lambda: calendar(b"\xff\xc3", b"SUMMARY:"),
+        {"limit:text_chars", "limit:unspaced_chars", "limit:work"},
+    ),
     "calendar-utf-16": (
         lambda: b"Content-Type: text/calendar; charset=utf-16\n\n" + filled(b"\xd8\x00"),
         {"limit:text_chars", "limit:work"},
@@ -443,17 +446,17 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),
     "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
     "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
-    "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars"}),
+    "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars", "limit:unspaced_chars"}),
     "hz-tildes": (lambda: plain(b"~~\n", "hz"), {"limit:text_chars"}),
-    "iso-2022-jp": (lambda: plain(b"\x1b$B0l\x1b(B", "iso-2022-jp"), {"charset-wrong:"}),
+    "iso-2022-jp": (lambda: plain(b"\x1b$B0l\x1b(B", "iso-2022-jp"), {"charset-wrong:", "limit:unspaced_chars"}),
     "iso-2022-kr": (lambda: plain(b"\x0e0l\x0f", "iso-2022-kr", b"\x1b$)C"), {"limit:text_chars"}),
-    "iso-2022-jp-ext": (lambda: encoded(b"\x1b$(D0l", "iso-2022-jp-ext"), {"charset-wrong:"}),
+    "iso-2022-jp-ext": (lambda: encoded(b"\x1b$(D0l", "iso-2022-jp-ext"), {"charset-wrong:", "limit:unspaced_chars"}),
     "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown:", "limit:text_chars"}),
     "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown:", "limit:text_chars"}),
     "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown:", "limit:text_chars"}),
     "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong:", "limit:text_chars"}),
     "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong:"}),
-    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong:", "limit:text_chars"}),
+    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong:", "limit:text_chars", "limit:unspaced_chars"}),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
         {"charset-unknown:"},
@@ -490,7 +493,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "at-hosts-almost": (lambda: plain(b"@a-1."), {"limit:text_chars"}),
     "at-long": (lambda: plain(b"@" + b"a" * 63 + b"."), {"limit:text_chars"}),
     "at-only": (lambda: plain(b"@"), {"limit:text_chars"}),
-    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "漢字"}),
+    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "limit:unspaced_chars", "漢字"}),
     "han-distinct": (
         lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()),
         {"limit:text_chars", "limit:tokens"},
@@ -517,7 +520,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: two_parts(
             "аb漢字漢".encode(), b"<style>.a{display:block} .b{background:red}</style><p class='a b'>x" * 2
         ),
-        {"limit:html_chars", "limit:text_chars", "limit:work"},
+        {"limit:html_chars", "limit:text_chars", "limit:unspaced_chars", "limit:work"},
     ),
     "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible:", "limit:text_chars"}),
     "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars"}),

@@ -20,6 +20,7 @@ SMALL = Limits(
     parts=4,
     nesting=2,
     text_chars=300,
+    unspaced_chars=60,
     html_chars=900,
     html_tags=40,
     html_depth=9,

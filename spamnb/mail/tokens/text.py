@@ -5,7 +5,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from spamnb.base.patterns import lazy_pattern
 
@@ -40,6 +40,7 @@ _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _UNSPACED = lazy_pattern(f"[{_NO_SPACES}]+")
+_UNSPACED_LETTER = lazy_pattern(f"[{_NO_SPACES}]")
 _STRETCH_CHARS = 256
 _ASCII = bytes(range(0x80))
 _ANY_LENGTH = 1 << 62
@@ -150,6 +151,19 @@ def _fold_lookalikes(word: re.Match[str]) -> str:
     if len(text) <= 64 and _LATIN.search(text) and _CYRILLIC_OR_GREEK.search(text):
         return text.translate(_LOOKALIKES)
     return text
+
+
+def limit_unspaced(text: str, most: int) -> tuple[str, int]:
+    """Return a text without the letters past `most` in scripts without spaces, and how many it had of them in all.
+
+    >>> limit_unspaced("a 漢字 b 漢字 c", 3)
+    ('a 漢字 b 漢  c', 4)
+    """
+    number = sum(map(len, _UNSPACED.findall(_beyond_ascii(text))))
+    if number <= most:
+        return text, number
+    end = next(islice(_UNSPACED_LETTER.finditer(text), most, None)).start()
+    return text[:end] + _UNSPACED.sub(" ", text[end:]), number
 
 
 def split_words(text: str) -> list[str]:
