@@ -24,7 +24,6 @@ from spamnb.base.patterns import LazyPattern
 from spamnb.cli.common.argument_types import executor, user_name
 from spamnb.cli.common.argument_types import moment as _moment
 from spamnb.config.folder_names import matches
-from spamnb.config.named_senders import matches_sender
 from spamnb.config.readers import dotted
 from spamnb.config.template import parse_template
 from spamnb.config.writing import _end_of_mailboxes, example
@@ -629,10 +628,6 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (fill("LOGIN ", TEXT), fill("a", TEXT, "LOGIN"), fill("\n", TEXT)),
     ),
     "config.readers.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),
-    "config.named_senders._expression": (
-        lambda text: matches_sender(fill("a*", 100), "", text),
-        (fill("a", NAME), fill("ab", NAME), fill("a.", NAME)),
-    ),
     "config.folder_names._expression": (
         lambda text: matches(fill("a*", 60), text),
         (fill("a", NAME), fill("ab", NAME)),

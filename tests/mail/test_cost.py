@@ -1,34 +1,9 @@
-"""How the cost of a message grows with its size, in lines of Python that run: no clock is asked.
-
-A message that costs the square of its size stops a host. Work that is done in C is not counted.
-"""
-
-import sys
-from collections.abc import Callable
-from types import FrameType
-from typing import Any
+"""How the cost of a message grows with its size: one that costs the square of its size stops a host."""
 
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
+from tests.line_count import lines_run
 from tests.mail.hostile import alternatives, chinese, plain
-
-
-def lines_run(work: Callable[[], object]) -> int:
-    """Return how many lines of Python run, in all modules."""
-    number = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> Any:
-        nonlocal number
-        number += event == "line"
-        return count
-
-    before = sys.gettrace()
-    sys.settrace(count)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return number
 
 
 def cost(raw: bytes) -> int:
