@@ -2,6 +2,7 @@
 
 `MESSAGES` are as large as the reader will take, `LARGE` are larger. `test_hostile.py` reads each of them,
 `benchmarks/hostile.py` has each scored by a process of its own, and the fuzzer begins with their first bytes.
+`PATTERNS` are the costliest that a person can choose.
 """
 
 import base64
@@ -42,9 +43,9 @@ def field(name: str, unit: bytes, before: bytes = b"", size: int = FIELD) -> byt
     return name.encode() + b": " + before + filled(unit, size) + b"\n\nbody\n"
 
 
-def plain(unit: bytes, charset: str = "utf-8", before: bytes = b"", size: int = MOST) -> bytes:
+def plain(unit: bytes, charset: str = "utf-8", before: bytes = b"") -> bytes:
     """A plain text message whose body is `unit` again and again."""
-    return f"Content-Type: text/plain; charset={charset}\n\n".encode() + before + filled(unit, size)
+    return f"Content-Type: text/plain; charset={charset}\n\n".encode() + before + filled(unit)
 
 
 def html(unit: bytes, before: bytes = b"<p>", charset: str = "utf-8") -> bytes:
@@ -74,9 +75,9 @@ def many_parts(number: int, part: bytes = b"\nword\n") -> bytes:
     return b"Content-Type: multipart/mixed; boundary=b\n\n" + (b"--b\n" + part) * number + b"--b--\n"
 
 
-def alternatives(*texts: bytes) -> bytes:
+def alternatives(*texts: bytes, kind: bytes = b"plain") -> bytes:
     """A message with several texts for one content."""
-    parts = b"".join(b"--b\nContent-Type: text/plain; charset=utf-8\n\n%s\n" % text for text in texts)
+    parts = b"".join(b"--b\nContent-Type: text/%s; charset=utf-8\n\n%s\n" % (kind, text) for text in texts)
     return b"Content-Type: multipart/alternative; boundary=b\n\n" + parts + b"--b--\n"
 
 
@@ -125,6 +126,8 @@ def page(unit: bytes, before: bytes = b"", kind: bytes = b"text/html") -> bytes:
     return b"Content-Type: %s\nContent-Disposition: attachment\n\n" % kind + before + filled(unit)
 
 
+PATTERNS = [f"*a?b{'?' * 230}*{number}*.*" for number in range(1000)]
+LONGEST_NAME = b"a." * 119 + b"a.example"  # with an address before it, the longest that a pattern is compared with
 SPACED = b"a b c d e f g h i j k l m n o p q r s t u v w x y z aa "
 
 _FIELD_LIMITS = {"limit:field_chars", "limit:header_bytes"}
@@ -375,6 +378,8 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "address-brackets": (lambda: field("To", b"<a@[("), {"limit:field_chars", "limit:header_bytes"}),
     "address-routes": (lambda: field("To", b"<@a,@b:"), {"limit:field_chars", "limit:header_bytes"}),
     "address-commas": (lambda: field("To", b","), {"limit:field_chars", "limit:header_bytes"}),
+    "sender-longest": (lambda: b"From: x@%s\nList-Id: <b.%s>\n\nbody\n" % (LONGEST_NAME, LONGEST_NAME), set()),
+    "sender-overlong": (lambda: b"From: %s\nList-Id: <%s>\n\nbody\n" % (filled(b"a.@", 490), LONGEST_NAME * 2), set()),
     "address-fields": (lambda: filled(b"To: " + b"a b <c@d.e.f>, " * 100 + b"\n", 60_000) + b"\nx", {"to-number:6"}),
     "continuations": (lambda: continuations(2000), {"limit:field_chars"}),
     "continuations-long": (lambda: continuations(10_000), {"limit:field_chars", "limit:header_bytes"}),
