@@ -5,12 +5,11 @@ without "@" is a domain or a List-Id, and includes subdomains: `example.org` mat
 `announce.example.org`. `*.example` matches a whole top level.
 """
 
-import fnmatch
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Annotated
+from itertools import repeat
+from typing import Annotated, NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.base.patterns import lazy_pattern
@@ -20,6 +19,7 @@ _ATOM = r"[^\s@<>()\[\],;:\"'/\\]+"
 _PATTERN = lazy_pattern(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
 _LETTER = lazy_pattern(r"[^*?.@]")
 _LONGEST = 254  # characters: of an address (RFC 5321, 4.5.3.1)
+_MOST_STARS = 5
 
 
 def sender_pattern(written: str) -> str:
@@ -32,6 +32,8 @@ def sender_pattern(written: str) -> str:
     is_written_so = pattern.isprintable() and _PATTERN.fullmatch(pattern) is not None
     if len(pattern) > _LONGEST or not is_written_so or domain.startswith(".") or ".." in domain:
         raise ValueError(f"{shown} cannot be a sender; write {example}")
+    if pattern.count("*") > _MOST_STARS:
+        raise ValueError(f"{shown} has more than {_MOST_STARS} stars; write at most {_MOST_STARS}")
     if not _LETTER.search(pattern):
         raise ValueError(f"{shown} matches all mail; write {example}")
     if "@" not in pattern and "." not in pattern:
@@ -54,12 +56,14 @@ class Senders:
     def named(self, senders: tuple[str, ...], list_id: str) -> tuple[Label, str] | None:
         """Return the label of mail from these senders and this list, all in lower case, and its pattern; or None.
 
-        Mail is allowed if all its senders are, and blocked if one is. "" is a sender that no pattern matches.
+        Mail is allowed if its list or all its senders are, and blocked if one of them is. "" is a sender that no
+        pattern matches.
         """
-        allowed = [_first_match(self.allow, sender, list_id) for sender in senders]
-        if allowed and all(allowed):
-            return Label.HAM, allowed[0]
-        blocked = next(filter(None, (_first_match(self.block, sender, list_id) for sender in senders)), "")
+        of_list, *of_senders = _names("", list_id), *[_names(sender, "") for sender in senders]
+        allowed = _first_match(self.allow, of_list) or _first_match_of_all(self.allow, of_senders)
+        if allowed:
+            return Label.HAM, allowed
+        blocked = next(filter(None, (_first_match(self.block, names) for names in (of_list, *of_senders))), "")
         return (Label.SPAM, blocked) if blocked else None
 
     def is_chosen(self, pattern: str) -> bool:
@@ -78,9 +82,19 @@ class SendersInForce(Senders):
         return Senders.named(self, senders, list_id) or self.chosen.named(senders, list_id)
 
 
-def _first_match(patterns: Sequence[str], sender: str, list_id: str) -> str:
+def _first_match(patterns: Sequence[str], names: "_Names") -> str:
     """Return the first pattern that matches; "" if none does."""
-    return next((pattern for pattern in patterns if matches_sender(pattern, sender, list_id)), "")
+    return next((pattern for pattern in patterns if _matches(pattern, names)), "")
+
+
+def _first_match_of_all(patterns: Sequence[str], senders: Sequence["_Names"]) -> str:
+    """Return the first pattern that matches the first sender, if each has one that matches; otherwise ""."""
+    found = ""
+    for names in senders:
+        if not (match := _first_match(patterns, names)):
+            return ""
+        found = found or match
+    return found
 
 
 def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
@@ -95,35 +109,88 @@ def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
     >>> matches_sender("bücher.example", "a@xn--bcher-kva.example", "")
     True
     """
-    if not (pattern.isascii() and sender.isascii() and list_id.isascii()):
-        pattern, sender, list_id = map(_as_in_the_dns, (pattern, sender, list_id))
-    is_address = "@" in pattern
-    if "*" in pattern or "?" in pattern:
-        expression = _expression(pattern)
-        names = (sender,) if is_address else (sender.rpartition("@")[2], list_id)
-        return any(expression.fullmatch(name) for name in names if name)
-    if is_address:  # most have no star: 3,000 of them take 0.4 ms per message, and as expressions 120 ms
-        return pattern == sender
-    return f".{sender.rpartition('@')[2]}".endswith(below := f".{pattern}") or f".{list_id}".endswith(below)
+    return _matches(pattern, _names(sender, list_id))
 
 
-@lru_cache(maxsize=1024)
-def _as_in_the_dns(name: str) -> str:
-    """Return a name with its domain in ASCII letters: mail has both spellings of a name such as `bücher.example`."""
+class _Names(NamedTuple):
+    """The names that patterns may match, in each spelling. domains: with List-Ids among them, each behind a dot."""
+
+    addresses: tuple[str, ...]
+    domains: tuple[str, ...]
+
+
+def _names(sender: str, list_id: str) -> _Names:
+    """Return the names of a sender and a list. A name longer than any address matches nothing."""
+    addresses, lists = ([name for name in _spellings(given) if len(name) <= _LONGEST] for given in (sender, list_id))
+    domains = [name.rpartition("@")[2] for name in addresses]
+    return _Names(tuple(addresses), tuple([f".{name}" for name in dict.fromkeys([*domains, *lists])]))
+
+
+def _spellings(name: str) -> tuple[str, ...]:
+    """Return the spellings of a name: its domain in the letters of the DNS, and in those that people read.
+
+    >>> _spellings("a@bücher.example"), _spellings("a@example.org")
+    (('a@xn--bcher-kva.example', 'a@bücher.example'), ('a@example.org',))
+    """
+    if not name or len(name) > _LONGEST or (name.isascii() and "xn--" not in name):
+        return (name,) if name else ()
     local, at, domain = name.rpartition("@")
-    return f"{local}{at}{'.'.join(map(_label, domain.split('.')))}"
+    labels = domain.split(".")
+    return tuple([f"{local}{at}{'.'.join(map(recode, labels))}" for recode in (_in_the_dns, _for_people)])
 
 
-def _label(label: str) -> str:
-    if label.isascii() or "*" in label or "?" in label:
-        return label
+def _in_the_dns(label: str) -> str:
     try:
         return label.encode("idna").decode("ascii")
     except UnicodeError:  # such a name cannot exist: it is compared unchanged
         return label
 
 
-@lru_cache(maxsize=1024)
-def _expression(pattern: str) -> re.Pattern[str]:
-    exact = fnmatch.translate(pattern.replace("[", "[[]"))
-    return re.compile(exact if "@" in pattern else rf"(?:.*\.)?{exact}", re.DOTALL)
+def _for_people(label: str) -> str:
+    try:
+        return label.encode("ascii").decode("idna")
+    except UnicodeError:  # it is for people already, or cannot exist
+        return label
+
+
+def _matches(pattern: str, names: _Names) -> bool:
+    is_address = "@" in pattern
+    if "*" in pattern or "?" in pattern:
+        return _fits(pattern, names.addresses) if is_address else _fits(f"*.{pattern}", names.domains)
+    if is_address:  # most have no star: 3,000 of them take 0.4 ms per message
+        return pattern in names.addresses
+    below = f".{pattern}"
+    for name in names.domains:  # noqa: SIM110 - `any` takes twice as long
+        if name.endswith(below):
+            return True
+    return False
+
+
+def _fits(pattern: str, names: Sequence[str]) -> bool:
+    """Return whether a pattern with "*" and "?" matches one of the names as a whole.
+
+    A bit of `reached` tells that the letters so far can be the pattern up to there. So any pattern takes the time of
+    the name's length: 1,000 patterns take 1 ms for most names, and at most 0.1 s. Compiled as regular expressions they
+    would match faster, but to compile them takes 0.2 s each time that the service wakes up for a user.
+    """
+    end = pattern[max(pattern.rfind("*"), pattern.rfind("?")) + 1 :]
+    left = [name for name in names if name.endswith(end)]
+    if not left:
+        return False
+    places = {"?": 0}
+    stars, place = 0, 1
+    for letter in pattern:
+        if letter == "*":
+            stars |= place
+        else:
+            places[letter] = places.get(letter, 0) | place
+            place <<= 1
+    any_letter = places.pop("?")
+    places = {letter: at | any_letter for letter, at in places.items()}
+    for name in left:
+        reached = 1
+        for here in map(places.get, name, repeat(any_letter)):
+            reached = (reached & here) << 1 | reached & stars
+        if reached >= place:
+            return True
+    return False

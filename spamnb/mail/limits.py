@@ -18,6 +18,7 @@ class Limits:
     parts: int = 100
     nesting: int = 10
     text_chars: int = 200_000  # over all text parts
+    unspaced_chars: int = 40_000  # letters of Chinese and other scripts without spaces: each of them makes a token
     html_chars: int = 400_000  # of markup over all HTML parts
     html_tags: int = 40_000  # number of "<" in it
     html_depth: int = 200  # libxml2 itself gives up at 256

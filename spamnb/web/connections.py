@@ -44,6 +44,7 @@ class Parser(HTTPRequestParser):  # type: ignore[misc]
     """
 
     once: ClassVar[str] = ""
+    command = path = ""  # of a request whose first line cannot be read
     error: Any
 
     def received(self, data: bytes) -> int:

@@ -233,7 +233,7 @@ class PageServer:
             self._server = create_server(self.activity, map=self._map, sockets=sockets, **_LIMITS)
             connections.serve(self._map, once=settings.user_header)
             if settings.user_header:
-                take_turns(self._server.task_dispatcher, settings.user_header)
+                take_turns(self._server.task_dispatcher, settings.user_header, _LIMITS["threads"])
         except BaseException:
             _close(self.listeners)
             raise

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.fuzz.growth import MARK, SIZES, grown
 
-SECONDS = 0.5  # of processor time, not instrumented
+SECONDS = 0.3  # of processor time, not instrumented
 _RUNS = 3  # the fastest counts: other processes only make it slower
 _FACTOR = 1.1  # slower than the slowest, to be kept
 

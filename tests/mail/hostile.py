@@ -2,6 +2,7 @@
 
 `MESSAGES` are as large as the reader will take, `LARGE` are larger. `test_hostile.py` reads each of them,
 `benchmarks/hostile.py` has each scored by a process of its own, and the fuzzer begins with their first bytes.
+`PATTERNS` are the costliest that a person can choose.
 """
 
 import base64
@@ -74,6 +75,17 @@ def many_parts(number: int, part: bytes = b"\nword\n") -> bytes:
     return b"Content-Type: multipart/mixed; boundary=b\n\n" + (b"--b\n" + part) * number + b"--b--\n"
 
 
+def alternatives(*texts: bytes, kind: bytes = b"plain") -> bytes:
+    """A message with several texts for one content."""
+    parts = b"".join(b"--b\nContent-Type: text/%s; charset=utf-8\n\n%s\n" % (kind, text) for text in texts)
+    return b"Content-Type: multipart/alternative; boundary=b\n\n" + parts + b"--b--\n"
+
+
+def chinese(number: int, seed: int = 1) -> bytes:
+    """Letters of which nearly all pairs are different."""
+    return "".join(map(chr, random.Random(seed).choices(range(0x4E00, 0x9FA0), k=number))).encode()
+
+
 def noise(seed: int, size: int = MOST) -> bytes:
     """Random bytes, always the same."""
     return random.Random(seed).randbytes(size)
@@ -114,6 +126,8 @@ def page(unit: bytes, before: bytes = b"", kind: bytes = b"text/html") -> bytes:
     return b"Content-Type: %s\nContent-Disposition: attachment\n\n" % kind + before + filled(unit)
 
 
+PATTERNS = [f"*a?b{'?' * 230}*{number}*.*" for number in range(1000)]
+LONGEST_NAME = b"a." * 119 + b"a.example"  # with an address before it, the longest that a pattern is compared with
 SPACED = b"a b c d e f g h i j k l m n o p q r s t u v w x y z aa "
 
 _FIELD_LIMITS = {"limit:field_chars", "limit:header_bytes"}
@@ -237,7 +251,10 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: calendar(b"<b>", b"SUMMARY:"),
         {"limit:html_depth", "limit:html_tags", "limit:text_chars"},
     ),
-    "calendar-charset": (lambda: calendar(b"\xff\xc3", b"SUMMARY:"), {"limit:text_chars", "limit:work"}),
+    "calendar-charset": (
+        lambda: calendar(b"\xff\xc3", b"SUMMARY:"),
+        {"limit:text_chars", "limit:unspaced_chars", "limit:work"},
+    ),
     "calendar-utf-16": (
         lambda: b"Content-Type: text/calendar; charset=utf-16\n\n" + filled(b"\xd8\x00"),
         {"limit:text_chars", "limit:work"},
@@ -361,6 +378,8 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "address-brackets": (lambda: field("To", b"<a@[("), {"limit:field_chars", "limit:header_bytes"}),
     "address-routes": (lambda: field("To", b"<@a,@b:"), {"limit:field_chars", "limit:header_bytes"}),
     "address-commas": (lambda: field("To", b","), {"limit:field_chars", "limit:header_bytes"}),
+    "sender-longest": (lambda: b"From: x@%s\nList-Id: <b.%s>\n\nbody\n" % (LONGEST_NAME, LONGEST_NAME), set()),
+    "sender-overlong": (lambda: b"From: %s\nList-Id: <%s>\n\nbody\n" % (filled(b"a.@", 490), LONGEST_NAME * 2), set()),
     "address-fields": (lambda: filled(b"To: " + b"a b <c@d.e.f>, " * 100 + b"\n", 60_000) + b"\nx", {"to-number:6"}),
     "continuations": (lambda: continuations(2000), {"limit:field_chars"}),
     "continuations-long": (lambda: continuations(10_000), {"limit:field_chars", "limit:header_bytes"}),
@@ -432,17 +451,17 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),
     "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
     "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
-    "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars"}),
+    "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars", "limit:unspaced_chars"}),
     "hz-tildes": (lambda: plain(b"~~\n", "hz"), {"limit:text_chars"}),
-    "iso-2022-jp": (lambda: plain(b"\x1b$B0l\x1b(B", "iso-2022-jp"), {"charset-wrong:"}),
+    "iso-2022-jp": (lambda: plain(b"\x1b$B0l\x1b(B", "iso-2022-jp"), {"charset-wrong:", "limit:unspaced_chars"}),
     "iso-2022-kr": (lambda: plain(b"\x0e0l\x0f", "iso-2022-kr", b"\x1b$)C"), {"limit:text_chars"}),
-    "iso-2022-jp-ext": (lambda: encoded(b"\x1b$(D0l", "iso-2022-jp-ext"), {"charset-wrong:"}),
+    "iso-2022-jp-ext": (lambda: encoded(b"\x1b$(D0l", "iso-2022-jp-ext"), {"charset-wrong:", "limit:unspaced_chars"}),
     "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown:", "limit:text_chars"}),
     "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown:", "limit:text_chars"}),
     "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown:", "limit:text_chars"}),
     "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong:", "limit:text_chars"}),
     "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong:"}),
-    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong:", "limit:text_chars"}),
+    "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong:", "limit:text_chars", "limit:unspaced_chars"}),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
         {"charset-unknown:"},
@@ -453,6 +472,9 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: b"Content-Type: text/html\n\n<p>" + distinct_words(),
         {"limit:html_chars", "limit:tokens"},
     ),
+    "alternatives": (lambda: alternatives(distinct_words(30_000), *[b"x"] * 98), {"limit:tokens"}),
+    "alternatives-han": (lambda: alternatives(chinese(199_000), *[b"x"] * 98), {"limit:tokens"}),
+    "alternatives-han-each": (lambda: alternatives(*[chinese(2000, part) for part in range(98)]), {"limit:tokens"}),
     "words-spaced": (lambda: plain(SPACED), {"limit:text_chars"}),
     "words-spaced-long": (lambda: plain(b"a "), {"limit:text_chars"}),
     "words-spaced-almost": (lambda: plain(b"a b c1"), {"limit:text_chars"}),
@@ -476,11 +498,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "at-hosts-almost": (lambda: plain(b"@a-1."), {"limit:text_chars"}),
     "at-long": (lambda: plain(b"@" + b"a" * 63 + b"."), {"limit:text_chars"}),
     "at-only": (lambda: plain(b"@"), {"limit:text_chars"}),
-    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "漢字"}),
+    "han": (lambda: plain("漢字".encode()), {"limit:text_chars", "limit:unspaced_chars", "漢字"}),
     "han-distinct": (
         lambda: plain("".join(map(chr, range(0x4E00, 0x9FFF))).encode()),
         {"limit:text_chars", "limit:tokens"},
     ),
+    "han-pairs-distinct": (lambda: plain(chinese(199_000)), {"limit:text_chars", "limit:tokens"}),
     "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike:", "limit:text_chars", "viagra"}),
     "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
     "styled": (lambda: plain("ａ 𝐚 ".encode()), {"limit:text_chars"}),
@@ -502,7 +525,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: two_parts(
             "аb漢字漢".encode(), b"<style>.a{display:block} .b{background:red}</style><p class='a b'>x" * 2
         ),
-        {"limit:html_chars", "limit:text_chars", "limit:work"},
+        {"limit:html_chars", "limit:text_chars", "limit:unspaced_chars", "limit:work"},
     ),
     "invisible": (lambda: plain("a\u200b".encode()), {"body-invisible:", "limit:text_chars"}),
     "dotted-capital-i": (lambda: plain("İ".encode()), {"limit:text_chars"}),

@@ -9,7 +9,7 @@ from spamnb.mail.tokens.kinds import row_of
 from tests.patience import PATIENCE
 
 TOKEN_CHARS = 100  # of a whole token with its prefix
-SECONDS = PATIENCE / 60  # one, of processor time: for the worst message that we know it is a third of a second
+SECONDS = PATIENCE / 60  # one, of processor time: for the worst message that we know it is a fifth of a second
 
 # Limits that a message of a few lines meets, so that small inputs come to every place where something is left out.
 SMALL = Limits(
@@ -20,6 +20,7 @@ SMALL = Limits(
     parts=4,
     nesting=2,
     text_chars=300,
+    unspaced_chars=60,
     html_chars=900,
     html_tags=40,
     html_depth=9,

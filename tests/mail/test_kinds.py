@@ -117,6 +117,7 @@ Content-Disposition: attachment
 
 <form action="http://form.example/"></form>
 """
+CHINESE = "Subject: letter\nContent-Type: text/plain; charset=utf-8\n\n漢字\n".encode()
 BROKEN = b"Content-Type: multipart/mixed\n\nno parts, caf\xe9\n"
 # What a limit leaves out, by the limit.
 LIMITED = {
@@ -127,6 +128,7 @@ LIMITED = {
     Limits(parts=1): PARTS,
     Limits(nesting=0): PARTS,
     Limits(text_chars=2): PLAIN,
+    Limits(unspaced_chars=1): CHINESE,
     Limits(html_chars=9): HTML,
     Limits(html_tags=1): HTML,
     Limits(html_depth=0): HTML,

@@ -10,9 +10,11 @@ import pytest
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
+from tests.mail.hostile import alternatives
 
 PARTS = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\n\ntwo\n--b\n\nthree\n--b--\n"
 LINKS = b"Content-Type: text/html\n\n<a href=http://one.example/>x</a><a href=http://two.example/>y</a>"
+CHINESE = "Content-Type: text/plain; charset=utf-8\n\n一二三 四五六 七八 kept".encode()
 NESTED = b"Content-Type: message/rfc822\n\nContent-Type: message/rfc822\n\nSubject: inner\n\nword\n"
 
 # limit -> (a small value, a message past it, a token that is left out, the token that says so)
@@ -24,6 +26,7 @@ CASES = {
     "parts": (3, PARTS, "three", "limit:parts"),
     "nesting": (1, NESTED, "subject", "limit:nesting"),
     "text_chars": (9, b"\n\nkept kept left out", "left", "limit:text_chars"),
+    "unspaced_chars": (5, CHINESE, "七八", "limit:unspaced_chars"),
     "html_chars": (12, b"Content-Type: text/html\n\n<p>kept kept <p>left", "left", "limit:html_chars"),
     "html_tags": (2, b"Content-Type: text/html\n\nkept<p>kept<p>kept<p>left", "left", "limit:html_tags"),
     "html_depth": (4, b"Content-Type: text/html\n\nkept<p><div><div><div>left", "left", "limit:html_depth"),
@@ -114,6 +117,22 @@ def test_links_in_plain_text_are_limited_too():
     limited = read(b"Subject: x\n\nhttp://one.example/ http://two.example/", replace(DEFAULT_LIMITS, links=1)).tokens
     assert {"url:one.example", "limit:links"} <= limited.keys()
     assert "url:two.example" not in limited
+
+
+def test_words_behind_too_many_chinese_letters_are_read():
+    """Only letters of scripts without spaces are left out past their limit: a Latin word behind them counts."""
+    limited = read(CHINESE, replace(DEFAULT_LIMITS, unspaced_chars=5)).tokens
+    assert {"一二", "二三", "四五", "kept"} <= limited.keys()
+    assert not {"五六", "七八"} & limited.keys()
+
+
+def test_chinese_letters_are_counted_over_all_parts():
+    """The limit on letters of scripts without spaces applies to all texts of the message together."""
+    raw = alternatives("一二三".encode(), "一二三".encode(), "四五".encode())
+    assert "limit:unspaced_chars" not in read(raw, replace(DEFAULT_LIMITS, unspaced_chars=8)).tokens
+    limited = read(raw, replace(DEFAULT_LIMITS, unspaced_chars=7)).tokens
+    assert {"一二", "二三", "limit:unspaced_chars"} <= limited.keys()
+    assert "四五" not in limited
 
 
 def test_the_text_of_a_page_is_limited_as_any_text():

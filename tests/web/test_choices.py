@@ -82,6 +82,7 @@ def test_by_the_form(desk: WebDesk) -> None:
         ("", 400, "The form names no choice"),
         ("\x1b[2J.example", 400, "cannot be a sender"),
         ("a" * 400 + ".example", 400, "cannot be a sender"),
+        ("*a*b*c*d*e*f.example", 400, "has more than 5 stars"),
         *((text, 400, "cannot be a sender") for text in MARKUP if " " in text),
     ):
         answer = desk.browser.post("/choose", kind="block", value=value)

@@ -36,8 +36,10 @@ from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.charsets import decode
 from spamnb.mail.parsing.encoded_words import decode_field
 
-_FIELDS, _AUTHORS = 2, 5  # of a message, from each end: all are compared with all patterns of a person
 _LONGEST = 254  # characters of an address (RFC 5321, 4.5.3.1)
+# Of a message: fields and addresses from each end, and characters of all addresses together. Each address is compared
+# with all patterns of a person.
+_FIELDS, _AUTHORS, _CHARACTERS = 2, 5, 2 * _LONGEST
 _LABELS = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*"
 _ATOMS = r"[^\s()<>@,:;\\\"\[\].]+(?:\.[^\s()<>@,:;\\\"\[\].]+)*"
 _PLAIN = lazy_pattern(  # nearly all addresses in real mail, in printable ASCII
@@ -87,7 +89,8 @@ def shown_addresses(values: Sequence[str], spoken: Callable[[], str] | None = No
 def authors(values: Sequence[str], spoken: Callable[[], str] | None = None) -> tuple[str, ...]:
     """Return what `shown_addresses` does of From; of very many fields or addresses the first and the last, and ""."""
     found = shown_addresses(_ends(values, _FIELDS), spoken)
-    some = _ends(found, _AUTHORS)
+    fewer = (_ends(found, number) for number in range(_AUTHORS, 0, -1))
+    some = next(some for some in fewer if sum(map(len, some)) <= _CHARACTERS)
     return (*filter(None, some), "") if len(some) < len(found) or len(values) > 2 * _FIELDS else found
 
 

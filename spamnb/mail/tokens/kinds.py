@@ -208,6 +208,7 @@ _NOTES = (
     Note("limit:parts", "more parts than are read"),
     Note("limit:nesting", "parts inside one another, deeper than is read"),
     Note("limit:text_chars", "a text longer than is read"),
+    Note("limit:unspaced_chars", "more letters of Chinese or of another script without spaces than are read"),
     Note("limit:html_chars", "HTML longer than is read"),
     Note("limit:html_tags", "more HTML elements than are read"),
     Note("limit:html_depth", "HTML elements inside one another, deeper than is read"),

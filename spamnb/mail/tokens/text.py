@@ -1,11 +1,11 @@
 """Turn text into words: normal forms, look-alike letters, words, numbers by shape, languages without spaces."""
 
-import re
 import string
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
+from operator import add
 
 from spamnb.base.patterns import lazy_pattern
 
@@ -15,8 +15,11 @@ _LOOKALIKES = str.maketrans(
     "аеорсухіјѕһԁԛԝɡⅼвнкмтАВЕКМНОРСТУХІЈЅԌοανρτυικΑΒΕΖΗΙΚΜΝΟΡΤΥΧɑıſ",
     "aeopcyxijshdqwglbhkmtABEKMHOPCTYXIJSGoavptuikABEZHIKMNOPTYXais",
 )
-_LATIN = lazy_pattern("[A-Za-z]")
-_CYRILLIC_OR_GREEK = lazy_pattern("[Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ]")
+_CYRILLIC_OR_GREEK = "Ͱ-ϿЀ-ӿԀ-ԯɑɡıſⅼ"
+_LOOKALIKE = lazy_pattern(f"[{_CYRILLIC_OR_GREEK}]")  # a quick test
+_MIXED_WORD = lazy_pattern(
+    rf"\b(?=[^\WA-Za-z]{{0,63}}[A-Za-z])(?=[^\W{_CYRILLIC_OR_GREEK}]{{0,63}}[{_CYRILLIC_OR_GREEK}])\w{{1,64}}\b"
+)
 _INVISIBLE = lazy_pattern(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
 )
@@ -40,6 +43,7 @@ _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _UNSPACED = lazy_pattern(f"[{_NO_SPACES}]+")
+_UNSPACED_LETTER = lazy_pattern(f"[{_NO_SPACES}]")
 _STRETCH_CHARS = 256
 _ASCII = bytes(range(0x80))
 _ANY_LENGTH = 1 << 62
@@ -111,8 +115,8 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
         if styled.search(shown):
             notes.append("styled")
     shown = _compatible(shown, most)
-    if _CYRILLIC_OR_GREEK.search(_beyond_ascii(shown)):
-        folded = re.sub(r"\w+", _fold_lookalikes, shown)
+    if _LOOKALIKE.search(_beyond_ascii(shown)):
+        folded = _MIXED_WORD.sub(lambda word: word[0].translate(_LOOKALIKES), shown)
         if folded != shown:
             notes.append("lookalike")
             shown = folded
@@ -145,11 +149,17 @@ def _longest(pieces: list[str]) -> int:
     return max(map(len, pieces), default=0)
 
 
-def _fold_lookalikes(word: re.Match[str]) -> str:
-    text = word[0]
-    if len(text) <= 64 and _LATIN.search(text) and _CYRILLIC_OR_GREEK.search(text):
-        return text.translate(_LOOKALIKES)
-    return text
+def limit_unspaced(text: str, most: int) -> tuple[str, int]:
+    """Return a text without the letters past `most` in scripts without spaces, and how many it had of them in all.
+
+    >>> limit_unspaced("a 漢字 b 漢字 c", 3)
+    ('a 漢字 b 漢  c', 4)
+    """
+    number = sum(map(len, _UNSPACED.findall(_beyond_ascii(text))))
+    if number <= most:
+        return text, number
+    end = next(islice(_UNSPACED_LETTER.finditer(text), most, None)).start()
+    return text[:end] + _UNSPACED.sub(" ", text[end:]), number
 
 
 def split_words(text: str) -> list[str]:
@@ -222,18 +232,20 @@ def _forms(word: str, longest: int) -> Iterable[str]:
     """Yield the tokens of a word that is not plain; in a row of symbols each counts once."""
     if word.isascii():
         if word[0].isalpha():
-            return (word if len(word) <= longest else _shape(word),)
+            return (_shape(word, longest),)
         return (word.rstrip(".,").translate(_ASCII_DIGITS)[:12],)
     if _SYMBOL.match(word):
         return dict.fromkeys(word)
     if word[0].isdigit() or word[0] in "$€£¥":
         return (_DIGIT.sub("d", word.rstrip(".,"))[:12],)
+    if not _UNSPACED_LETTER.search(word):
+        return (_shape(word, longest),)
     return _in_any_script(word, longest)
 
 
-def _shape(word: str) -> str:
-    """Return the shape of an overlong word: the first letter, and the length in tens."""
-    return f"{word[0]}…{len(word) // 10 * 10}"
+def _shape(word: str, longest: int) -> str:
+    """Return a word; if it is overlong, its first letter and its length in tens."""
+    return word if len(word) <= longest else f"{word[0]}…{len(word) // 10 * 10}"
 
 
 def _in_any_script(word: str, longest: int) -> Iterator[str]:
@@ -242,11 +254,10 @@ def _in_any_script(word: str, longest: int) -> Iterator[str]:
     for run in _UNSPACED.finditer(word):
         if run.start() > position:
             yield word[position : run.start()][:longest]
-        yield from map("".join, pairwise(run[0])) if len(run[0]) > 1 else run[0]
+        yield from map(add, run[0], run[0][1:]) if len(run[0]) > 1 else run[0]
         position = run.end()
     if position < len(word):
-        rest = word[position:]
-        yield rest if len(rest) <= longest else _shape(rest)
+        yield _shape(word[position:], longest)
 
 
 def pairs(prefix: str, found: Sequence[str]) -> Iterator[str]:
