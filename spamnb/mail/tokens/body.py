@@ -86,7 +86,7 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
 def _raise_to(counts: Counter[str], found: Counter[str]) -> None:
     """Raise each count to the number that was found, if that is greater.
 
-    `counts | found` returns the same in a copy. A long text with a hundred short alternatives took 31 s by it.
+    `counts | found` returns the same in a copy. A long text with a hundred short alternatives took 19 s by it.
     """
     for token, number in found.items():
         if number > counts.get(token, 0):
