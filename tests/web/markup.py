@@ -35,7 +35,7 @@ def letter(text: str, number: int) -> bytes:
     made.add_attachment(b"x" * 10, maintype="application", subtype="pdf", filename=name)
     head = {
         "Subject": text,
-        "From": f'"{_quoted(text)}" <{_local(text)}@shop.example>',
+        "From": f'"{_quoted(text)}" <"{_quoted(text[:40])}"@shop.example>',
         "To": f'"{_quoted(text)}" <you@home.example>',
         "Date": "Thu, 01 Jan 2026 10:00:00 +0000",
         "Message-ID": f"<{number}.{_local(text)}@shop.example>",

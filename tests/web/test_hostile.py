@@ -93,7 +93,7 @@ def test_markup_stays_text(tmp_path: Path) -> None:
             assert one not in answer.text, path
     for path in (*SHOWN, "the page of a host"):
         text = found["hostile"][path].tree.xpath("//main")[0].text_content()
-        assert "<img" in text or '"img' in text, path  # an address has no <
+        assert "<img" in text, path
     shown = "".join(answer.text for answer in found["hostile"].values())
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in shown
     assert "49" not in found["hostile"]["/"].words.split()
