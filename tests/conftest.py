@@ -13,7 +13,9 @@ import pytest
 from hypothesis import settings
 
 from spamnb.ledger import connection
+from spamnb.maildir import departures
 from spamnb.maildir.folders import Folder, Layout, create_folder
+from tests import warm
 from tests.profiles import DAILY
 
 settings.load_profile(DAILY)
@@ -46,6 +48,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Let the processor time of forked processes count as that of the tests."""
+    warm.end()
+
+
 def _descriptors() -> dict[int, str]:
     found = {}
     for number in os.listdir("/proc/self/fd"):
@@ -70,10 +77,11 @@ def nothing_left_behind() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def without_the_disks_time(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nothing of this process waits until the disk has written it, except in a test with the marker `real_disk`.
+def without_waiting(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing of this process waits until the disk has written it, or until a mail server has looked at a folder.
 
-    With the environment variable SPAMNB_REAL_DISK everything waits, as in use: for a run at night.
+    A test with the marker `real_disk` waits for the disk. With the environment variable SPAMNB_REAL_DISK everything
+    waits, as in use: for a run at night.
     """
     if os.environ.get("SPAMNB_REAL_DISK") or request.node.get_closest_marker("real_disk"):
         yield
@@ -81,6 +89,7 @@ def without_the_disks_time(request: pytest.FixtureRequest) -> Iterator[None]:
     with (
         mock.patch.object(os, "fsync", lambda descriptor: None),
         mock.patch.object(connection, "_DURABLE", "PRAGMA synchronous = OFF"),
+        mock.patch.object(departures, "_END_SECONDS", 0.0),
     ):
         yield
 
