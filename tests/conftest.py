@@ -3,6 +3,8 @@
 import gc
 import os
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,6 +37,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     return ByWorld(config, log)
 
+
+# These two are for this run, not for what its tests start. A pytest would write over the result files of this run, and
+# a Python that may not write bytecode takes five times as long: it compiles the program each time.
+os.environ.pop("PYTEST_ADDOPTS", None)
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    _BYTECODE = tempfile.TemporaryDirectory(prefix="spamnb-bytecode-")
+    os.chmod(_BYTECODE.name, 0o755)  # for what tests run as another user
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = _BYTECODE.name
+    sys.dont_write_bytecode = False
 
 # Some build systems start the tests in the background with SIGINT ignored, and each process that a test starts would
 # inherit that. A handler is reset to the default in them.
