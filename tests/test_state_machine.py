@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
@@ -47,6 +46,7 @@ from spamnb.service.outdated import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons
 from tests.profiles import daily
+from tests.thorough import sampled
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -922,13 +922,6 @@ class TestSortingAtLength(Sorting.TestCase):
 # Stories that were once told wrongly, or nearly.
 
 
-def some_of(calls: range) -> list[Any]:
-    """Every eighth of these calls; the others for a thorough run."""
-    return [
-        each if place % 8 == 3 else pytest.param(each, marks=pytest.mark.thorough) for place, each in enumerate(calls)
-    ]
-
-
 @pytest.fixture
 def world() -> Iterator[Sorting]:
     """A mailbox that has just been taken note of."""
@@ -947,7 +940,7 @@ def test_a_filed_copy_of_spam(world: Sorting) -> None:
 
 
 @pytest.mark.parametrize("folders", [("INBOX", "Archive"), ("Archive", "INBOX")])
-@pytest.mark.parametrize("at", [0, *some_of(range(1, 60, 4))])
+@pytest.mark.parametrize("at", [0, *sampled(range(1, 60, 4), 8)])
 def test_a_linked_delivery_of_spam(world: Sorting, folders: tuple[str, str], at: int) -> None:
     """Spam that is delivered as one file with two names is moved, and learned nowhere, killed at any call or not.
 
@@ -1030,7 +1023,7 @@ def test_rescued_beside_a_second_delivery(world: Sorting) -> None:
     assert sorted(file.folder for file in world.files) == ["INBOX", "INBOX", "Junk"]
 
 
-@pytest.mark.parametrize("at", some_of(range(1, 40)))
+@pytest.mark.parametrize("at", sampled(range(1, 40), 8))
 def test_killed_while_spam_is_moved(world: Sorting, at: int) -> None:
     """Killed at any call of judging and moving spam, the filter moves it after the start, and learns nothing."""
     world.deliver("spam", "INBOX")
@@ -1040,7 +1033,7 @@ def test_killed_while_spam_is_moved(world: Sorting, at: int) -> None:
     assert set(world.labels.values()) == {None}
 
 
-@pytest.mark.parametrize("at", some_of(range(1, 40)))
+@pytest.mark.parametrize("at", sampled(range(1, 40), 8))
 def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
     """Killed at any call of learning from a correction, it is learned once, and the message stays."""
     world.deliver("spam", "INBOX")
@@ -1054,7 +1047,7 @@ def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
     assert len(world.learnings(world.files[0].digest)) == 1
 
 
-@pytest.mark.parametrize("at", some_of(range(1, 20)))
+@pytest.mark.parametrize("at", sampled(range(1, 20), 8))
 def test_busy_while_spam_is_moved(world: Sorting, at: int) -> None:
     """If the ledger is busy at any call of moving spam, the service goes on and learns nothing from its own move."""
     world.deliver("spam", "INBOX")
