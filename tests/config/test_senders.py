@@ -9,6 +9,7 @@ from spamnb.filter.judge import Filter, FrozenFilter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
+from tests.table import over_rows
 
 HEAD = "mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\n"
 
@@ -18,7 +19,7 @@ def config(senders: str) -> Config:
     return parse(f"{HEAD}senders: {senders}\n", "c.yaml", {"HOME": "/home/anna"})
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("pattern", "sender", "list_id", "named"),
     [
         ("ann@example.org", "ann@example.org", "", True),
@@ -49,7 +50,7 @@ def test_what_a_pattern_names(pattern: str, sender: str, list_id: str, named: bo
     assert found == ((Label.SPAM, pattern) if named else None)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("senders", "fault"),
     [
         ("{allow: ['@example.org']}", "senders.allow[0]: '@example.org' has nothing before '@'; write '*@example.org'"),
