@@ -899,7 +899,7 @@ def left_lying(file: File) -> Iterator[tuple[Label, bool]]:
 
 TestSorting = Sorting.TestCase
 # The same stories each time; `TestSortingAtLength` looks for others.
-TestSorting.settings = settings(max_examples=daily(4), stateful_step_count=30)
+TestSorting.settings = settings(max_examples=daily(10), stateful_step_count=30)
 TestSorting.__doc__ = (
     "Whatever anyone does in whatever order, no mail is lost, and nothing is learned that nobody said."
 )

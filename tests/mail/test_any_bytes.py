@@ -21,7 +21,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip  # a list of fragments is read more easily in lines
 
 
-@settings(deadline=None, max_examples=daily(80))
+@settings(deadline=None, max_examples=daily(200))
 @given(st.binary(max_size=2000))
 @example(b"")
 @example(b"From ")
@@ -31,7 +31,7 @@ def test_any_bytes_are_read(raw):
     check(raw)
 
 
-@settings(deadline=None, max_examples=daily(100))
+@settings(deadline=None, max_examples=daily(250))
 @given(st.lists(FRAGMENTS | st.binary(max_size=20), max_size=60).map(b"".join))
 def test_any_pieces_of_a_message_are_read(raw):
     """Pieces of real syntax in any order are read too."""

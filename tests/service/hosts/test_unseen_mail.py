@@ -184,7 +184,7 @@ class Polled(Unseen):
     watch = "polling"
 
 
-_SHORT = settings(max_examples=daily(3), stateful_step_count=12, suppress_health_check=list(HealthCheck))
+_SHORT = settings(max_examples=daily(5), stateful_step_count=12, suppress_health_check=list(HealthCheck))
 _LONG = settings(max_examples=200, stateful_step_count=40, derandomize=False, suppress_health_check=list(HealthCheck))
 
 # The same stories each time; those at length look for others.
