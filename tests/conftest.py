@@ -3,6 +3,8 @@
 import gc
 import os
 import signal
+import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +15,9 @@ import pytest
 from hypothesis import settings
 
 from spamnb.ledger import connection
+from spamnb.maildir import departures
 from spamnb.maildir.folders import Folder, Layout, create_folder
+from tests import warm
 from tests.profiles import DAILY
 
 settings.load_profile(DAILY)
@@ -34,6 +38,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByWorld(config, log)
 
 
+# These two are for this run, not for what its tests start. A pytest would write over the result files of this run, and
+# a Python that may not write bytecode takes five times as long: it compiles the program each time.
+os.environ.pop("PYTEST_ADDOPTS", None)
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    _BYTECODE = tempfile.TemporaryDirectory(prefix="spamnb-bytecode-")
+    os.chmod(_BYTECODE.name, 0o755)  # for what tests run as another user
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = _BYTECODE.name
+    sys.dont_write_bytecode = False
+
 # Some build systems start the tests in the background with SIGINT ignored, and each process that a test starts would
 # inherit that. A handler is reset to the default in them.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -44,6 +57,11 @@ def pytest_collection_finish() -> None:
     """Let no collection of garbage go through what the tests are made of: 5 % of their processor time."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Let the processor time of forked processes count as that of the tests."""
+    warm.end()
 
 
 def _descriptors() -> dict[int, str]:
@@ -70,10 +88,11 @@ def nothing_left_behind() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def without_the_disks_time(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Nothing of this process waits until the disk has written it, except in a test with the marker `real_disk`.
+def without_waiting(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Nothing of this process waits until the disk has written it, or until a mail server has looked at a folder.
 
-    With the environment variable SPAMNB_REAL_DISK everything waits, as in use: for a run at night.
+    A test with the marker `real_disk` waits for the disk. With the environment variable SPAMNB_REAL_DISK everything
+    waits, as in use: for a run at night.
     """
     if os.environ.get("SPAMNB_REAL_DISK") or request.node.get_closest_marker("real_disk"):
         yield
@@ -81,6 +100,7 @@ def without_the_disks_time(request: pytest.FixtureRequest) -> Iterator[None]:
     with (
         mock.patch.object(os, "fsync", lambda descriptor: None),
         mock.patch.object(connection, "_DURABLE", "PRAGMA synchronous = OFF"),
+        mock.patch.object(departures, "_END_SECONDS", 0.0),
     ):
         yield
 

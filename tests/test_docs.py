@@ -20,6 +20,7 @@ from tests.consoles import consoles, cut, make_mail, printed, steady
 from tests.documents import BY_HAND, DOCUMENTS, ROOT, Block, block, blocks, read
 from tests.patience import until
 from tests.systemd.tree import sources
+from tests.table import over_rows
 
 _MINUTES = 10 * 60.0
 _OF_OTHERS = {  # what the kernel says
@@ -60,7 +61,7 @@ def test_every_other_block_has_a_test() -> None:
             assert f'"{one.name}"' in runner, (one.name, one.runner)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@over_rows("name", COMMANDS)
 def test_every_command_is_documented(name: str) -> None:
     """Each command is named in docs/commands.md."""
     assert re.search(rf"`(?:spamnb )?{name}\b|^\$ spamnb {name}\b", read("docs/commands.md"), re.MULTILINE)
@@ -79,7 +80,7 @@ def calls(document: str) -> Iterator[list[str]]:
                 yield words
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@over_rows("document", DOCUMENTS)
 def test_calls_in_the_text_exist(document: str) -> None:
     """Each command and option that a document names is one of spamnb's."""
     for words in calls(document):
@@ -90,7 +91,7 @@ def test_calls_in_the_text_exist(document: str) -> None:
         assert not [word for word in words[1:] if re.match("--?[a-z]", word) and word not in options], words
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@over_rows("document", DOCUMENTS)
 def test_benchmarks_in_the_text_exist(document: str) -> None:
     """Each benchmark that a document names exists and has the given options."""
     shared = (ROOT / "benchmarks/common.py").read_text()
@@ -188,7 +189,7 @@ def test_messages_in_the_text_exist() -> None:
         assert piece.strip(" :;,.()") in everything or piece in _OF_OTHERS, piece
 
 
-@pytest.mark.parametrize("document", DOCUMENTS)
+@over_rows("document", DOCUMENTS)
 def test_files_that_the_documents_name_exist(document: str) -> None:
     """Every file and heading that a document links to, and every file that it runs, exists."""
     text, here = read(document), (ROOT / document).parent

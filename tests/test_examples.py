@@ -4,9 +4,8 @@ import doctest
 import importlib
 from pathlib import Path
 
-import pytest
-
 import spamnb
+from tests.table import over_rows
 
 ROOT = Path(spamnb.__file__).parent
 MODULES = [
@@ -21,7 +20,7 @@ def test_there_are_some() -> None:
     assert {"spamnb.acts", "spamnb.filter"} <= set(MODULES)
 
 
-@pytest.mark.parametrize("module", MODULES)
+@over_rows("module", MODULES)
 def test_examples(module: str) -> None:
     """Every example in a docstring prints what it says."""
     result = doctest.testmod(importlib.import_module(module))

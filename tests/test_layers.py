@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 import spamnb
 
 ROOT = Path(spamnb.__file__).parent
@@ -44,16 +42,18 @@ def tree(module: str) -> ast.Module:
     return ast.parse(MODULES[module].read_text(encoding="utf-8"))
 
 
-def imports(module: str) -> Iterator[str]:
+@cache
+def imports(module: str) -> frozenset[str]:
     """Return all imports of a module, also inside functions: `from a import b` gives `a.b` if that is a module."""
+    found = set()
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module} imports by a relative name"
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in MODULES else str(node.module)
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else str(node.module) for name in inner}
+    return frozenset(found)
 
 
 def package_of(module: str) -> str:
@@ -67,27 +67,36 @@ def test_one_command_starts_the_pages() -> None:
     assert knows == {"spamnb.cli.web"}
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_go_down(module: str) -> None:
+def outside(*packages: str) -> list[str]:
+    """Return the modules that belong to none of these packages."""
+    return [module for module in MODULES if package_of(module) not in packages]
+
+
+def test_every_package_has_a_layer() -> None:
+    """Each package of spamnb has a layer, here and in CONTRIBUTING.md."""
+    assert {package_of(module) for module in outside("", "__main__")} == LAYER.keys()
+
+
+def test_imports_go_down() -> None:
     """A module imports from its own package and from lower layers, and nothing else of spamnb."""
-    package = package_of(module)
-    if package in ("", "__main__"):
-        return
-    assert package in LAYER, f"{package} has no layer: give it one here and in CONTRIBUTING.md"
-    for other in imports(module):
-        if other.split(".")[0] != "spamnb" or package_of(other) in ("", package):
-            continue
-        assert LAYER[package_of(other)] < LAYER[package], f"{module} imports {other}"
+    offenders = [
+        f"{module} imports {other}"
+        for module in outside("", "__main__")
+        for other in imports(module)
+        if other.split(".")[0] == "spamnb" and package_of(other) not in ("", package_of(module))
+        if LAYER[package_of(other)] >= LAYER[package_of(module)]
+    ]
+    assert not offenders
 
 
 MAILBOX = "spamnb.service.mailbox"
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if f"{module}.".startswith(f"{MAILBOX}.")])
-def test_the_room_of_one_mailbox(module: str) -> None:
+def test_the_room_of_one_mailbox() -> None:
     """The mail of one mailbox knows nothing of the service but the context, the log, and itself."""
-    of_service = {other for other in imports(module) if other.startswith("spamnb.service")}
-    assert {other for other in of_service if not f"{other}.".startswith(f"{MAILBOX}.")} <= {
+    of_room = [module for module in MODULES if f"{module}.".startswith(f"{MAILBOX}.")]
+    known = {other for module in of_room for other in imports(module) if other.startswith("spamnb.service")}
+    assert {other for other in known if not f"{other}.".startswith(f"{MAILBOX}.")} <= {
         "spamnb.service.context",
         "spamnb.service.log",
     }
@@ -124,7 +133,7 @@ def test_layers_are_documented() -> None:
 
 def test_package_imports_nothing() -> None:
     """`import spamnb` is fast: the package itself imports no module."""
-    assert list(imports("spamnb")) == []
+    assert not imports("spamnb")
 
 
 def test_no_circles() -> None:
@@ -151,26 +160,30 @@ def test_no_circles() -> None:
         visit(module)
 
 
-def names(module: str) -> Iterator[str]:
+@cache
+def names(module: str) -> frozenset[str]:
     """The names that a module uses: plain ones, and dotted ones of two parts."""
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            yield f"{node.value.id}.{node.attr}"
+    nodes = list(ast.walk(tree(module)))
+    plain = {node.id for node in nodes if isinstance(node, ast.Name)}
+    dotted = {
+        f"{node.value.id}.{node.attr}"
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    return frozenset(plain | dotted)
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) != "ledger"])
-def test_nothing_goes_round_the_port(module: str) -> None:
+def test_nothing_goes_round_the_port() -> None:
     """Only the port gives access to lessons: no module outside the ledger knows the store on disk."""
-    assert not {other for other in imports(module) if other.startswith("spamnb.ledger.lessons.sqlite")}
+    store = "spamnb.ledger.lessons.sqlite"
+    assert not [module for module in outside("ledger") if any(other.startswith(store) for other in imports(module))]
 
 
 def test_two_places_make_the_store() -> None:
     """Only the ledger makes the store of lessons; a reader of evidence makes the part that has it."""
     store = {"spamnb.ledger.lessons.sqlite.store", "spamnb.ledger.lessons.sqlite.lookup"}
-    outside = {module for module in MODULES if not module.startswith("spamnb.ledger.lessons.sqlite")}
-    assert {module for module in outside if store & set(imports(module))} == {
+    others = {module for module in MODULES if not module.startswith("spamnb.ledger.lessons.sqlite")}
+    assert {module for module in others if store & imports(module)} == {
         "spamnb.ledger.ledger",
         "spamnb.ledger.evidence_to_read",
     }
@@ -190,45 +203,61 @@ TERMINAL = {
 }
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) not in ("cli", "__main__")])
-def test_only_the_command_line_prints(module: str) -> None:
+def used(module: str, names_sought: set[str]) -> set[str]:
+    """Return which of these top-level packages a module imports."""
+    return {name.split(".")[0] for name in imports(module)} & names_sought
+
+
+def test_only_the_command_line_prints() -> None:
     """Only `cli` prints, reads arguments or standard input, or exits."""
-    assert not (said := TERMINAL & set(names(module))), f"{module} uses {said}"
-    assert "argparse" not in set(imports(module))
+    offenders = {
+        module: found
+        for module in outside("cli", "__main__")
+        if (found := TERMINAL & names(module) | used(module, {"argparse"}))
+    }
+    assert not offenders
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) not in ("service", "web")])
-def test_only_the_service_and_the_pages_have_threads(module: str) -> None:
+def test_only_the_service_and_the_pages_have_threads() -> None:
     """Only `service` and `web` use threads, or what starts them; `cli` may use processes."""
-    found = {name.split(".")[0] for name in imports(module)} & {"threading", "_thread", "queue", "watchdog", "asyncio"}
-    assert not found, f"{module} imports {found}"
-    assert not any("ThreadPool" in name for name in names(module))
+    threads = {"threading", "_thread", "queue", "watchdog", "asyncio"}
+    offenders = {
+        module: found
+        for module in outside("service", "web")
+        if (found := used(module, threads) | {name for name in names(module) if "ThreadPool" in name})
+    }
+    assert not offenders
 
 
 _APART = "spamnb.web.background"  # what would leave the pages with its memory, in a process that ends
 
 
-@pytest.mark.parametrize(
-    "module", [module for module in MODULES if package_of(module) not in ("cli", "bulk") and module != _APART]
-)
-def test_only_bulk_and_the_command_line_have_processes(module: str) -> None:
-    """Only `bulk`, `cli` and one module of `web` start processes; `service` takes threads alone from
-    `concurrent.futures`.
+def test_only_bulk_and_the_command_line_have_processes() -> None:
+    """Only `bulk`, `cli` and one module of `web` start processes.
+
+    `service` takes nothing from `concurrent.futures` but threads.
     """
-    if package_of(module) == "service":
-        assert not any("ProcessPool" in name for name in names(module))
-        assert not {name.split(".")[0] for name in imports(module)} & {"subprocess", "multiprocessing"}
-        return
-    assert not {name.split(".")[0] for name in imports(module)} & {"subprocess", "multiprocessing", "concurrent"}
+    processes = {"subprocess", "multiprocessing"}
+    offenders = {
+        module: found
+        for module in outside("cli", "bulk", "service")
+        if module != _APART and (found := used(module, processes | {"concurrent"}))
+    } | {
+        module: found
+        for module in MODULES
+        if package_of(module) == "service"
+        and (found := used(module, processes) | {name for name in names(module) if "ProcessPool" in name})
+    }
+    assert not offenders
 
 
-@pytest.mark.parametrize("module", [module for module in MODULES if package_of(module) == "rules"])
-def test_rules_read_nothing(module: str) -> None:
+def test_rules_read_nothing() -> None:
     """The rules are pure: they know types of values of the ledger, and no store, no filter and no file names."""
-    found = {name for name in imports(module) if package_of(name) in ("ledger", "filter", "mail", "maildir", "acts")}
-    assert found <= {
+    rules = [module for module in MODULES if package_of(module) == "rules"]
+    closed = ("ledger", "filter", "mail", "maildir", "acts")
+    assert {name for module in rules for name in imports(module) if package_of(name) in closed} <= {
         "spamnb.ledger.history.locations",
         "spamnb.ledger.history.state",
         "spamnb.ledger.lessons.port",
     }
-    assert not {"Lessons", "Ledger", "Locations", "State"} & set(names(module))
+    assert not {"Lessons", "Ledger", "Locations", "State"} & {name for module in rules for name in names(module)}

@@ -46,6 +46,7 @@ from spamnb.service.outdated import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons
 from tests.profiles import daily
+from tests.thorough import sampled
 
 ROLES = {
     "INBOX": Role.INBOX,
@@ -58,7 +59,7 @@ ROLES = {
     "TrainHam": Role.TRAIN_HAM,
 }
 GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the filter moves mail to
-LESSONS = 30
+LESSONS = 20
 DWELL, DAY = 5.0, 86_400.0
 TEACHES = {Do.LEARN_HAM: Label.HAM, Do.LEARN_SPAM: Label.SPAM}
 
@@ -898,10 +899,17 @@ def left_lying(file: File) -> Iterator[tuple[Label, bool]]:
 
 TestSorting = Sorting.TestCase
 # The same stories each time; `TestSortingAtLength` looks for others.
-TestSorting.settings = settings(max_examples=daily(15), stateful_step_count=30)
+TestSorting.settings = settings(max_examples=daily(10), stateful_step_count=30)
 TestSorting.__doc__ = (
     "Whatever anyone does in whatever order, no mail is lost, and nothing is learned that nobody said."
 )
+
+
+@pytest.mark.thorough
+class TestSortingThoroughly(Sorting.TestCase):  # type: ignore[misc, name-defined]
+    """The same with some more stories."""
+
+    settings = settings(max_examples=15, stateful_step_count=30)
 
 
 @pytest.mark.slow
@@ -932,7 +940,7 @@ def test_a_filed_copy_of_spam(world: Sorting) -> None:
 
 
 @pytest.mark.parametrize("folders", [("INBOX", "Archive"), ("Archive", "INBOX")])
-@pytest.mark.parametrize("at", [0, *range(1, 60, 4)])
+@pytest.mark.parametrize("at", [0, *sampled(range(1, 60, 4), 8)])
 def test_a_linked_delivery_of_spam(world: Sorting, folders: tuple[str, str], at: int) -> None:
     """Spam that is delivered as one file with two names is moved, and learned nowhere, killed at any call or not.
 
@@ -1015,7 +1023,7 @@ def test_rescued_beside_a_second_delivery(world: Sorting) -> None:
     assert sorted(file.folder for file in world.files) == ["INBOX", "INBOX", "Junk"]
 
 
-@pytest.mark.parametrize("at", range(1, 40))
+@pytest.mark.parametrize("at", sampled(range(1, 40), 8))
 def test_killed_while_spam_is_moved(world: Sorting, at: int) -> None:
     """Killed at any call of judging and moving spam, the filter moves it after the start, and learns nothing."""
     world.deliver("spam", "INBOX")
@@ -1025,7 +1033,7 @@ def test_killed_while_spam_is_moved(world: Sorting, at: int) -> None:
     assert set(world.labels.values()) == {None}
 
 
-@pytest.mark.parametrize("at", range(1, 40))
+@pytest.mark.parametrize("at", sampled(range(1, 40), 8))
 def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
     """Killed at any call of learning from a correction, it is learned once, and the message stays."""
     world.deliver("spam", "INBOX")
@@ -1039,7 +1047,7 @@ def test_killed_while_a_correction_is_learned(world: Sorting, at: int) -> None:
     assert len(world.learnings(world.files[0].digest)) == 1
 
 
-@pytest.mark.parametrize("at", range(1, 20))
+@pytest.mark.parametrize("at", sampled(range(1, 20), 8))
 def test_busy_while_spam_is_moved(world: Sorting, at: int) -> None:
     """If the ledger is busy at any call of moving spam, the service goes on and learns nothing from its own move."""
     world.deliver("spam", "INBOX")

@@ -5,14 +5,14 @@ folder of sdbox and mdbox in a directory `dbox-Mails`, and the messages of mdbox
 """
 
 import os
-import re
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped
 
-_SEPARATOR = re.compile(rb"From [^\n]*\d:\d\d")  # with a time: a note may begin with the word
+_SEPARATOR = lazy_pattern(rb"From [^\n]*\d:\d\d")  # with a time: a note may begin with the word
 _DBOX = ("dbox-Mails", "*/dbox-Mails", "mailboxes/*/dbox-Mails", "storage/dovecot.map.index*")
 _MOST = 200  # entries of a directory to look at
 _LINE = 500  # bytes of a file to look at

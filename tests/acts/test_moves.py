@@ -23,7 +23,7 @@ from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery, identity
 from spamnb.ledger.history.journal import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir import rename
+from spamnb.maildir import departures, rename
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import fresh_bases, parse_name
@@ -739,8 +739,9 @@ def test_touched_again(site: Site) -> None:
     assert now[0] == 1010.0
 
 
-def test_an_end_is_not_long(site: Site) -> None:
+def test_an_end_is_not_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that ends touches `cur/` for a second, and not for longer."""
+    monkeypatch.setattr(departures, "_END_SECONDS", 1.0)
     now = [1000.0]
     site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of)
     site.move(site.put("1.host"))

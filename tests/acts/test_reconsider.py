@@ -14,6 +14,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
 from spamnb.rules.weak_lessons import teaches_ham, teaches_spam
+from tests.table import over_rows
 
 SCORING = Scoring()
 NEW = MissedSpam.UNKNOWN
@@ -33,7 +34,7 @@ def lessons() -> MemoryLessons:
     return found
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("probability", "missed", "is_taught", "teaches"),
     [
         (0.99, MissedSpam.IS_MOVED, True, True),  # who moves spam away has kept it for another reason

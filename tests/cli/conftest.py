@@ -26,6 +26,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.sqlite.kind_codes import decode
+from tests import warm
 from tests.patience import PATIENCE
 
 COMMAND = (sys.executable, "-m", "spamnb")
@@ -104,17 +105,21 @@ def run(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
 
 @pytest.fixture
 def process(home: Path) -> Run:
-    """Run a command as a process of its own."""
+    """Run a command as a process of its own; with an environment of its own, it is a new Python too."""
 
     def call(*arguments: object, stdin: bytes = b"", **environ: str) -> Result:
-        done = subprocess.run(
-            [*COMMAND, *map(str, arguments)],
-            input=stdin,
-            capture_output=True,
-            timeout=PATIENCE,
-            env=os.environ | environ,
-            check=False,
-        )
+        words = [str(argument) for argument in arguments]
+        if environ:
+            done = subprocess.run(
+                [*COMMAND, *words],
+                input=stdin,
+                capture_output=True,
+                timeout=PATIENCE,
+                env=os.environ | environ,
+                check=False,
+            )
+        else:
+            done = warm.run(*words, stdin=stdin)
         said = Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
         assert "Traceback" not in said.err
         return said

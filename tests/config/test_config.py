@@ -33,6 +33,7 @@ from spamnb.config import (
 )
 from spamnb.config.writing import example as written_example
 from tests.profiles import daily
+from tests.table import over_rows
 
 HOME = {"HOME": "/home/anna"}
 EXAMPLE = Path(__file__).parents[2] / "config.example.yaml"
@@ -136,7 +137,7 @@ def test_commented_out_section():
     assert parse(MINIMAL + "scoring:\n  # alpha: 1\n", "c.yaml", HOME).scoring == Scoring()
 
 
-@pytest.mark.parametrize("name", ["2024", "No", "1.5", "'null'", "'~'", "Entwürfe", "Lists/C++", "'- #x: y'"])
+@over_rows("name", ["2024", "No", "1.5", "'null'", "'~'", "Entwürfe", "Lists/C++", "'- #x: y'"])
 def test_folder_names_are_text(name: str):
     """A folder's name is text as written, even if YAML would read a number or a flag."""
     roles = parse(MINIMAL + f"      {name}: ham\n", "c.yaml", HOME).mailboxes[0].roles
@@ -174,7 +175,7 @@ mailboxes:
 """
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("folder", "role"),
     [
         ("Lists/Friends", Role.HAM),
@@ -219,7 +220,7 @@ def test_whose_role_is_written():
     assert [name for name, is_named in found.items() if is_named] == ["Junk", "Spam1", "INBOX"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("layout", "name", "meant"),
     [
         ("auto", ".Junk", "Junk"),
@@ -295,7 +296,7 @@ learning:
     ]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("section", "key", "value"),
     [
         *[("scoring", "alpha", value) for value in ("0", "-1", "1001", "1e999", ".nan", "yes", "1_0", "[1]", "{}", "")],
@@ -343,7 +344,7 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
     assert only_fault(f"{MINIMAL}{written}\n").startswith(told)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("content", "told"),
     [
         ("", "c.yaml:1: the file is empty; remove it and run: spamnb init"),

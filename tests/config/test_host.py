@@ -13,6 +13,7 @@ from spamnb.base.label import Role
 from spamnb.config import Config, Learning, Mailbox, Scoring, Users, load, load_any, parse
 from spamnb.config.own_file import KEYS, with_own
 from spamnb.config.writing import add_mailboxes, render_all
+from tests.table import over_rows
 
 HOST = """\
 mailboxes:
@@ -94,7 +95,7 @@ def test_one_mailbox(more: str) -> None:
     assert fault.startswith("c.yaml:2: mailboxes: has several entries, one of them with fields")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("path", "ledger", "says"),
     [
         (

@@ -15,6 +15,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
 from tests.line_count import lines_run
+from tests.table import over_rows
 
 HEAD = "mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\n"
 
@@ -24,7 +25,7 @@ def config(senders: str) -> Config:
     return parse(f"{HEAD}senders: {senders}\n", "c.yaml", {"HOME": "/home/anna"})
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("pattern", "sender", "list_id", "named"),
     [
         ("ann@example.org", "ann@example.org", "", True),
@@ -80,7 +81,7 @@ def test_the_cost_of_a_pattern() -> None:
     assert cost("*a*?" * 40, 100) - cost("*a*?" * 20, 100) < 400
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("senders", "list_id", "decided"),
     [
         (("ann@example.org", "bob@example.org"), "", (Label.HAM, "ann@example.org")),
@@ -107,7 +108,7 @@ def test_one_list_allows_all_senders() -> None:
     assert both.named(("bob@example.net",), "") == (Label.HAM, "bob@example.net")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("senders", "fault"),
     [
         ("{allow: ['@example.org']}", "senders.allow[0]: '@example.org' has nothing before '@'; write '*@example.org'"),

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from spamnb.config.template import FIELDS, PathTemplate, fits, is_user_name, parse_template, split_name
+from tests.table import over_rows
 
 parts = st.from_regex(r"[A-Za-z0-9_=+](?:[A-Za-z0-9_=+.-]{0,8}[A-Za-z0-9_=+-])?", fullmatch=True)
 names = parts | st.builds("{}@{}".format, parts, parts)
@@ -93,9 +94,7 @@ def test_names(text: str) -> None:
         assert all(part and part[0] not in ".-" and part[-1] != "." for part in text.split("@"))
 
 
-@pytest.mark.parametrize(
-    "text", ["", "@", "a@", "@a", "a@b@c", "..", "a/b", "a\n", "ä", "a" * 255, "a b", ".a", "-a", "a."]
-)
+@over_rows("text", ["", "@", "a@", "@a", "a@b@c", "..", "a/b", "a\n", "ä", "a" * 255, "a b", ".a", "-a", "a."])
 def test_no_names(text: str) -> None:
     """A text that could lead elsewhere, or pass for an option, is not a name."""
     assert not is_user_name(text)
@@ -141,7 +140,7 @@ def test_fixed_part() -> None:
     assert parse_template("/var/vmail").fixed == Path("/var/vmail")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("written", "says"),
     [
         ("/m/%d/%n", "holds %d; write {domain} for %d"),
@@ -187,9 +186,7 @@ def test_names_of_files() -> None:
             parse_template(written, is_file=True)
 
 
-@pytest.mark.parametrize(
-    "written", ["/home/anna/Maildir", "/m/100%", "/m/%d0%bf", "/m/a*b", "/m/{", "/m/}{", "/m/%done"]
-)
+@over_rows("written", ["/home/anna/Maildir", "/m/100%", "/m/%d0%bf", "/m/a*b", "/m/{", "/m/}{", "/m/%done"])
 def test_plain_paths(written: str) -> None:
     """A path without fields is what it is, though it has a sign that fields are written with."""
     assert parse_template(written).fields == frozenset()

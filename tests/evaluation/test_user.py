@@ -1,5 +1,6 @@
 """The simulated user, over made-up mail."""
 
+import functools
 import random
 from dataclasses import replace
 
@@ -12,31 +13,31 @@ from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS
 from spamnb.evaluation.user import UserRun, simulate
 from spamnb.mail.reading import read
+from tests.table import over_rows
+
+reading = functools.cache(lambda kind, number: read(message(kind, number)))
 
 
 def mail(number: int, seed: int = 0) -> list[Sample]:
     """So many ham and as many spam, mixed."""
     made = [
-        Sample(f"{label.word}/{each}", label, read(message(label.word, each)))
-        for each in range(number)
-        for label in Label
+        Sample(f"{label.word}/{each}", label, reading(label.word, each)) for each in range(number) for label in Label
     ]
     random.Random(seed).shuffle(made)
     return made
 
 
-MAIL = mail(200)
+def run(
+    habit: str, samples: list[Sample] | None = None, learning: Learning | None = None, breaker: bool = True
+) -> UserRun:
+    """A run over the mail, forty messages a day; over 200 ham and as many spam by default."""
+    return simulate(samples or mail(200), Scoring(), learning or Learning(), breaker, habit, messages_a_day=40)
 
 
-def run(habit: str, samples: list[Sample] = MAIL, learning: Learning | None = None, breaker: bool = True) -> UserRun:
-    """A run over the mail, forty messages a day."""
-    return simulate(samples, Scoring(), learning or Learning(), breaker, habit, messages_a_day=40)
-
-
-@pytest.mark.parametrize("habit", HABITS)
+@over_rows("habit", HABITS)
 def test_figures(habit: str) -> None:
     """Each habit has all figures, the same each time."""
-    found = run(habit)
+    found = run(habit, mail(60))
     figures = found.figures()
     assert list(figures) == [
         "habit",
@@ -52,8 +53,8 @@ def test_figures(habit: str) -> None:
         "switched_on_at",
         "breaker_tripped",
     ]
-    assert figures["messages"] == len(found.outcomes) == max(0, 400 - HABITS[habit].learned)
-    assert figures == run(habit).figures()
+    assert figures["messages"] == len(found.outcomes) == max(0, 120 - HABITS[habit].learned)
+    assert figures == run(habit, mail(60)).figures()
 
 
 def test_told_is_told_everything() -> None:
@@ -82,15 +83,15 @@ def test_nothing_is_moved_before_the_filter_may() -> None:
 
 def test_the_breaker_opens_at_a_sudden_change() -> None:
     """Nearly all mail is spam all at once: moving stops, until the user has looked."""
-    flood = [Sample(f"flood/{each}", Label.SPAM, read(message("spam", 1000 + each))) for each in range(120)]
-    assert run("told", [*MAIL, *flood]).figures()["breaker_tripped"] == 1
-    assert run("told", [*MAIL, *flood], breaker=False).figures()["breaker_tripped"] == 0
+    flood = [Sample(f"flood/{each}", Label.SPAM, reading("spam", 1000 + each)) for each in range(120)]
+    assert run("told", [*mail(200), *flood]).figures()["breaker_tripped"] == 1
+    assert run("told", [*mail(200), *flood], breaker=False).figures()["breaker_tripped"] == 0
 
 
 def test_mail_that_is_nearly_all_spam_is_no_alarm() -> None:
     """For a user who always had twenty spam for one ham, that share is normal."""
-    spam = [Sample(f"spam/{each}", Label.SPAM, read(message("spam", each))) for each in range(950)]
-    ham = [Sample(f"ham/{each}", Label.HAM, read(message("ham", each))) for each in range(50)]
+    spam = [Sample(f"spam/{each}", Label.SPAM, reading("spam", each)) for each in range(380)]
+    ham = [Sample(f"ham/{each}", Label.HAM, reading("ham", each)) for each in range(20)]
     samples = [*spam, *ham]
     random.Random(1).shuffle(samples)
     assert run("tidy", samples).figures()["breaker_tripped"] == 0
@@ -106,7 +107,7 @@ def test_learned_first_is_not_measured() -> None:
 
 def test_careless_people_leave_no_spam_among_the_ham() -> None:
     """Spam that is read and kept is seldom learned: most mail learned as ham is ham."""
-    samples = mail(600)
+    samples = mail(400)
     assert run("careless", samples).figures()["caught_second_half"] == pytest.approx(100, abs=10)
 
 
@@ -127,4 +128,4 @@ def test_a_label_may_be_wrong() -> None:
     found = run("noisy")
     assert sum(found.learned) == 400
     assert found.learned != (200, 200), "as many were called ham as spam by chance: take another seed"
-    assert [outcome.label for outcome in found.outcomes] == [sample.label for sample in MAIL]
+    assert [outcome.label for outcome in found.outcomes] == [sample.label for sample in mail(200)]

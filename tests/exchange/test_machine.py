@@ -184,7 +184,7 @@ class Hosts(RuleBasedStateMachine):
 class TestHosts(Hosts.TestCase):
     """Whatever hosts learn, and whatever is cut off, lost or put back, all ledgers are the same in the end."""
 
-    settings = settings(max_examples=daily(25), stateful_step_count=30)
+    settings = settings(max_examples=daily(10), stateful_step_count=30)
 
 
 @pytest.mark.slow

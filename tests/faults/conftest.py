@@ -12,7 +12,8 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.patience import PATIENCE, until
-from tests.service.conftest import Site
+from tests.service.conftest import Running, Site
+from tests.warm import HURRIED
 
 # All that a process may import later: as another user it may not be able to read this environment's files.
 _BECOME_NOBODY = (
@@ -26,41 +27,24 @@ _BECOME_NOBODY = (
 
 # The service gives up waiting for a locked ledger sooner, tries again sooner, and makes a folder again sooner.
 IMPATIENCE = 1.0
-_IMPATIENT = (
-    "import spamnb.cli.main as m, spamnb.ledger.ledger as l, spamnb.service.account as a;"
-    "import spamnb.service.mailbox.folders as f;"
+IMPATIENT = (
+    "import spamnb.ledger.ledger as l, spamnb.service.account as a, spamnb.service.mailbox.folders as f;"
     "l.Ledger.__init__.__kwdefaults__['busy_seconds'] = a._RETRY_SECONDS = f.QUIET_SECONDS"
-    f" = {IMPATIENCE}; m.entry_point()"
+    f" = {IMPATIENCE}; {HURRIED}"
 )
 
 
 class Faulty(Site):
-    """A site whose service may be started by way of another program (`by`), as nobody, or impatient."""
+    """A site whose service may be started by way of another program (`by`), or as nobody."""
 
     by: Sequence[str] = ()
     as_nobody = False
-    is_impatient = False
 
-    def start(self, *arguments: str, environ: dict[str, str] | None = None, wait: bool = True) -> None:
-        """Start the service, and wait until it watches."""
-        before = self.log().count("watching") + self.log().count("polling")
-        code = _BECOME_NOBODY if self.as_nobody else _IMPATIENT if self.is_impatient else ""
-        program = ["-c", code] if code else ["-m", "spamnb"]
-        with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
-                [*self.by, sys.executable, *program, "--config", str(self.config), "run", *arguments],
-                stderr=log,
-                env=os.environ | (environ or {}),
-            )
-        if wait:
-            until(
-                lambda: self.log().count("watching") + self.log().count("polling") > before or not self.is_up(),
-                "the service to watch",
-            )
-
-    def is_up(self) -> bool:
-        """Whether the service runs."""
-        return self.process is not None and self.process.poll() is None
+    def _launch(self, arguments: list[str], log: int, environ: dict[str, str]) -> Running:
+        if not (self.by or self.as_nobody):
+            return super()._launch(arguments, log, environ)
+        program = ["-c", _BECOME_NOBODY] if self.as_nobody else ["-m", "spamnb"]
+        return subprocess.Popen([*self.by, sys.executable, *program, *arguments], stderr=log, env=os.environ | environ)
 
     def ended(self) -> int:
         """Wait for the service to end by itself; the exit code."""
@@ -160,12 +144,4 @@ def site(tmp_path: Path) -> Iterator[Faulty]:
     made = Faulty(tmp_path)
     made.configure("service:\n  reconcile_seconds: 1\n")
     yield made
-    stop(made)
-
-
-def stop(site: Faulty) -> None:
-    """End the service if it still runs."""
-    if site.is_up():
-        assert site.process is not None
-        site.process.kill()
-        site.process.wait()
+    made.kill()

@@ -11,7 +11,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
-from tests.faults.conftest import IMPATIENCE, Faulty, mounted, run
+from tests.faults.conftest import IMPATIENCE, IMPATIENT, Faulty, mounted, run
 from tests.patience import until
 
 
@@ -23,7 +23,7 @@ def delete(site: Faulty, name: str) -> None:
 
 def test_junk_deleted(site: Faulty) -> None:
     """A Junk that is deleted is made again, though not at once, and spam goes there as before."""
-    site.is_impatient = True
+    site.program = IMPATIENT
     site.teach()
     site.start()
     site.goes_on(600)
@@ -46,7 +46,7 @@ def test_junk_deleted(site: Faulty) -> None:
 
 def test_folder_deleted_into_the_trash(site: Faulty) -> None:
     """A Junk that a mail program deletes by moving it into the trash teaches nothing."""
-    site.is_impatient = True
+    site.program = IMPATIENT
     site.teach()
     site.start()
     site.goes_on(603)

@@ -6,7 +6,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
-from tests.faults.conftest import Faulty, filled, mounted, read_only, run
+from tests.faults.conftest import IMPATIENT, Faulty, filled, mounted, read_only, run
 from tests.patience import until
 
 LONG = b"\n".join(b"word%d" % number for number in range(3000))  # new tokens, for which the ledger has to grow
@@ -51,7 +51,7 @@ def test_full_disk_at_the_start(site: Faulty, tmp_path: Path) -> None:
         site.ledger = disk / "ledger.sqlite"
         site.configure()
         site.teach()
-        site.is_impatient = True
+        site.program = IMPATIENT
         with filled(disk):
             site.start(wait=False)
             until(lambda: "Waiting for it" in site.log(), "the fault said")

@@ -92,13 +92,14 @@ def kill_at(death: Death, call: str, at: int) -> None:
         raise AssertionError(f"killed before {call} {at}: {fault}") from fault
 
 
-def test_killed_at_some_system_calls(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("rare", "any_"), [(5, 100), pytest.param(2, 25, marks=pytest.mark.thorough)])
+def test_killed_at_some_system_calls(tmp_path: Path, rare: int, any_: int) -> None:
     """Killed before any of some system calls, all that the next start has to do is done, once."""
     death = Death(tmp_path / "site")
     every = list(points(death, tmp_path / "log"))
     assert {"renameat2", "fsync", "fdatasync", "pwrite64", "openat"} <= {call for call, _ in every}
-    rare = [point for point in every if point[0] in ("renameat2", "rename", "fsync", "fdatasync", "unlink")]
-    for call, at in {*rare[::2], *every[::25]}:
+    moving = [point for point in every if point[0] in ("renameat2", "rename", "fsync", "fdatasync", "unlink")]
+    for call, at in {*moving[::rare], *every[::any_]}:
         kill_at(death, call, at)
 
 

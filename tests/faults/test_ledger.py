@@ -6,8 +6,6 @@ import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +18,8 @@ from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.file.readonly import faults_of, state_of
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.schema import VERSION
-from tests.faults.conftest import Faulty, mounted, read_only
+from tests import warm
+from tests.faults.conftest import IMPATIENT, Faulty, mounted, read_only
 from tests.patience import PATIENCE, until
 from tests.service.conftest import LESSONS
 
@@ -36,7 +35,7 @@ def locked(path: Path):
 
 def test_locked_for_long(site: Faulty) -> None:
     """A ledger that is locked for very long delays the service, which logs it once, and loses nothing."""
-    site.is_impatient = True
+    site.program = IMPATIENT
     site.teach()
     site.start()
     site.goes_on(850)
@@ -53,7 +52,7 @@ def test_locked_for_long(site: Faulty) -> None:
 
 def test_locked_at_the_start(site: Faulty) -> None:
     """A service that starts while the ledger is being made or converted by another process waits for it."""
-    site.is_impatient = True
+    site.program = IMPATIENT
     site.teach()
     with locked(site.ledger):
         site.start(wait=False)
@@ -349,22 +348,17 @@ def damage(taught: Path, tmp_path: Path, how: Callable[[bytes, random.Random], b
     for beside in ("-wal", "-shm"):
         site.ledger.with_name(site.ledger.name + beside).unlink(missing_ok=True)
     ham = site.deliver(message("ham", 899))
-    done = subprocess.run(
-        [sys.executable, "-m", "spamnb", "--config", str(site.config), "run", "--once"],
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=PATIENCE,
-    )
-    said = f"{how.__name__} {seed}: {done.returncode}: {done.stderr}"
-    assert "Traceback" not in done.stderr, said
-    assert "should not happen" not in done.stderr, said
+    done = warm.run("--config", str(site.config), "run", "--once")
+    log = done.stderr.decode()
+    said = f"{how.__name__} {seed}: {done.returncode}: {log}"
+    assert "Traceback" not in log, said
+    assert "should not happen" not in log, said
     assert done.returncode in (0, 3), said
-    assert done.returncode == 0 or "ledger" in done.stderr.splitlines()[-1], said
+    assert done.returncode == 0 or "ledger" in log.splitlines()[-1], said
     assert site.everything() == sorted([*before, ham]), said
     assert set(junk) <= set(site.contents("Junk")), said
     assert ham in site.contents("INBOX"), said
-    return "learned as" in done.stderr
+    return "learned as" in log
 
 
 @pytest.mark.parametrize("how", [newer, flipped, cut, pages_lost, empty])

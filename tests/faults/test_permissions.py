@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.faults.conftest import Faulty, stop
+from tests.faults.conftest import Faulty
 from tests.patience import until
 
 
@@ -25,7 +25,7 @@ def site() -> Iterator[Faulty]:
         made.as_nobody = True
         made.chown_to_nobody()
         yield made
-        stop(made)
+        made.kill()
 
 
 def deliver(site: Faulty, content: bytes, mode: int = 0o600, owner: int = 65534, folder: str = "INBOX") -> bytes:

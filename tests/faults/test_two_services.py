@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.config import Mailbox, render
-from tests.faults.conftest import Faulty, stop
+from tests.faults.conftest import Faulty
 from tests.ledger.test_locks import inside, locked_by_a_stranger
 from tests.patience import until
 
@@ -64,7 +64,7 @@ def public() -> Iterator[Faulty]:
         for each in (directory, *(path for path, *_ in os.walk(site.root))):
             os.chmod(each, 0o755)
         yield site
-        stop(site)
+        site.kill()
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs another user")

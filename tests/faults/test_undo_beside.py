@@ -10,7 +10,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
-from tests.faults.conftest import Faulty, mounted, stop
+from tests.faults.conftest import Faulty, mounted
 from tests.patience import PATIENCE, until
 
 _TAKE_BACK = """
@@ -53,7 +53,7 @@ def taken_back(directory: Path, number: int) -> None:
             assert (done.returncode, done.stderr, done.stdout) == (0, "", "")
             site.end()
         finally:
-            stop(site)
+            site.kill()
         assert Counter(map(identity, site.contents("INBOX"))) == Counter(map(identity, spam))
         assert site.contents("Junk") == []
         assert [site.label(content) for content in spam] == [None] * number, "nothing is learned from it"

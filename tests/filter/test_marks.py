@@ -1,6 +1,5 @@
 """The words that decided, marked in the text of a message."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from spamnb.base.label import Verdict
 from spamnb.filter.judge import Clue, Explanation, Judgement
 from spamnb.filter.marks import Piece, marked
 from spamnb.mail.excerpt import excerpt
+from tests.table import over_rows
 
 HAM, SPAM = Verdict.HAM, Verdict.SPAM
 
@@ -38,7 +38,7 @@ def test_words_are_marked_where_they_are() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "odds", "found"),
     [
         ("only $99.50 today", {"$dd_dd": 1.0}, {"$99.50": SPAM}),

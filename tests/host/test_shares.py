@@ -17,6 +17,7 @@ from spamnb.host import shares
 from spamnb.host.shares import Share, claim_of, claimed
 from spamnb.ledger.file.locks import is_running, running_since
 from tests.patience import PATIENCE
+from tests.table import over_rows
 
 ANNA = "anna@example.org"
 
@@ -36,9 +37,7 @@ def test_a_share_is_written(text: str) -> None:
     assert Share.parse(text).claim(Path("/d")) == Path("/d") / text
 
 
-@pytest.mark.parametrize(
-    "text", ["", "1", "0-of-4", "5-of-4", "1-of-0", "01-of-4", "1-of-65", "1-of-4\n", "a-of-b", "1/4"]
-)
+@over_rows("text", ["", "1", "0-of-4", "5-of-4", "1-of-0", "01-of-4", "1-of-65", "1-of-4\n", "a-of-b", "1/4"])
 def test_no_share(text: str) -> None:
     """Anything else is refused with what to write."""
     with pytest.raises(UsageError, match="is not a share: write 1-of-4 for the first of four"):

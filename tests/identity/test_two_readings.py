@@ -10,6 +10,7 @@ import pytest
 
 from spamnb.identity.digests import delivery, identity
 from tests.identity.test_digests import HEADER, in_chunks
+from tests.table import over_rows
 
 LETTER = HEADER + b"Subject: Lunch\n"
 HTML = b"Content-Type: text/html; charset=utf-8\n"
@@ -159,7 +160,7 @@ PAIRS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PAIRS)
+@over_rows("name", PAIRS)
 def test_a_text_that_any_program_shows_otherwise_is_another_message(name):
     """Two texts that programs show differently are two messages, alone and as a part."""
     first, second = PAIRS[name]
@@ -167,8 +168,8 @@ def test_a_text_that_any_program_shows_otherwise_is_another_message(name):
     assert identity(LETTER + one(first, b"outer")) != identity(LETTER + one(second, b"outer"))
 
 
-@pytest.mark.parametrize("end", [b"", b" ", b"\t \t"])
-@pytest.mark.parametrize("encoding", [b"7bit", b"8BIT", b"binary"])
+@over_rows("end", [b"", b" ", b"\t \t"])
+@over_rows("encoding", [b"7bit", b"8BIT", b"binary"])
 def test_blanks_behind_an_encoding_that_changes_nothing(encoding, end):
     """Blanks behind the name of an encoding without effect make no difference."""
     assert identity(LETTER + HTML + LUNCH) == identity(
@@ -192,10 +193,8 @@ def test_a_longer_header_of_a_part_counts_as_it_is_written(header):
     assert identity(plain) != identity(plain.replace(b"pills", b"pulls"))
 
 
-@pytest.mark.parametrize("text", [b"Lunch?\r\r\nYes.\r\r\n", b"Lunch?\r\r\n\r\r\nYes.\n", b"Lunch?\r\r"])
-@pytest.mark.parametrize(
-    "wrap", [lambda text: b"\n" + text, lambda text: one(b"\n" + text), lambda text: one(QUOTED + b"\n" + text)]
-)
+@over_rows("text", [b"Lunch?\r\r\nYes.\r\r\n", b"Lunch?\r\r\n\r\r\nYes.\n", b"Lunch?\r\r"])
+@over_rows("wrap", [lambda text: b"\n" + text, lambda text: one(b"\n" + text), lambda text: one(QUOTED + b"\n" + text)])
 def test_two_returns_before_a_newline_are_one_line_end(wrap, text):
     """A copy by IMAP, which makes a newline of each `\\r\\n`, leaves a message what it was."""
     raw = LETTER + wrap(text + b"\n")

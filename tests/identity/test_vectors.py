@@ -14,6 +14,7 @@ from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing import charsets as of_the_reader
 from spamnb.mail.reading import read
 from tests.identity.vectors import VECTORS, changed, labelled, of, raw_of
+from tests.table import over_rows
 
 ROOT = Path(spamnb.__file__).parent.parent
 MESSAGES = VECTORS["messages"]
@@ -70,6 +71,7 @@ def test_no_digest_has_changed():
     assert list(changed()) == []
 
 
+@pytest.mark.thorough
 def test_other_pythons_make_the_same_digests():
     """Every other Python of this machine makes the same digests, without any other package."""
     others = pythons()
@@ -99,7 +101,7 @@ def test_the_vectors_are_enough():
     assert same == sorted(sorted([name, *others]) for name, others in FORMS.items())
 
 
-@pytest.mark.parametrize("name", [name for name, vector in MESSAGES.items() if "fill" not in vector])
+@over_rows("name", [name for name, vector in MESSAGES.items() if "fill" not in vector])
 def test_line_ends_and_an_mbox_line_change_no_digest(name):
     """With CR LF, in one piece or below a `From ` line, each message keeps its digests."""
     raw = raw_of(MESSAGES[name])
@@ -109,7 +111,7 @@ def test_line_ends_and_an_mbox_line_change_no_digest(name):
     assert of(b"From a@b Mon Jan  1 00:00:00 2024\n" + raw) == of(raw)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "digest", [digest for digest, label in VECTORS["labels"].items() if label.split()[0].encode() in charsets._names()]
 )
 def test_a_label_in_another_form_is_the_same(digest):
@@ -119,7 +121,7 @@ def test_a_label_in_another_form_is_the_same(digest):
         assert of(labelled(form))[0] == digest
 
 
-@pytest.mark.parametrize("label", [label.decode() for label in charsets._SHIFTED])
+@over_rows("label", [label.decode() for label in charsets._SHIFTED])
 def test_a_label_in_another_form_is_another_charset_where_ascii_is_not_ascii(label):
     """If bytes of ASCII may be other letters, only capitals make no difference."""
     digest = of(labelled(label))[0]

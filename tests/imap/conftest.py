@@ -34,6 +34,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import encode, find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
+from tests import warm
 from tests.imap.dovecot import BOTH, NEW, OLD, PACKAGES, VERSIONS, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
@@ -186,6 +187,8 @@ class Client(imaplib.IMAP4):
 
 class Host(Site):
     """Anna's home with her Maildir and Dovecot over it; the service over the same Maildir."""
+
+    program = warm.PROGRAM  # at its end it waits until Dovecot has looked
 
     def __init__(
         self,

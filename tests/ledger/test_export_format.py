@@ -20,6 +20,7 @@ from spamnb.ledger.lessons import export_format as exchange
 from spamnb.ledger.lessons.export_format import parse, write
 from spamnb.mail.tokens.tokenizer import VERSION
 from tests.lessons import known, learn, lesson, set_label, take_back
+from tests.table import over_rows
 
 HEAD = '{"spamnb-counts": 1, "tokenizer": [1], "ham": 2, "spam": 1, "tokens": 2}\n'
 ROWS = '[2, 0, 3, 0, "a"]\n[0, 1, 0, 1, "b c"]\n'
@@ -244,7 +245,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "line", "said"), FAULTS.values(), ids=FAULTS)
+@over_rows(("text", "line", "said"), FAULTS.values())
 def test_faults_are_named_by_line(text: str, line: int, said: str) -> None:
     """Each fault of a file is reported with its line."""
     with pytest.raises(LedgerError) as raised:

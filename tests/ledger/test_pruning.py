@@ -1,6 +1,8 @@
 """Forgetting tokens: the counts stay the sum of all lessons, even if others work with the ledger."""
 
 import random
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,14 +26,33 @@ def lessons(first: int, number: int) -> list[Taught]:
     return [lesson(f"m{i}", i % 2, words(random.Random(i)), at=1000.0 + i) for i in range(first, first + number)]
 
 
-def fill(ledger: Ledger, messages: int = 400) -> None:
+MESSAGES = 200
+
+
+def fill(ledger: Ledger) -> None:
     """Learn many messages, some of them forgotten again."""
-    for start in range(0, messages, 200):
-        learn(ledger, lessons(start, 200))
-    for number in range(0, messages, 50):
+    learn(ledger, lessons(0, MESSAGES))
+    for number in range(0, MESSAGES, 50):
         found = ledger.messages.find(f"m{number}".encode())
         assert found is not None
         set_label(ledger, found.id, None, 5000.0, "a test")
+
+
+@pytest.fixture(scope="module")
+def once_filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a ledger with many lessons."""
+    path = tmp_path_factory.mktemp("filled") / "ledger"
+    with Ledger(str(path)) as made:
+        fill(made)
+    return path
+
+
+@pytest.fixture
+def filled(once_filled: Path, path: str) -> Iterator[Ledger]:
+    """A ledger with many lessons."""
+    shutil.copy(once_filled, path)
+    with Ledger(path) as opened:
+        yield opened
 
 
 def forget(ledger: Ledger, share: float) -> Plan:
@@ -44,24 +65,22 @@ def forget(ledger: Ledger, share: float) -> Plan:
 
 
 @pytest.mark.parametrize("share", [0.8, 0.6])
-def test_becomes_small_enough(ledger: Ledger, path: str, share: float) -> None:
+def test_becomes_small_enough(filled: Ledger, path: str, share: float) -> None:
     """The file has at most the wanted size, all messages are learned still, and the counts are their sum."""
-    fill(ledger)
-    before, size = ledger.lessons.totals(), ledger.pruning.size()
-    plan = forget(ledger, share)
-    assert Path(path).stat().st_size == ledger.pruning.size() <= share * size
-    after = ledger.lessons.totals()
+    before, size = filled.lessons.totals(), filled.pruning.size()
+    plan = forget(filled, share)
+    assert Path(path).stat().st_size == filled.pruning.size() <= share * size
+    after = filled.lessons.totals()
     assert after[:2].tolist() == before[:2].tolist()
     assert (after[2:] < before[2:]).all()
-    assert ledger._connection.row("SELECT count(*) FROM token")[0] == plan.of - plan.tokens
-    assert ledger.lessons.verify() == []
+    assert filled._connection.row("SELECT count(*) FROM token")[0] == plan.of - plan.tokens
+    assert filled.lessons.verify() == []
 
 
-def test_estimate(ledger: Ledger) -> None:
+def test_estimate(filled: Ledger) -> None:
     """The predicted size is within a tenth of the real one, and not below it."""
-    fill(ledger)
-    plan = forget(ledger, 0.6)
-    assert ledger.pruning.size() <= plan.size < ledger.pruning.size() * 1.1
+    plan = forget(filled, 0.6)
+    assert filled.pruning.size() <= plan.size < filled.pruning.size() * 1.1
 
 
 def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
@@ -80,54 +99,52 @@ def test_the_oldest_that_were_met_once_go_first(ledger: Ledger) -> None:
     assert order == ["old once", "new once", "everywhere", "twice"]
 
 
-def test_corrections_stay_exact(ledger: Ledger) -> None:
+def test_corrections_stay_exact(filled: Ledger) -> None:
     """After pruning, a relabelled, forgotten or restored message counts with its remaining tokens only."""
-    fill(ledger)
-    before = ledger.lessons.totals().tolist()
-    forget(ledger, 0.6)
-    for number in range(200):
-        found = ledger.messages.find(f"m{number}".encode())
+    before = filled.lessons.totals().tolist()
+    forget(filled, 0.6)
+    for number in range(100):
+        found = filled.messages.find(f"m{number}".encode())
         assert found is not None
-        set_label(ledger, found.id, (None, 0, 1)[number % 3], 6000.0, "a test")
-    assert ledger.lessons.verify() == []
-    for action in [one for one in ledger.journal.newest(1000) if one.at == 6000.0]:
-        set_label(ledger, action.message, action.before, 7000.0, f"undo of {action.id}")
-    assert ledger.lessons.verify() == []
-    assert ledger.lessons.totals()[:2].tolist() == before[:2]
+        set_label(filled, found.id, (None, 0, 1)[number % 3], 6000.0, "a test")
+    assert filled.lessons.verify() == []
+    for action in [one for one in filled.journal.newest(1000) if one.at == 6000.0]:
+        set_label(filled, action.message, action.before, 7000.0, f"undo of {action.id}")
+    assert filled.lessons.verify() == []
+    assert filled.lessons.totals()[:2].tolist() == before[:2]
 
 
-def test_others_learn_meanwhile(ledger: Ledger, path: str) -> None:
+def test_others_learn_meanwhile(filled: Ledger, path: str) -> None:
     """Between any two steps others may learn the same tokens, and forget and correct messages."""
-    fill(ledger)
-    plan = ledger.pruning.plan(int(ledger.pruning.size() * 0.6))
-    gone = {row[0]: row[1] for row in ledger._connection.rows("SELECT id, text FROM token") if plan.forgotten[row[0]]}
+    plan = filled.pruning.plan(int(filled.pruning.size() * 0.6))
+    gone = {row[0]: row[1] for row in filled._connection.rows("SELECT id, text FROM token") if plan.forgotten[row[0]]}
     texts = sorted(gone.values())
     choose = random.Random(1)
     steps = 0
     pruning_tokens = pruning._TOKENS
     try:
-        pruning._TOKENS = 500
-        for _ in ledger.pruning.forget(plan, lambda seconds: None):
+        pruning._TOKENS = 250
+        for _ in filled.pruning.forget(plan, lambda seconds: None):
             steps += 1
             with Ledger(path) as other:
                 learn(other, [lesson(f"new {steps}", steps % 2, dict.fromkeys(choose.sample(texts, 30), 2))])
-                anew = other.messages.find(f"m{50 * steps % 400}".encode())
+                anew = other.messages.find(f"m{50 * steps % MESSAGES}".encode())
                 assert anew is not None
                 set_label(other, anew.id, None, 1.0, "a test")
-                learn(other, [lesson(f"m{50 * steps % 400}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
+                learn(other, [lesson(f"m{50 * steps % MESSAGES}", 1, dict.fromkeys(choose.sample(texts, 30), 1))])
                 forgotten = other.messages.find(f"new {steps}".encode())
                 assert forgotten is not None
                 if steps % 3:
                     set_label(other, forgotten.id, None, 2.0, "a test")
-            assert ledger.lessons.verify() == []
+            assert filled.lessons.verify() == []
     finally:
         pruning._TOKENS = pruning_tokens
     assert steps > 12
     for number in range(1, steps + 1):
-        found = ledger.messages.find(f"new {number}".encode())
+        found = filled.messages.find(f"new {number}".encode())
         assert found is not None
-        set_label(ledger, found.id, 1, 3.0, "a test")  # with the tokens it was learned with
-    assert ledger.lessons.verify() == []
+        set_label(filled, found.id, 1, 3.0, "a test")  # with the tokens it was learned with
+    assert filled.lessons.verify() == []
 
 
 def test_two_at_once(ledger: Ledger, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,42 +171,39 @@ def test_two_at_once(ledger: Ledger, path: str, tmp_path: Path, monkeypatch: pyt
     assert ledger.lessons.verify() == []
 
 
-def test_broken_off(ledger: Ledger) -> None:
+def test_broken_off(filled: Ledger) -> None:
     """Broken off after any step, the ledger is sound, and the next pruning does the rest."""
-    fill(ledger)
-    size = ledger.pruning.size()
+    size = filled.pruning.size()
     for stop in range(1, 12, 2):
-        steps = ledger.pruning.forget(ledger.pruning.plan(int(size * 0.6)), lambda seconds: None)
+        steps = filled.pruning.forget(filled.pruning.plan(int(size * 0.6)), lambda seconds: None)
         for _ in range(stop):
             next(steps, None)
         steps.close()
-        assert ledger.lessons.verify() == []
-    forget(ledger, 0.6 * size / ledger.pruning.size())
-    assert ledger.lessons.verify() == []
-    assert ledger.pruning.size() <= 0.6 * size
+        assert filled.lessons.verify() == []
+    forget(filled, 0.6 * size / filled.pruning.size())
+    assert filled.lessons.verify() == []
+    assert filled.pruning.size() <= 0.6 * size
 
 
-def test_imports_are_pruned_too(ledger: Ledger, tmp_path: Path) -> None:
+def test_imports_are_pruned_too(filled: Ledger, tmp_path: Path) -> None:
     """An import forgets the same tokens, and can be taken back exactly."""
     with Ledger(str(tmp_path / "other.sqlite")) as other:
-        learn(other, lessons(5000, 200))
+        learn(other, lessons(5000, 100))
         counts = parse((line.encode() for line in other.lessons.export()), "x")
-    fill(ledger)
-    action = import_counts(ledger, counts, "x", 1.0)
-    forget(ledger, 0.6)
-    assert ledger.lessons.verify() == []
-    take_back(ledger, action, 2.0)
-    assert ledger.lessons.verify() == []
-    assert ledger.lessons.totals()[:2].tolist() == [192, 200]
+    action = import_counts(filled, counts, "x", 1.0)
+    forget(filled, 0.6)
+    assert filled.lessons.verify() == []
+    take_back(filled, action, 2.0)
+    assert filled.lessons.verify() == []
+    assert filled.lessons.totals()[:2].tolist() == [96, 100]
 
 
-def test_others_get_their_turn(ledger: Ledger) -> None:
+def test_others_get_their_turn(filled: Ledger) -> None:
     """After each transaction there is a pause of at least a quarter of its length."""
-    fill(ledger, 400)
     pauses: list[float] = []
-    for _ in ledger.pruning.forget(ledger.pruning.plan(1), pauses.append):
+    for _ in filled.pruning.forget(filled.pruning.plan(1), pauses.append):
         pass
-    assert len(pauses) >= 400 / 100 + 2
+    assert len(pauses) >= MESSAGES / 100 + 2
     assert min(pauses) >= 0.01
 
 

@@ -1,6 +1,7 @@
 """Values that no statement of ours writes into a ledger: every command refuses them in words, in each column."""
 
 import contextlib
+import itertools
 import shutil
 import sqlite3
 import tracemalloc
@@ -79,14 +80,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def changing(path: Path) -> Iterator[sqlite3.Connection]:
     """The file as a program changes it that knows of no constraint and no trigger."""
     with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("PRAGMA ignore_check_constraints = ON")
-        db.execute("PRAGMA foreign_keys = OFF")
+        for setting in ("ignore_check_constraints = ON", "foreign_keys = OFF", "synchronous = OFF"):
+            db.execute(f"PRAGMA {setting}")
+        db.execute("BEGIN")
         triggers = db.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             db.execute(f"DROP TRIGGER {name}")
         yield db
         for _, statement in triggers:
             db.execute(statement)
+        db.execute("COMMIT")
 
 
 def columns(path: Path) -> list[tuple[str, str, str, bool]]:
@@ -151,11 +154,11 @@ HOW_MANY = pytest.mark.parametrize("how_many", [1, pytest.param(None, marks=pyte
     ],
 )
 def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, table: str, column: str) -> None:
-    """A copy with a value of 100 MB is refused in a few words, without reading it into memory."""
+    """A copy with a value of 10 MB is refused in a few words, without reading it into memory."""
     path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
     shutil.copy(whole, copy)
     make_odd(
-        copy, table, column, "zeroblob(100000000)" if column in {"base", "tokens"} else "printf('%.*c', 100000000, 'x')"
+        copy, table, column, "zeroblob(10000000)" if column in {"base", "tokens"} else "printf('%.*c', 10000000, 'x')"
     )
     tracemalloc.start()
     try:
@@ -165,7 +168,7 @@ def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, ta
     finally:
         tracemalloc.stop()
     assert len(str(raised.value)) < 500
-    assert most < 20_000_000
+    assert most < 2_000_000
     assert not path.exists()
 
 
@@ -198,9 +201,16 @@ def test_no_copy_with_odd_values_is_restored(whole: Path, tmp_path: Path, table:
 
 
 @pytest.mark.parametrize("table", TABLES)
-@HOW_MANY
+@pytest.mark.parametrize(
+    ("how_many", "step"),
+    [
+        pytest.param(1, 6, id="a sample"),
+        pytest.param(1, 1, id="one", marks=pytest.mark.thorough),
+        pytest.param(None, 1, id="all", marks=pytest.mark.slow),
+    ],
+)
 def test_no_command_stumbles_over_odd_values(
-    whole: Path, home: Path, run: Run, table: str, how_many: int | None
+    whole: Path, home: Path, run: Run, table: str, how_many: int | None, step: int
 ) -> None:
     """`verify` tells of an odd value; `status` and `import` end in words too, whatever the ledger holds."""
     path = home / ".local/share/spamnb/ledger.sqlite"
@@ -208,7 +218,7 @@ def test_no_command_stumbles_over_odd_values(
     shutil.copy(whole, path)
     assert run("export", "counts").code == 0
     Path("mail").write_bytes(b"Subject: x y z\n\nx y z\n")
-    for column, value in oddities(whole, table, how_many):
+    for column, value in itertools.islice(oddities(whole, table, how_many), 0, None, step):
         for rest in path.parent.glob("ledger.sqlite-*"):
             rest.unlink()
         shutil.copy(whole, path)

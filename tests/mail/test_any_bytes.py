@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.mail.mutations import MESSAGES, mutated
 from tests.mail.promises import check
 from tests.profiles import daily
+from tests.table import over_rows
 
 FRAGMENTS = st.sampled_from(
     [b"\n", b"\n\n", b"\r\n", b": ", b"Subject: ", b"From: ", b"To: ", b"=?utf-8?q?", b"?=", b"--b", b"--", b"<a href=",
@@ -30,14 +31,14 @@ def test_any_bytes_are_read(raw):
     check(raw)
 
 
-@settings(deadline=None, max_examples=daily(300))
+@settings(deadline=None, max_examples=daily(250))
 @given(st.lists(FRAGMENTS | st.binary(max_size=20), max_size=60).map(b"".join))
 def test_any_pieces_of_a_message_are_read(raw):
     """Pieces of real syntax in any order are read too."""
     check(raw)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@over_rows("seed", range(7))
 def test_mutated_messages_are_read(seed):
     """A message with slices flipped, dropped, doubled and moved is read."""
     chance = random.Random(seed)

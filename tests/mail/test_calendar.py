@@ -9,6 +9,7 @@ from spamnb.mail.excerpt import excerpt
 from spamnb.mail.parsing.calendar import read_calendar
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
+from tests.table import over_rows
 
 INVITATION = b"""BEGIN:VCALENDAR
 PRODID:-//Example//Planner 1.0//EN
@@ -46,7 +47,7 @@ def of_the_calendar(raw: bytes) -> set[str]:
     return {token for token in read(raw).tokens if token not in empty and not token.startswith(left_out)}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "head",
     [
         b"Content-Type: text/calendar; method=REQUEST; charset=utf-8",
@@ -58,7 +59,7 @@ def of_the_calendar(raw: bytes) -> set[str]:
         b'Content-Type: application/octet-stream; name="=?utf-8?q?a=2Eics?="',
     ],
 )
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@over_rows("line_end", [b"\n", b"\r\n"])
 def test_an_invitation_is_read_as_its_reader_sees_it(head, line_end):
     """Its texts are words, its organiser and purpose are tokens, and nothing else of it is."""
     raw = head + b"\n\n" + INVITATION
@@ -78,7 +79,7 @@ def test_an_attached_invitation_is_an_attachment_too():
     assert parse(b"Content-Type: text/calendar\n\n" + INVITATION).attachments == ()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("written", "text"),
     [
         ("SUMMARY:a\r\n b", "ab"),

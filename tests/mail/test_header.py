@@ -6,6 +6,7 @@ from spamnb.mail.parsing.fields import address, addresses, media_type, parameter
 from spamnb.mail.parsing.header_block import read_fields
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
+from tests.table import over_rows
 
 
 def tokens(header: str) -> set[str]:
@@ -77,13 +78,13 @@ ORDINARY = """List-Id List-Unsubscribe List-Unsubscribe-Post List-Help List-Post
     X-MC-Unique X-ME-Sender X-Forwarded-Encrypted X-Trace X-Mailru-Msgtype""".split()  # noqa: SIM905 - a list
 
 
-@pytest.mark.parametrize("field", ORDINARY)
+@over_rows("field", ORDINARY)
 def test_ordinary_fields_are_told(field):
     """Fields of senders, lists and mail programs remain tokens, even if named like those of filters."""
     assert f"field:{field.lower()}" in tokens(f"{field}: 1")
 
 
-@pytest.mark.parametrize("field", VERDICTS)
+@over_rows("field", VERDICTS)
 def test_verdicts_and_later_additions_are_never_tokens(field):
     """Tokens have no trace of other filters' verdicts, or of additions after delivery."""
     bare = read(b"Subject: x\n\nbody\n")
@@ -142,7 +143,7 @@ def test_a_shouting_subject_is_told():
     assert {"subject-shouts:", "subject:!!!", "subject:winner"} <= tokens("Subject: YOU ARE A WINNER!!!!!")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("written", "read_as"),
     [
         ("=?utf-8?q?caf=C3=A9?=", "café"),
@@ -163,7 +164,7 @@ def test_encoded_words(written, read_as):
     assert found if read_as is None else found == read_as
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("raw", "fields", "stray"),
     [
         (b"A: b\nC: d", (("a", "b"), ("c", "d")), ""),
@@ -183,7 +184,7 @@ def test_fields_are_cut_as_the_standard_parser_cuts_them(raw, fields, stray):
     assert (block.strict().fields, block.stray) == (fields, stray)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("value", "found"),
     [
         ("text/plain", {}),
@@ -224,7 +225,7 @@ def test_addresses(value, found):
     assert addresses([value]) == found
 
 
-@pytest.mark.parametrize("value", ["", "(" * 4000, "a:" * 2000, "<", '"', "<@a,@b:", ",", "@"])
+@over_rows("value", ["", "(" * 4000, "a:" * 2000, "<", '"', "<@a,@b:", ",", "@"])
 def test_no_address_is_too_odd(value):
     """Any content of an address field is read without an error."""
     assert isinstance(address(value), tuple)

@@ -8,6 +8,7 @@ from spamnb.mail.reading import read
 from spamnb.mail.tokens.kinds import row_of
 from spamnb.mail.tokens.shapes import id_shape
 from spamnb.mail.tokens.urls import hosts
+from tests.table import over_rows
 
 FACTS = ("agree", "skew", "skew-first", "date-shape", "from-shape", "from-name-shape", "helo-shape", "rdns")
 FACTS += ("rdns-shape", "rdns-digits")
@@ -70,7 +71,7 @@ def test_the_sender_and_the_server(server: str, sender: str, agreement: str) -> 
     assert of_kinds(header, "agree") == {f"agree:from-path:{agreement}"}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("arrived", "skew"),
     [
         ("Mon, 2 Nov 2026 10:00:59 +0100", "+0"),
@@ -96,7 +97,7 @@ UNREADABLE += ["2 Foo 2026 10:00:00 +0100", "2 Nov 26 10:00:00 +0100", "2 Nov 20
 UNREADABLE += ["2 Nov 99999999999999999999 10:00:00 +0100", "9" * 5000, "2 Nov ²⁰²⁶ 10:00:00 +0100", ";" * 5000]
 
 
-@pytest.mark.parametrize("written", UNREADABLE)
+@over_rows("written", UNREADABLE)
 def test_a_date_that_cannot_be_read(written: str) -> None:
     """If one of two dates is missing or unreadable, no token gives the time between them."""
     headers = (f"Received: from a by b; {written}\nDate: {DATE}", f"Received: from a by b; {DATE}\nDate: {written}")
@@ -112,7 +113,7 @@ def test_the_lowest_date_of_the_way() -> None:
     assert "skew-first:+5" in tokens(late * 12 + early + f"Date: {DATE}")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("server", "helo", "rdns", "shape", "digits"),
     [
         ("a.example.org (a.example.org [9.9.9.7])", "a.org", "helo", "a", 0),
@@ -188,7 +189,7 @@ def test_a_stranger_cannot_hide_the_way(field: str) -> None:
     assert {"received:b.example", "received-ip:9.9.9.7"} <= tokens(f"Received: {field}")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("host", "first"),
     [
         ("mail217.suw10.mcsv.example", "maild.suw10.mcsv.example"),
@@ -212,7 +213,7 @@ def test_the_number_of_a_host(host: str, first: str) -> None:
     assert hosts("url", host)[0] == f"url:{first}"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("identifier", "shape"),
     [
         ("d2f1a8c4-1b2c-4d5e-8f90-a1b2c3d4e5f6", "uuid"),

@@ -5,13 +5,14 @@ import pytest
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.html import HtmlText, read_html
+from tests.table import over_rows
 
 
 def page(markup: str) -> HtmlText:
     return read_html(markup, DEFAULT_LIMITS)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("markup", "words"),
     [
         ("V<b></b>iagra", ["Viagra"]),
@@ -40,7 +41,7 @@ def test_words_are_parted_where_a_reader_sees_them_apart(markup, words):
     assert visible if words is None else visible == words
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "markup",
     [
         '<p style="display:none">{}</p>',
@@ -67,7 +68,7 @@ def test_hidden_text_is_told_apart(markup):
     assert (found.hidden.split(), found.visible.split(), found.certain.split()) == (["secret"], ["shown"], ["shown"])
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "markup",
     [
         # Hidden, unless there is something behind the text, or a shadow.
@@ -164,7 +165,7 @@ def test_what_is_shown_after_all_is_shown(markup):
     assert page(markup.format("shown")).certain.split() == ["shown"]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "style",
     [
         "font-size:1em",
@@ -223,7 +224,7 @@ def test_what_an_element_hides_another_in_it_shows(markup):
     assert (found.certain.split(), found.hidden.split()) == (["shown", "next"], [])
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "markup",
     [
         "<table><td bgcolor=navy><font color=white>{}</font></table>",
@@ -248,7 +249,7 @@ def test_what_cannot_be_known_to_be_hidden_is_shown(markup):
     assert (found.certain.split(), found.hidden.split()) == (["shown"], [])
 
 
-@pytest.mark.parametrize("css", ["{", "}", "{}", "a{", "}}a{display:none}", "/*", "@", ",{display:none}", ".a{" * 9])
+@over_rows("css", ["{", "}", "{}", "a{", "}}a{display:none}", "/*", "@", ",{display:none}", ".a{" * 9])
 def test_any_style_sheet_is_read(css):
     """No style sheet causes an error."""
     assert page(f"<style>{css}</style><p>shown").visible.split() == ["shown"]
@@ -276,7 +277,7 @@ def test_hidden_words_are_no_words_of_the_text():
     assert "secret" not in tokens
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("markup", "deceives"),
     [
         ('<a href="http://evil.example/">www.bank.example.com</a>', True),
@@ -311,9 +312,7 @@ def test_a_title_is_not_shown():
     assert not found.hidden.split()
 
 
-@pytest.mark.parametrize(
-    "markup", ["<", "<>", "</", "<!", "<!-", "<?", "<a href=", "&#xd800;<p>", "<\0p>", "\ufeff<p>x", "<p " * 99]
-)
+@over_rows("markup", ["<", "<>", "</", "<!", "<!-", "<?", "<a href=", "&#xd800;<p>", "<\0p>", "\ufeff<p>x", "<p " * 99])
 def test_bad_markup_is_no_fault(markup):
     """Markup of any quality is read."""
     assert isinstance(page(markup), HtmlText)

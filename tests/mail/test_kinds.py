@@ -4,8 +4,6 @@ import re
 from collections.abc import Iterator
 from unittest import mock
 
-import pytest
-
 from spamnb.bayes.score_plain import GRAMS
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
@@ -15,6 +13,7 @@ from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.kinds import KINDS, NOTES, Kind, Note, family_of, row_of
 from tests.documents import ROOT
+from tests.table import over_rows
 
 PLAIN = b"""Received: from mx.example.org (mx.example.org [192.0.2.9]) by home.example; Mon, 2 Nov 2026 10:00:00 +0100
 Received: from inner.example.org (inner.example.org [198.51.100.7]) by mx.example.org
@@ -165,7 +164,7 @@ def test_every_token_has_words() -> None:
     assert [token for token in notes if token not in NOTES] == []
 
 
-@pytest.mark.parametrize("raw", [raw for raw, _ in MESSAGES])
+@over_rows("raw", [raw for raw, _ in MESSAGES])
 def test_every_note_of_the_reader_has_words(raw: bytes) -> None:
     """Every note of the reader has a row."""
     assert set(parse(raw).notes) <= NOTES.keys()
@@ -193,7 +192,7 @@ def test_no_word_of_a_text_is_a_note() -> None:
     assert not NOTES.keys() & (words.keys() - nothing.keys())
 
 
-@pytest.mark.parametrize("row", [*KINDS.values(), *NOTES.values()])
+@over_rows("row", [*KINDS.values(), *NOTES.values()])
 def test_words_are_plain(row: Kind | Note) -> None:
     """Words go in the middle of a sentence, and no two rows share them."""
     assert row.words.isprintable()
@@ -201,7 +200,7 @@ def test_words_are_plain(row: Kind | Note) -> None:
     assert [one for one in (*KINDS.values(), *NOTES.values()) if one.words == row.words] == [row]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("token", "kind", "text"),
     [
         ("charset-wrong:", "a text in another character set than it names", ""),

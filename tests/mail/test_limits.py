@@ -11,6 +11,7 @@ from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 from tests.mail.hostile import alternatives
+from tests.table import over_rows
 
 PARTS = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\none\n--b\n\ntwo\n--b\n\nthree\n--b--\n"
 LINKS = b"Content-Type: text/html\n\n<a href=http://one.example/>x</a><a href=http://two.example/>y</a>"
@@ -36,7 +37,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@over_rows("name", CASES)
 def test_past_a_limit_the_rest_is_left_out(name):
     """Past a limit the rest is left out with a token; without the limit there is neither."""
     value, raw, left_out, note = CASES[name]

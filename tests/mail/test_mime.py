@@ -8,6 +8,7 @@ from spamnb.mail.parsing.charsets import codec_name, decode
 from spamnb.mail.parsing.message import parse, unflow
 from spamnb.mail.parsing.transfer import decode_transfer
 from spamnb.mail.reading import read
+from tests.table import over_rows
 
 
 def text_of(header: str, body: bytes) -> str:
@@ -43,8 +44,8 @@ CHARSETS = {
 }
 
 
-@pytest.mark.parametrize("charset", CHARSETS)
-@pytest.mark.parametrize("encoding", ["base64", "quoted-printable"])
+@over_rows("charset", CHARSETS)
+@over_rows("encoding", ["base64", "quoted-printable"])
 def test_every_charset_that_python_knows(charset, encoding):
     """Text in a declared charset is read as written, in any encoding."""
     raw = CHARSETS[charset].encode(charset)
@@ -53,7 +54,7 @@ def test_every_charset_that_python_knows(charset, encoding):
     assert text_of(header, body).rstrip() == CHARSETS[charset]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("raw", "declared", "text", "claim"),
     [
         (b"plain", "", "plain", ""),
@@ -73,9 +74,7 @@ def test_wrong_and_missing_charsets(raw, declared, text, claim):
     assert decode(raw, declared) == (text, claim)
 
 
-@pytest.mark.parametrize(
-    "declared", ["zlib", "rot13", "hex", "idna", "punycode", "unicode_escape", "undefined", "", "\0"]
-)
+@over_rows("declared", ["zlib", "rot13", "hex", "idna", "punycode", "unicode_escape", "undefined", "", "\0"])
 def test_codecs_that_are_no_charsets(declared):
     """Python's codecs that are not charsets of mail are not used."""
     assert codec_name(declared) is None
@@ -87,7 +86,7 @@ def test_no_charset_yields_lone_surrogates():
     assert decode(b"\x00\xd8x\x00", "utf-16-le")[0].encode()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("body", "encoding", "content", "note"),
     [
         (b"QUJD\nRA==\n", "base64", b"ABCD", ""),
@@ -126,7 +125,7 @@ def test_a_uuencoded_file_in_text_is_an_attachment_by_name_only():
 UU_FILE = binascii.b2a_uu(b"a real file, of more bytes than a line") + b"`\n"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("media_type", "inside"),
     [
         (b"text/plain", b"Cheap pineapples\n"),
@@ -147,8 +146,8 @@ def test_text_between_the_marks_of_a_uuencoded_file_is_read(media_type, inside):
     assert "pineapples" in excerpt(raw, 1000).text.lower()
 
 
-@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
-@pytest.mark.parametrize("last", [b"`\n", b" \n", b"\n", b""])
+@over_rows("line_end", [b"\n", b"\r\n"])
+@over_rows("last", [b"`\n", b" \n", b"\n", b""])
 def test_a_uuencoded_file_of_any_program_is_known(line_end, last):
     """Programs write a line of no bytes in three ways, or none, and end lines in two."""
     encoded = binascii.b2a_uu(bytes(range(45))) + binascii.b2a_uu(b"rest") + last

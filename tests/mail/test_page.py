@@ -2,7 +2,6 @@
 
 import base64
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +9,7 @@ from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.part_forms import Form, form_of
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.page import page_tokens
+from tests.table import over_rows
 
 PAGE = b"""<!DOCTYPE html><html><head><title>Sign in</title>
 <meta http-equiv="Refresh" content="9; URL='//next.example/'">
@@ -40,7 +40,7 @@ def tokens_of(features: set[str], hosts: set[str]) -> set[str]:
     return {f"attached-html:{feature}" for feature in features} | {f"attached-url:{host}" for host in hosts}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("fields", "content", "expected"),
     [
         (b"Content-Type: text/html\nContent-Disposition: attachment", PAGE, tokens_of(OF_PAGE, HOSTS_OF_PAGE)),
@@ -66,7 +66,7 @@ def test_an_attached_page_is_read_for_what_it_does(fields, content, expected):
     assert "hello" in found
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("kind", "disposition", "filename", "form"),
     [
         ("text/html", "", "a.html", Form.HTML),
@@ -87,7 +87,7 @@ def test_as_what_a_part_is_read(kind, disposition, filename, form):
     assert form_of(kind, disposition, filename) is form
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("markup", "expected"),
     [
         ("", set()),

@@ -8,6 +8,7 @@ from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read, read_content
 from spamnb.mail.relations import Relations, expected_replies, path_of, relations
 from tests.profiles import daily
+from tests.table import over_rows
 
 OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
 
@@ -19,7 +20,7 @@ def received(*fields: str) -> bytes:
     return "".join(f"Received: {field}\n" for field in fields).encode() + b"From: a@example.org\n\nhello\n"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("fields", "path"),
     [
         # Postfix, and what it calls a server without a name
@@ -204,7 +205,7 @@ PINNED = {
 }
 
 
-@pytest.mark.parametrize("written", PINNED)
+@over_rows("written", PINNED)
 def test_what_the_ledger_keeps_never_changes(written: str) -> None:
     """The hash of a sender over a path is the same with every Python and in every later version."""
     raw = (

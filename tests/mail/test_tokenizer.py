@@ -3,13 +3,14 @@ import pytest
 from spamnb.mail.reading import printable, read
 from spamnb.mail.tokens.text import normalise, words
 from spamnb.mail.tokens.urls import urls
+from tests.table import over_rows
 
 
 def tokens(body: str) -> dict[str, int]:
     return dict(read(b"Content-Type: text/plain; charset=utf-8\n\n" + body.encode()).tokens)
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "found"),
     [
         ("Pay now, NOW", {"pay": 1, "now": 2}),
@@ -46,7 +47,7 @@ def test_ascii_text_has_the_words_that_any_text_has(text):
     assert words(text, 24) == general
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "shown", "notes"),
     [
         ("plain", "plain", []),
@@ -105,7 +106,7 @@ def links(*written: str) -> set[str]:
     return {token for token in urls(written) if not token.startswith("url-path:") and token != "url:example"}
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("url", "found"),
     [
         ("//a.example/x", {"url:a.example"}),
@@ -140,7 +141,7 @@ def test_urls_are_read_as_browsers_read_them(url, found):
     assert links(url) == found
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "text",
     [
         "see http://a.example, please",
@@ -171,7 +172,7 @@ def test_shouting_and_punctuation():
     assert "shout:buy" not in found
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("name", "extensions"),
     [
         ("a.pdf", {"pdf"}),

@@ -11,6 +11,7 @@ from spamnb.mail.parsing.encoded_words import decode_field
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.text import words
+from tests.table import over_rows
 
 CHINESE = "大家好，我昨天下载了最新的版本，但是安装的时候出现错误，请问有谁知道怎么解决？"
 INVOICE = "尊敬的客户：您好！我公司现有各类普通发票优惠代开，税率低，验证后付款。有意者请来电联系"
@@ -62,7 +63,7 @@ def as_utf8(subject: str, text: str) -> set[str]:
     return spoken(f"Subject: {subject}\nContent-Type: text/plain; charset=utf-8\n\n{text}\n".encode())
 
 
-@pytest.mark.parametrize(("text", "codec"), WRITTEN)
+@over_rows(("text", "codec"), WRITTEN)
 def test_a_text_without_a_charset_has_the_words_that_it_has_in_utf8(text, codec):
     """Raw bytes in the subject and the body, with no charset or an unknown one, are read as their language."""
     for claim in (
@@ -74,7 +75,7 @@ def test_a_text_without_a_charset_has_the_words_that_it_has_in_utf8(text, codec)
         assert spoken(raw) == as_utf8(text, text)
 
 
-@pytest.mark.parametrize(("text", "codec"), [case for case in WRITTEN if case[0] not in {TURKISH, POLISH}])
+@over_rows(("text", "codec"), [case for case in WRITTEN if case[0] not in {TURKISH, POLISH}])
 def test_what_is_called_latin_1_and_is_not_is_read_as_its_language(text, codec):
     """Programs write iso-8859-1 without a thought: another script, and UTF-8, are read as what they are."""
     claim = b"Content-Type: text/plain; charset=iso-8859-1\n\n"
@@ -82,8 +83,8 @@ def test_what_is_called_latin_1_and_is_not_is_read_as_its_language(text, codec):
     assert spoken(b"Subject: x\n" + claim + text.encode() + b"\n") == as_utf8("x", text)
 
 
-@pytest.mark.parametrize("text", [CHINESE, RUSSIAN, GERMAN, KOREAN])
-@pytest.mark.parametrize("declared", ["gb2312", "koi8-r", "euc-kr", "windows-1251", "big5", "iso-8859-2", "shift_jis"])
+@over_rows("text", [CHINESE, RUSSIAN, GERMAN, KOREAN])
+@over_rows("declared", ["gb2312", "koi8-r", "euc-kr", "windows-1251", "big5", "iso-8859-2", "shift_jis"])
 def test_utf8_is_read_as_utf8_whatever_is_declared(text, declared):
     """Text in another charset hardly ever is valid UTF-8."""
     assert decode(text.encode(), declared) == (text, "wrong")
@@ -113,7 +114,7 @@ def test_japanese_with_the_additions_of_windows(raw, text, declared):
     assert decode(raw, declared) == (text, "" if declared else "missing")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("declared", "codec"),
     [
         ("iso-8859-8-i", "cp1255"),
@@ -136,7 +137,7 @@ def test_labels_that_mail_has_and_python_has_not(declared, codec):
     assert codec_name(declared) == codec
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "text",
     [
         "Madame, «\u00a0À bientôt\u00a0», l’été a été très chaud\u00a0! Où êtes-vous\u00a0? \u00a0\u00a0\u00a0Hé",
@@ -250,7 +251,7 @@ def test_a_character_split_between_two_encoded_words_is_whole(text, codec, encod
     assert decode_field(halves(text, codec, encoding)) == text
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("written", "read_as"),
     [
         ("=?gb2312?Q?=B7=A2 =C6=B1?=", "发 票"),

@@ -27,6 +27,7 @@ from spamnb.maildir.folders import (
 )
 from spamnb.maildir.messages import read_keywords
 from spamnb.maildir.names import matching_letters
+from tests.table import over_rows
 
 ANY_STR = st.text(alphabet=st.characters(exclude_categories=()))
 
@@ -64,7 +65,7 @@ def test_decoding_makes_no_separator(name: str) -> None:
     assert decoded.count(".") <= name.count(".")
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("encoded", "name"),
     [
         ("~peter/mail/&U,BTFw-/&ZeVnLIqe-", "~peter/mail/台北/日本語"),  # the example of RFC 3501

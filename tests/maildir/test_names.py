@@ -3,11 +3,11 @@
 import itertools
 import os
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from spamnb.maildir.names import Name, format_name, fresh_bases, parse_name, unique_base
+from tests.table import over_rows
 
 FILE_NAMES = st.binary(min_size=1, max_size=255).filter(lambda raw: b"/" not in raw and b"\0" not in raw)
 LIKELY_NAMES = st.text(alphabet="ab,:12,SRFTDPUW=5\udcff\n ", min_size=1, max_size=40)
@@ -25,7 +25,7 @@ def test_likely_names_round_trip(file_name: str) -> None:
     assert format_name(parse_name(file_name)) == file_name
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("file_name", "base", "flags"),
     [
         ("1.M2P3.host", "1.M2P3.host", ""),
@@ -73,7 +73,7 @@ def test_with_flags_keeps_what_follows() -> None:
     assert format_name(parse_name("x:1,odd").with_flags("F")) == "x:2,F"
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("before", "after"),
     [
         ("x,U=7:2,S", "x:2,S"),

@@ -19,9 +19,14 @@ from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.rename import finish, move, rename_noreplace
 from tests.dying import Fuse, kill, killed
 
-CONTENT = b"Subject: x\n\n" + bytes(range(256)) * 8192  # more than one chunk of the copy
+CONTENT = b"Subject: x\n\n" + bytes(range(256)) * 768  # more than one chunk of the copy
 MTIME_NS = 1_234_567_890_123_456_789
 SHM = "/dev/shm"
+
+
+@pytest.fixture(autouse=True)
+def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rename, "_CHUNK", 128 << 10)
 
 
 def no_renameat2(source: str, destination: str, **_: object) -> None:

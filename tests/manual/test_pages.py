@@ -12,6 +12,7 @@ from spamnb.config.keys import wanted
 from spamnb.config.writing import example
 from tests.documents import ROOT
 from tests.manual.made import files, pages
+from tests.table import over_rows
 
 
 def plain(page: str) -> str:
@@ -22,7 +23,7 @@ def plain(page: str) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@over_rows("name", COMMANDS)
 def test_every_command_is_in_the_page(name: str) -> None:
     """spamnb(1) has each command with its help and each of its options with what that does."""
     text = plain(pages()["spamnb.1"])
@@ -70,7 +71,7 @@ def test_the_page_of_the_pages_has_every_option() -> None:
         assert named in text
 
 
-@pytest.mark.parametrize("unit", sorted(path.name for path in (ROOT / "systemd").iterdir()))
+@over_rows("unit", sorted(path.name for path in (ROOT / "systemd").iterdir()))
 def test_each_unit_names_a_page(unit: str) -> None:
     """The documentation of each unit is a page that there is."""
     named = re.findall(r"^Documentation=man:(\S+)\((\d)\)$", (ROOT / "systemd" / unit).read_text(), re.MULTILINE)

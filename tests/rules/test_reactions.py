@@ -32,6 +32,7 @@ from spamnb.rules.reactions import (
     taught_by,
     tells_whom_one_knows,
 )
+from tests.table import over_rows
 
 LEARNING = Learning()
 DAY = 86_400
@@ -227,13 +228,13 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(goal, verdict, label=label, rescued=True), None) for verdict in Verdict for label in LABELS
     ],
 }
-CASES = [pytest.param(*case, id=f"{row} {n}") for row, cases in ROWS.items() for n, case in enumerate(cases, start=1)]
+CASES = [(f"{row} {n}", *case) for row, cases in ROWS.items() for n, case in enumerate(cases, start=1)]
 
 
-@pytest.mark.parametrize(("ask", "expected"), CASES)
-def test_row(ask: Callable[[], object], expected: object) -> None:
+@over_rows(("row", "ask", "expected"), CASES)
+def test_row(row: str, ask: Callable[[], object], expected: object) -> None:
     """Each row of the table of lessons leads to its reaction."""
-    assert ask() == expected
+    assert ask() == expected, row
 
 
 def test_table() -> None:
@@ -243,7 +244,7 @@ def test_table() -> None:
     assert rows == ["seen", *ROWS]
 
 
-@pytest.mark.parametrize("do", Do)
+@over_rows("do", Do)
 def test_label_and_files(do: Do) -> None:
     """A reaction has the label of its lesson, and says whether the message leaves a training folder."""
     label = next((label for label in Label if do.name.startswith(f"LEARN_{label.name}")), None)
@@ -270,8 +271,8 @@ def test_unsure_stays() -> None:
 # In spam, the filter did not put it there: a person says spam.
 
 
-@pytest.mark.parametrize("traces", [(), (INBOX,), (IN_HAM,), (IN_TRASH,)])
-@pytest.mark.parametrize("label", [None, Label.HAM, Label.SPAM])
+@over_rows("traces", [(), (INBOX,), (IN_HAM,), (IN_TRASH,)])
+@over_rows("label", [None, Label.HAM, Label.SPAM])
 def test_person_says_spam(traces: tuple[PastPlace, ...], label: int | None) -> None:
     """In spam, the filter did not put it there: learn spam, whatever it was learned as."""
     assert seen_in(Role.SPAM, *traces, label=label) is Do.LEARN_SPAM
@@ -484,8 +485,8 @@ def test_put_back() -> None:
 # Verdicts and what stands above them.
 
 
-@pytest.mark.parametrize("flag", "DFPRST")
-@pytest.mark.parametrize("verdict", [Verdict.SPAM, Verdict.UNSURE])
+@over_rows("flag", "DFPRST")
+@over_rows("verdict", [Verdict.SPAM, Verdict.UNSURE])
 def test_marked_mail_stays(flag: str, verdict: Verdict) -> None:
     """Mail that a person has read or marked is never moved."""
     assert goal(verdict, f"1.host:2,{flag}") is None
@@ -517,7 +518,7 @@ def test_missing_lessons(ham: int, spam: int, said: str) -> None:
     assert missing_lessons(ham, spam, LEARNING) == said
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("spam", "ham_before", "spam_before", "stops"),
     [
         (95, 600, 400, False),  # no more than the share that is allowed
@@ -547,7 +548,7 @@ def test_chances_are_a_distribution(of: int, ham: int, spam: int) -> None:
 # A client's keywords.
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("keywords", "label"),
     [
         (["$Junk"], Label.SPAM),

@@ -25,11 +25,13 @@ from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from tests import warm
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.service.desk import Desk
 
 LESSONS = 25
+Running = warm.Process | subprocess.Popen[bytes]
 _TAUGHT: dict[int, bytes] = {}  # ledgers, by the number of lessons
 
 
@@ -37,6 +39,7 @@ class Site:
     """A Maildir with folders of every role, its configuration and ledger, and the service over them."""
 
     _made = 0  # folders, by `compared`
+    program = warm.HURRIED
 
     def __init__(self, directory: Path, layout: str = "maildir++") -> None:
         self.directory = directory
@@ -55,7 +58,7 @@ class Site:
         }
         self.folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
         self.bases = bases_now()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: Running | None = None
         self.configure()
 
     def configure(self, more: str = "", dwell: float = 0.3, **mailbox: object) -> None:
@@ -85,16 +88,26 @@ class Site:
             _TAUGHT[lessons] = self.ledger.read_bytes()
 
     def start(self, *arguments: str, environ: dict[str, str] | None = None, wait: bool = True) -> None:
-        """Start the service, and wait until it watches."""
-        before = self.log().count("watching") + self.log().count("polling")
+        """Start the service, and wait until it watches, or has ended."""
+        before = self._starts()
         with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", *arguments],
-                stderr=log,
-                env=os.environ | (environ or {}),
-            )
+            self.process = self._launch(["--config", str(self.config), "run", *arguments], log.fileno(), environ or {})
         if wait:
-            until(lambda: self.log().count("watching") + self.log().count("polling") > before, "the service to watch")
+            until(lambda: self._starts() > before or not self.is_up(), "the service to watch")
+
+    def _launch(self, arguments: list[str], log: int, environ: dict[str, str]) -> Running:
+        if environ:  # which may be about the start itself
+            command = [sys.executable, "-m", "spamnb", *arguments]
+            return subprocess.Popen(command, stderr=log, env=os.environ | environ)
+        return warm.start(*arguments, stderr=log, code=self.program)
+
+    def _starts(self) -> int:
+        """How often a service of this site has begun to watch."""
+        return self.log().count("watching") + self.log().count("polling")
+
+    def is_up(self) -> bool:
+        """Whether the service runs."""
+        return self.process is not None and self.process.poll() is None
 
     def end(self, with_signal: int = signal.SIGTERM) -> int:
         """Send a signal, and wait for the end; the exit code."""
@@ -106,15 +119,15 @@ class Site:
 
     def kill(self) -> None:
         """Kill the service if it still runs."""
-        if self.process is not None and self.process.poll() is None:
+        if self.process is not None and self.is_up():
             self.process.kill()
             self.process.wait()
 
     def once(self) -> int:
         """`run --once` as a process of its own."""
         with self.log_file.open("ab") as log:
-            command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", "--once"]
-            return subprocess.run(command, stderr=log, timeout=PATIENCE, check=False).returncode
+            once = ["--config", str(self.config), "run", "--once"]
+            return warm.start(*once, stderr=log.fileno(), code=self.program).wait(PATIENCE)
 
     def work(self) -> None:
         """Do what `run --once` does, in this process; `cur/` is touched again at once, since no mail server looks."""

@@ -2,8 +2,6 @@
 
 import logging
 import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.reading_now import Met, ReadingNow, remember
+from tests import warm
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
@@ -39,8 +38,7 @@ SEGMENTATION = "import ctypes; ctypes.string_at(0)"
 def start(site: Site, end: str) -> None:
     """Start a service that ends at a deadly message."""
     with site.log_file.open("ab") as log:
-        command = [sys.executable, "-c", DEADLY.format(end=end), "--config", str(site.config), "run"]
-        site.process = subprocess.Popen(command, stderr=log)
+        site.process = warm.start("--config", str(site.config), "run", stderr=log.fileno(), code=DEADLY.format(end=end))
 
 
 def ended(site: Site) -> int:

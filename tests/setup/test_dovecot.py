@@ -11,6 +11,7 @@ from spamnb.base.label import Role
 from spamnb.setup.doveconf import parse
 from spamnb.setup.dovecot import FromDovecot, from_dovecot
 from spamnb.setup.dovecot_paths import translated
+from tests.table import over_rows
 
 _TEXTS = Path(__file__).with_name("doveconf")
 
@@ -84,7 +85,7 @@ def test_what_is_not_translated_is_named() -> None:
     assert _read("2.3-static").notes == ()
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("text", "said"),
     [
         ("", "names no format"),
@@ -120,7 +121,7 @@ def test_an_inbox_in_another_place_is_said() -> None:
 # --- variables --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("written", "path"),
     [
         ("/m/%d/%n", "/m/{domain}/{local}"),
@@ -143,7 +144,7 @@ def test_variables_become_fields(written: str, path: str) -> None:
     assert translated(written) == path
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("written", "said"),
     [
         ("/m/%d", "does not hold the user's name"),

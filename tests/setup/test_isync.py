@@ -13,6 +13,7 @@ from spamnb.config.settings import Mailbox
 from spamnb.setup import isync, sync_units
 from spamnb.setup.isync import Account, account, fault_in, folders_in, rc, version_in
 from spamnb.setup.proposal import Proposal, with_roles
+from tests.table import over_rows
 
 ANNA = Account("anna", "mail.example")
 
@@ -30,7 +31,7 @@ def test_account(text: str, found: Account) -> None:
     assert account(text) == found
 
 
-@pytest.mark.parametrize("text", ["", "anna", "@host", "anna@", "a b@host", 'a"@host', "a@ho st", "a@h:0", "a@h:70000"])
+@over_rows("text", ["", "anna", "@host", "anna@", "a b@host", 'a"@host', "a@ho st", "a@h:0", "a@h:70000"])
 def test_no_account(text: str) -> None:
     """A text that cannot name a user and a host is refused, with an example."""
     with pytest.raises(UsageError, match="write USER@HOST, such as you@gmail"):

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.host.host import Host
+from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.web import login_keys
@@ -26,15 +28,22 @@ from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
 from spamnb.web.rendering import Pages
 from spamnb.web.routes import Route, Router
 from spamnb.web.visit import Site
-from tests.service.desk import Desk
+from tests.service.desk import DAY, Desk
 
 HOST = "127.0.0.1:7726"
 KEY = bytes(range(32))
 
 
 @functools.cache
-def _lessons(label: Label) -> Batch:
-    return Batch.of([read(message(label.word, number)) for number in range(30)])
+def _taught() -> bytes:
+    """A ledger that learned 30 messages of each kind when the story of a desk begins."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "ledger")
+        with Ledger(str(path)) as ledger:
+            for label in Label:
+                lessons = Batch.of([read(message(label.word, number)) for number in range(30)])
+                training.learn_batches(ledger, [lessons], label, "a test", time.time() - 100 * DAY, how=How.HAND)
+        return path.read_bytes()
 
 
 class Answer:
@@ -141,9 +150,8 @@ class WebDesk(Desk):
     """A watched mailbox whose filter knows 30 messages of each kind, and its pages."""
 
     def __init__(self, directory: Path, *names: str) -> None:
+        (directory / "ledger").write_bytes(_taught())
         super().__init__(directory, *(names or ("Maildir",)))
-        for label in Label:
-            training.learn_batches(self.ledger, [_lessons(label)], label, "a test", self.now(), how=How.HAND)
         self.browser = Browser(self.application())
 
     @property

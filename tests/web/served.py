@@ -2,13 +2,12 @@
 
 import contextlib
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spamnb.config.writing import render
 from spamnb.ledger.file.locks import only_service
+from tests import warm
 from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk
 
@@ -17,7 +16,7 @@ from tests.web.desk import WebDesk
 class Served:
     """A server in a process. base: the address of its pages over TCP."""
 
-    process: subprocess.Popen[bytes]
+    process: warm.Process
     base: str
     log: str
 
@@ -34,17 +33,9 @@ def start(desk: WebDesk, *arguments: str, config: str = "") -> Served:
         learning = f"learning:\n  minimum_messages: {desk.learning.minimum_messages}"
         path.write_text(render(desk.config.mailboxes, desk.config.ledger) + f"\n{config or learning}\n")
     log = desk.directory / f"web-{len(list(desk.directory.glob('web-*.log')))}.log"
-    command = [
-        sys.executable,
-        "-m",
-        "spamnb",
-        "--config",
-        str(path),
-        "web",
-        *(arguments or ("--listen", "127.0.0.1:0")),
-    ]
+    web = ["--config", str(path), "web", *(arguments or ("--listen", "127.0.0.1:0"))]
     with log.open("wb") as said:
-        process = subprocess.Popen(command, stdout=said, stderr=said)
+        process = warm.start(*web, stdout=said.fileno(), stderr=said.fileno())
     until(lambda: "Ctrl-C" in log.read_text() or process.poll() is not None, "the pages to be served")
     found = re.search(r"(http://127\.0\.0\.1:\d+/\w+)/login\?code=\S+", log.read_text())
     assert process.poll() is None, log.read_text()

@@ -10,6 +10,7 @@ import spamnb.web
 from spamnb.cli.common.sample_mail import message
 from spamnb.web.rendering import NAVIGATION
 from spamnb.web.routes import Router
+from tests.table import over_rows
 from tests.web.desk import WebDesk, all_routes
 
 TEMPLATES = sorted((Path(spamnb.web.__file__).parent / "templates").glob("*.html"))
@@ -51,7 +52,7 @@ def test_titles(desk: WebDesk, path: str) -> None:
     assert len(answer.tree.xpath("//h1")) == 1
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.name)
+@over_rows("template", TEMPLATES)
 def test_templates(template: Path) -> None:
     """A template switches no escaping off, has no style or script of its own, and loads nothing from elsewhere."""
     text = template.read_text(encoding="utf-8")

@@ -21,13 +21,12 @@ from spamnb.web.config_file import ConfigFile
 from spamnb.web.page_server import Activity, PageServer, Settings, key_file, login_file, port_in_use
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
+from tests.table import over_rows
 from tests.web.desk import WebDesk
 from tests.web.served import served
 
 
-@pytest.mark.parametrize(
-    "address", ["0.0.0.0:7726", "192.0.2.1:80", "[::]:7726", "example.org:80", "1.2.3:4", "7726", ""]
-)
+@over_rows("address", ["0.0.0.0:7726", "192.0.2.1:80", "[::]:7726", "example.org:80", "1.2.3:4", "7726", ""])
 def test_addresses_that_others_can_reach(address: str) -> None:
     """An address that others can reach is refused, with what to write instead."""
     with pytest.raises(UsageError, match=r"127\.0\.0\.1:7726"):

@@ -14,6 +14,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
+from tests import warm
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
@@ -28,22 +29,13 @@ class Beside:
         self._site = site
         self._path = site.directory / "web.sock"
         self.log = site.directory / "web.log"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: warm.Process | None = None
 
     def start(self) -> None:
         """`spamnb web`, until it answers."""
-        command = [
-            sys.executable,
-            "-m",
-            "spamnb",
-            "--config",
-            str(self._site.config),
-            "web",
-            "--listen",
-            str(self._path),
-        ]
+        web = ["--config", str(self._site.config), "web", "--listen", str(self._path)]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=log)
+            self.process = warm.start(*web, stdout=log.fileno(), stderr=log.fileno())
         until(self._answers, "the pages to be served")
 
     def _answers(self) -> bool:

@@ -9,6 +9,7 @@ from spamnb.base.label import Label
 from spamnb.mail.reading import read
 from tests.mail.today.library import LIBRARY, Mail
 from tests.mail.today.noise import is_noise, is_uuid
+from tests.table import over_rows
 
 MOST_NOISE = 0.3  # percent of the library's tokens; it has 0.13
 HOSTS = {"received", "received-claimed", "message-id", "url", "image-url", "mail", "attached-url"}
@@ -85,7 +86,7 @@ def test_the_library_is_of_made_up_hosts() -> None:
         assert [host for host in hosts if not host.endswith(b".example")] == [], mail.name
 
 
-@pytest.mark.parametrize("name", MUST)
+@over_rows("name", MUST)
 def test_what_is_evidence_becomes_a_token(name: str) -> None:
     """Text that shows the kind of a message, and occurs in others too, is a token."""
     assert MUST[name] - tokens(name) == set()
@@ -97,7 +98,7 @@ def test_what_is_none_becomes_no_token(name: str) -> None:
     assert MUST_NOT[name] & tokens(name) == set()
 
 
-@pytest.mark.parametrize("mail", LIBRARY.values(), ids=LIBRARY)
+@over_rows("mail", LIBRARY.values())
 def test_no_ids(mail: Mail) -> None:
     """No UUID is a token, no mark of a calendar is a shout, and no host is named by an id or a machine's number."""
     found = tokens(mail.name)
@@ -112,7 +113,7 @@ def test_no_ids(mail: Mail) -> None:
     ] == []
 
 
-@pytest.mark.parametrize("mail", LIBRARY.values(), ids=LIBRARY)
+@over_rows("mail", LIBRARY.values())
 def test_the_facts_of_the_header(mail: Mail) -> None:
     """Each message that came over a public server tells how its sender, its date and that server agree."""
     facts = "skew skew-first date-shape from-shape from-name-shape helo-shape rdns rdns-shape rdns-digits"
@@ -121,7 +122,7 @@ def test_the_facts_of_the_header(mail: Mail) -> None:
     assert len([token for token in tokens(mail.name) if token.startswith("agree:from-path:")]) == 1
 
 
-@pytest.mark.parametrize("mail", LIBRARY.values(), ids=LIBRARY)
+@over_rows("mail", LIBRARY.values())
 def test_the_recipient_is_no_host(mail: Mail) -> None:
     """The address behind `for` in a Received field is the person's own, and names no host of the way."""
     assert not {"received:anna.lind", "received:lind", "received-claimed:anna.lind"} & tokens(mail.name)
@@ -145,7 +146,7 @@ def test_little_of_it_is_noise() -> None:
     assert 100 * len(noise) / len(met) < MOST_NOISE, noise
 
 
-@pytest.mark.parametrize(
+@over_rows(
     ("token", "is_one"),
     [
         ("url:u48300791.ct.mailgrid.example", True),

@@ -10,8 +10,8 @@ from tests.service.hosts.inn import Desk, Process
 
 @pytest.fixture
 def desk(tmp_path: Path, taught: Path) -> Iterator[Desk]:
-    """A host of 20 users, and the service over it, which has just begun."""
-    made = Desk(tmp_path, taught)
+    """A host of four users, and the service over it, which has just begun."""
+    made = Desk(tmp_path, taught, 4)
     made.start()
     made.settle()
     yield made
@@ -34,7 +34,7 @@ def desk_of(tmp_path: Path, taught: Path) -> Iterator[Callable[[int], Desk]]:
 
 @pytest.fixture
 def process(tmp_path: Path, taught: Path) -> Iterator[Process]:
-    """A host of 20 users, and the service over it as a process; it is not started."""
-    made = Process(tmp_path, taught, 20)
+    """A host of four users, and the service over it as a process; it is not started."""
+    made = Process(tmp_path, taught, 4)
     yield made
     made.kill()

@@ -1,7 +1,6 @@
 """A mail host of a few users in two domains: its disk, and the service over it, step by step or as a process."""
 
 import gc
-import itertools
 import logging
 import os
 import shutil
@@ -25,7 +24,7 @@ from spamnb.host.shares import Share
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.departures import Departures
-from spamnb.maildir.folders import Directory, Folder, create_folder, find_folders
+from spamnb.maildir.folders import Folder, create_folder, find_folders
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import parse_name
 from spamnb.service.account import Account, Surroundings
@@ -34,13 +33,13 @@ from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
-from spamnb.service.watcher import Hint, Watcher
+from spamnb.service.watcher import Hint
 from tests.lessons import label_of
 from tests.patience import PATIENCE, until
+from tests.service.hosts.prompt import Prompt
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM, "Trash": Role.NEUTRAL}
 DAY = 86_400.0
-MARK = "the mark of the tests"  # as a root
 _log = logging.getLogger("spamnb.service.daemon")
 _CONFIG = """\
 mailboxes:
@@ -189,14 +188,13 @@ class Desk(Disk):
     The times of files are the kernel's, so the clocks begin at the present.
     """
 
-    def __init__(self, directory: Path, taught: Path, number: int = 20) -> None:
+    def __init__(self, directory: Path, taught: Path, number: int) -> None:
         super().__init__(directory, taught, number)
-        self._marks = itertools.count()  # their own: how many are made depends on the time, and no message may
         self.ahead = 0.0  # of both clocks
         self.is_set = 0.0  # by how much the clock of the day is wrong
         self.pace: float | None = None  # seconds that pass with each look at that clock, and no others; None: real ones
         self._stands_at = 0.0
-        self.watcher: Watcher = Watcher("auto")
+        self.watcher = Prompt("auto")
         self.roster: Roster | None = None
         self.alive: Callable[[str], None] = lambda _: None  # called in long work
 
@@ -252,9 +250,9 @@ class Desk(Disk):
     def _alive(self, status: str) -> None:
         self.alive(status)
 
-    def new_watcher(self, host: Host) -> Watcher:
-        """A watcher as the service makes it."""
-        return Watcher(host.template.service.watch, 400)
+    def new_watcher(self, host: Host) -> Prompt:
+        """A watcher as the service makes it, without its threads."""
+        return Prompt(host.template.service.watch, 400)
 
     def reload(self) -> None:
         """Let it read the configuration again."""
@@ -307,43 +305,41 @@ class Desk(Disk):
         """Who is awake."""
         return {account.name for account in self.accounts if account.is_awake}
 
-    def step(self, seconds: float = 0.0) -> None:
-        """Once through the loop; for hints it is waited so long."""
+    def step(self) -> None:
+        """Once through the loop."""
         assert self.roster is not None
-        for hint in self.watcher.read(seconds):
-            self.roster.take(hint)
+        self.take()
         self.roster.work()
 
     def until(self, done: Callable[[], bool], what: str) -> None:
-        """Let it work until something is so, however long that takes by its own clocks."""
-        end = time.monotonic() + PATIENCE
+        """Let it work until something is so; time passes only while there is nothing to do."""
+        end = self.running() + 600.0
         while not done():
-            assert time.monotonic() < end, f"waited in vain: {what}"
+            assert self.running() < end, f"waited in vain: {what}"
             assert self.roster is not None
-            self.step(min(self.roster.due_in(), 0.01))
+            self.step()
+            self.ahead += min(self.roster.due_in(), 0.01)
 
     def heard(self) -> list[Hint]:
-        """All hints of what was done so far: those before the one of a directory that is made now."""
-        if not self.watcher.is_watched(MARK):
-            (self.directory / "mark").mkdir(exist_ok=True)
-            if not self.watcher.watch(MARK, [Directory(str(self.directory / "mark"))]):
-                return []  # it polls
-        (self.directory / "mark" / str(next(self._marks))).mkdir()
-        found: list[Hint] = []
-        while (hint := self.watcher.next(PATIENCE)) is None or hint.root != MARK:
-            found += [] if hint is None else [hint]
-        return found
+        """All hints of what was done so far."""
+        return self.watcher.read(0.0)
+
+    def take(self) -> None:
+        """Take all hints of what was done so far, and work on none."""
+        assert self.roster is not None
+        for hint in self.heard():
+            self.roster.take(hint)
 
     def rest(self) -> None:
         """Let it work until there is nothing to do without another hint, or the passing of time."""
         assert self.roster is not None
-        end, rounds = time.monotonic() + PATIENCE, 2  # in which nothing is to be done, one after the other
-        while rounds:
+        end = time.monotonic() + PATIENCE
+        self.step()  # though nothing may be due: the kernel may have told that hints are lost
+        self.take()
+        while self.roster.due_in() == 0.0:
             assert time.monotonic() < end, "it does not come to rest"
-            for hint in self.heard():
-                self.roster.take(hint)
-            rounds = rounds - 1 if self.roster.due_in() > 0.0 else 2
-            self.roster.work()
+            self.step()
+            self.take()
 
     def pass_time(self, seconds: float) -> None:
         """Let so much time pass, in which it does what is due, each at its time."""

@@ -2,60 +2,29 @@
 at the clock.
 """
 
-import os
-import time
-from pathlib import Path
-
 from spamnb.config import Watch
 from spamnb.host.host import Host
-from spamnb.maildir.folders import Directory
-from spamnb.service.watcher import Hint, Watcher
+from spamnb.service.watcher import Hint
 from tests.dying import DeathError
-from tests.patience import PATIENCE
-from tests.service.hosts.inn import MARK, Desk
+from tests.service.hosts.inn import Desk
+from tests.service.hosts.prompt import Prompt
 
 
-class Late(Watcher):
+class Late(Prompt):
     """A watcher of which no more is read than is let through, unless it flows."""
 
-    def __init__(self, how: Watch, most: int | None, mark: Path) -> None:
+    def __init__(self, how: Watch, most: int | None) -> None:
         super().__init__(how, most)
         self.flows = True
         self.waiting: list[Hint | int] = []
-        self._arrived: list[Hint | int] = []
-        self._mark = mark
-        self._answered = 0
-
-    def start(self) -> None:
-        """Begin to watch."""
-        super().start()
-        self._mark.mkdir(exist_ok=True)
-        self.watch(MARK, [Directory(str(self._mark))])
 
     def tell(self, hint: Hint | int) -> None:
-        """Called in watchdog's thread."""
-        self._arrived.append(hint)
-
-    def wait(self) -> None:
-        """Let all that was told of what has happened by now wait to be read."""
-        if not self.is_watched(MARK):
-            return
-        os.mkdir(self._mark / str(time.monotonic_ns()))
-        end, is_marked = time.monotonic() + PATIENCE, False
-        while not is_marked or self._answered < self._asked:
-            assert time.monotonic() < end, "the watcher does not answer"
-            while self._arrived:
-                hint = self._arrived.pop(0)
-                if isinstance(hint, Hint) and hint.root == MARK:
-                    is_marked = True
-                    continue
-                self._answered = hint if isinstance(hint, int) else self._answered
-                self.waiting.append(hint)
-            time.sleep(0.0001)
+        """Let what was told wait to be read."""
+        self.waiting.append(hint)
 
     def let_through(self, number: int) -> list[Hint]:
         """Read so many."""
-        self.wait()
+        self.listen()
         some, self.waiting = self.waiting[:number], self.waiting[number:]
         for told in some:
             if isinstance(told, int):
@@ -64,13 +33,13 @@ class Late(Watcher):
 
     def lose(self, *, is_told: bool = True) -> None:
         """What waits to be read is lost; what was asked is answered nevertheless. is_told: by the kernel."""
-        self.wait()
+        self.listen()
         self.waiting = [hint for hint in self.waiting if isinstance(hint, int)]
         self.overflowed = self.overflowed or is_told
 
     def read(self, seconds: float) -> list[Hint]:
         """What was let through."""
-        self.wait()
+        self.listen()
         return self.let_through(len(self.waiting) if self.flows else 0)
 
 
@@ -79,19 +48,15 @@ class Slow(Desk):
 
     dies_in: int | None = None  # after so many looks at the clock
 
-    def new_watcher(self, host: Host) -> Watcher:
+    def new_watcher(self, host: Host) -> Late:
         """A late one."""
-        return Late(host.template.service.watch, 400, self.directory / "mark")
+        return Late(host.template.service.watch, 400)
 
     @property
     def late(self) -> Late:
         """The watcher."""
         assert isinstance(self.watcher, Late)
         return self.watcher
-
-    def heard(self) -> list[Hint]:
-        """What is let through."""
-        return self.late.read(0.0)
 
     def running(self) -> float:
         """Of a clock that is never set, and at which the process may die."""

@@ -73,7 +73,7 @@ def test_it_sleeps_after_that(few: Desk) -> None:
 
 def test_one_after_the_other(desk_of: Callable[[int], Desk], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where many are to be looked after, not more of them are awake meanwhile than else."""
-    desk, most = desk_of(12), 0
+    desk, most = desk_of(6), 0
     desk.configure(_SELDOM, users="awake: 2")
     desk.start()
     desk.settle()

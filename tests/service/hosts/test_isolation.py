@@ -23,7 +23,7 @@ from tests.faults.test_ledger import damage_an_index
 from tests.service.hosts.inn import DAY, ROLES, Desk
 from tests.service.test_strange_files import put_strange_files
 
-VICTIM = "u03@two.example"
+VICTIM, NEIGHBOUR = "u03@two.example", "u01@two.example"
 
 
 class Trial:
@@ -74,18 +74,8 @@ class Trial:
 
 @pytest.fixture
 def trial(desk: Desk, caplog: pytest.LogCaptureFixture) -> Trial:
-    """20 users whose mail is filtered."""
+    """Four users whose mail is filtered."""
     caplog.set_level("INFO", "spamnb")
-    return Trial(desk, caplog)
-
-
-@pytest.fixture
-def small_trial(desk_of: Callable[[int], Desk], caplog: pytest.LogCaptureFixture) -> Trial:
-    """The same with 5 users."""
-    desk = desk_of(5)
-    caplog.set_level("INFO", "spamnb")
-    desk.start()
-    desk.settle()
     return Trial(desk, caplog)
 
 
@@ -192,8 +182,7 @@ def test_a_missing_directory(trial: Trial) -> None:
 @pytest.mark.parametrize("link", ["the Maildir", "the directory around it"])
 def test_a_link_to_the_mail_of_a_neighbour(trial: Trial, link: str) -> None:
     """Behind a link nothing is looked at, and nothing of the neighbour's is known, moved or learned by the other."""
-    neighbour = "u05@two.example"
-    own, others = trial.root, trial.desk.root(neighbour)
+    own, others = trial.root, trial.desk.root(NEIGHBOUR)
     if link != "the Maildir":
         own, others = own.parent, others.parent
     own.rename(own.with_name("away"))
@@ -211,21 +200,21 @@ def test_a_link_to_the_mail_of_a_neighbour(trial: Trial, link: str) -> None:
 @pytest.mark.parametrize("where", ["new", "cur", "tmp", ".Junk", ".Junk/new", ".Junk/cur", ".Archive", ".Archive/cur"])
 def test_a_link_to_a_folder_of_a_neighbour(trial: Trial, where: str) -> None:
     """Whatever a user puts in the place of a directory of the own: a neighbour's mail is neither known nor touched."""
-    desk, neighbour = trial.desk, "u05@two.example"
+    desk = trial.desk
     mail = [
-        desk.deliver(neighbour, kind, folder) for kind in ("ham", "spam") for folder in ("INBOX", "Archive", "Junk")
+        desk.deliver(NEIGHBOUR, kind, folder) for kind in ("ham", "spam") for folder in ("INBOX", "Archive", "Junk")
     ]
     desk.settle()
-    before = {folder: sorted(desk.contents(neighbour, folder)) for folder in ROLES}
+    before = {folder: sorted(desk.contents(NEIGHBOUR, folder)) for folder in ROLES}
     own, aside = trial.root / where, trial.root / "aside"
     own.rename(aside)
-    own.symlink_to(desk.root(neighbour) / where)
-    trial.others = [name for name in trial.others if name != neighbour]
+    own.symlink_to(desk.root(NEIGHBOUR) / where)
+    trial.others = [name for name in trial.others if name != NEIGHBOUR]
     if where != "new":
         desk.deliver(VICTIM)
     trial.others_are_served()
     desk.pass_time(700.0)
-    assert {folder: sorted(desk.contents(neighbour, folder)) for folder in ROLES} == before
+    assert {folder: sorted(desk.contents(NEIGHBOUR, folder)) for folder in ROLES} == before
     with Ledger(str(trial.ledger)) as ledger:
         assert not [content for content in mail if ledger.messages.find(identity(content)) is not None]
     own.unlink()
@@ -287,7 +276,7 @@ def test_another_process_writes_the_ledger(trial: Trial) -> None:
 @pytest.fixture(params=["ledger", "mail", "Junk"])
 def small(desk_of: Callable[[int], Desk], request: pytest.FixtureRequest) -> Iterator[tuple[str, Path, Desk]]:
     """The ledger, the mail or the Junk of one user is on a disk of its own."""
-    desk = desk_of(20)
+    desk = desk_of(4)
     root = desk.root(VICTIM)
     where = {"ledger": desk.ledger(VICTIM).parent, "mail": root.parent, "Junk": root / ".Junk"}[request.param]
     held = {path.relative_to(where): path.read_bytes() for path in where.rglob("*") if path.is_file()}
@@ -360,9 +349,9 @@ def test_a_broken_disk_at_a_start(
 # --- folders and messages
 
 
-def test_a_deleted_junk(small_trial: Trial) -> None:
+def test_a_deleted_junk(trial: Trial) -> None:
     """A Junk that is deleted is made again, and spam that came before that is moved into the new one."""
-    trial, junk = small_trial, small_trial.root / ".Junk"
+    junk = trial.root / ".Junk"
     junk.rename(trial.root / "tmp" / "deleted")
     shutil.rmtree(trial.root / "tmp" / "deleted")
     spam = trial.desk.deliver(VICTIM)
@@ -374,9 +363,9 @@ def test_a_deleted_junk(small_trial: Trial) -> None:
 
 
 @pytest.mark.parametrize("what", ["a file", "a link"])
-def test_something_in_the_place_of_junk(small_trial: Trial, what: str) -> None:
+def test_something_in_the_place_of_junk(trial: Trial, what: str) -> None:
     """A user whose Junk cannot be made is not filtered until the thing in its place is gone."""
-    trial, junk = small_trial, small_trial.root / ".Junk"
+    junk = trial.root / ".Junk"
     junk.rename(trial.root / "tmp" / "junk")
     if what == "a file":
         junk.touch()
@@ -392,9 +381,9 @@ def test_something_in_the_place_of_junk(small_trial: Trial, what: str) -> None:
     assert spam in trial.desk.contents(VICTIM, "Junk")
 
 
-def test_a_message_that_cannot_be_read(small_trial: Trial) -> None:
+def test_a_message_that_cannot_be_read(trial: Trial) -> None:
     """A message that cannot be read is named, keeps none of the others, and is judged within a day of its repair."""
-    trial, desk = small_trial, small_trial.desk
+    desk = trial.desk
     with without_privileges():
         spam = desk.deliver(VICTIM)
         (path,) = (trial.root / "new").iterdir()
@@ -410,9 +399,9 @@ def test_a_message_that_cannot_be_read(small_trial: Trial) -> None:
         trial.is_over()
 
 
-def test_an_unreadable_message_that_is_deleted(small_trial: Trial) -> None:
+def test_an_unreadable_message_that_is_deleted(trial: Trial) -> None:
     """A message that could not be read and is gone is no longer a fault."""
-    trial, desk = small_trial, small_trial.desk
+    desk = trial.desk
     desk.deliver(VICTIM)
     desk.settle()
     with without_privileges():
@@ -426,9 +415,9 @@ def test_an_unreadable_message_that_is_deleted(small_trial: Trial) -> None:
 
 
 @pytest.mark.parametrize("where", ["cur", "new", ".Archive/cur", ".Junk/new"])
-def test_a_folder_that_cannot_be_listed(small_trial: Trial, where: str) -> None:
+def test_a_folder_that_cannot_be_listed(trial: Trial, where: str) -> None:
     """The mail of a folder that cannot be listed is unknown, not gone; the other folders of its user go on."""
-    trial, desk = small_trial, small_trial.desk
+    desk = trial.desk
     mail = [desk.deliver(VICTIM, "ham", folder) for folder in ("INBOX", "Archive", "Junk")]
     desk.settle()
     with without_privileges():
@@ -445,9 +434,9 @@ def test_a_folder_that_cannot_be_listed(small_trial: Trial, where: str) -> None:
 # --- damage that is met late
 
 
-def test_damage_that_only_the_work_meets(small_trial: Trial) -> None:
+def test_damage_that_only_the_work_meets(trial: Trial) -> None:
     """Damage that no page shows ends the work with that ledger alone, and its copy takes its place."""
-    trial, desk = small_trial, small_trial.desk
+    desk = trial.desk
     ham = message("ham", 3)  # one that was learned
     (trial.root / "cur" / "1.learned:2,S").write_bytes(ham)
     desk.pass_time(DAY)
@@ -461,9 +450,9 @@ def test_damage_that_only_the_work_meets(small_trial: Trial) -> None:
     trial.is_over()
 
 
-def test_damage_that_the_copy_of_the_day_meets(small_trial: Trial) -> None:
+def test_damage_that_the_copy_of_the_day_meets(trial: Trial) -> None:
     """Damage that the daily copy finds ends the work with that ledger alone, and the copy before it takes its place."""
-    trial, desk = small_trial, small_trial.desk
+    desk = trial.desk
     desk.pass_time(DAY)
     desk.deliver(VICTIM)  # so that there is something to copy
     desk.settle()
@@ -479,9 +468,9 @@ def test_damage_that_the_copy_of_the_day_meets(small_trial: Trial) -> None:
 
 
 @pytest.mark.parametrize("why", ["the limit of inotify watches is reached", "has more than 400 directories"])
-def test_watches_that_do_not_suffice(small_trial: Trial, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_watches_that_do_not_suffice(trial: Trial, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A user whose folders cannot all be watched is polled and listed as that; all others are watched."""
-    trial, desk = small_trial, small_trial.desk
+    desk = trial.desk
     add, more, is_full = Inotify.add, [trial.root / f".F{number}" for number in range(130)], [True]
 
     def refused(inotify: Inotify, path: str, mask: int) -> int:

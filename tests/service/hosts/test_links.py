@@ -10,7 +10,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from tests.service.hosts.inn import ROLES, Desk
 
-ATTACKER, NEIGHBOUR = "u03@two.example", "u05@two.example"
+ATTACKER, NEIGHBOUR = "u03@two.example", "u01@two.example"
 
 
 class Swap:

@@ -21,7 +21,7 @@ def slow_of(tmp_path: Path, taught: Path) -> Iterator[Callable[..., Slow]]:
     """Makes a host of so many users whose watcher is late, and lets it come to rest."""
     made: list[Slow] = []
 
-    def make(number: int = 5, more: str = "", users: str = "") -> Slow:
+    def make(number: int = 3, more: str = "", users: str = "") -> Slow:
         desk = Slow(tmp_path, taught, number)
         made.append(desk)
         desk.configure(more, users)
@@ -47,9 +47,10 @@ def compared(desk: Desk, work: Callable[[], object]) -> list[str]:
     return names
 
 
-def test_the_kernels_queue_overflows(slow_of: Callable[..., Slow]) -> None:
-    """Where hints of 50 users are lost, and that is told, the mail of each is judged, once."""
-    desk = slow_of(50)
+def test_the_kernels_queue_overflows(slow_of: Callable[..., Slow], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where hints of more users are lost than one look takes, and that is told, the mail of each is judged, once."""
+    monkeypatch.setattr(sweeps, "_SLICE", 2)
+    desk = slow_of(5)
     desk.late.flows = False
     mail = desk.deliver_to_all()
     desk.late.lose()
@@ -211,7 +212,7 @@ def test_done_once(tmp_path: Path, taught: Path) -> None:
 def test_polling(slow_of: Callable[..., Slow]) -> None:
     """Where nothing is told, mail is judged after the seconds of the configuration, and who has none sleeps."""
     desk = slow_of(more="service: {watch: polling, poll_seconds: 5}")
-    assert desk.watched == "5 users"
+    assert desk.watched == "3 users"
     mail = desk.deliver_to_all([ONE])
     assert {*compared(desk, lambda: desk.pass_time(6.0))} == {ONE}
     assert desk.are_moved(mail)

@@ -4,6 +4,7 @@ The watcher is the real one; what it has told is read when the machine says so, 
 whole process has to wait. The daily look, which sees all, is left out.
 """
 
+import functools
 import os
 import tempfile
 from contextlib import ExitStack
@@ -28,6 +29,16 @@ from tests.service.hosts.late import Slow
 NAMES = st.sampled_from(names_of(3))
 
 
+@functools.cache
+def taught_ledger() -> bytes:
+    """A ledger that knows ham from spam; for all stories."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "ledger")
+        with Ledger(str(path)) as ledger:
+            learn(ledger, sample_lessons(10))
+        return path.read_bytes()
+
+
 class Unseen(RuleBasedStateMachine):
     """Three users of whom one may be awake, and what was delivered to them and decided by them."""
 
@@ -39,8 +50,7 @@ class Unseen(RuleBasedStateMachine):
         directory = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         self.stack.enter_context(mock.patch.object(Sweeps, "_is_to_be_looked_after", lambda *_: False))
         taught = directory / "taught"
-        with Ledger(str(taught)) as ledger:
-            learn(ledger, sample_lessons(10))
+        taught.write_bytes(taught_ledger())
         self.desk = Slow(directory, taught, 3)
         self.desk.configure(f"service: {{watch: {self.watch}, poll_seconds: 5}}", "awake: 1")
         self.desk.start()
@@ -174,7 +184,7 @@ class Polled(Unseen):
     watch = "polling"
 
 
-_SHORT = settings(max_examples=daily(3), stateful_step_count=12, suppress_health_check=list(HealthCheck))
+_SHORT = settings(max_examples=daily(5), stateful_step_count=12, suppress_health_check=list(HealthCheck))
 _LONG = settings(max_examples=200, stateful_step_count=40, derandomize=False, suppress_health_check=list(HealthCheck))
 
 # The same stories each time; those at length look for others.

@@ -23,115 +23,106 @@ from tests.service.hosts.test_stamps import compared
 NEW, ONE, TWO = "new@one.example", "u00@one.example", "u01@two.example"
 
 
-@pytest.fixture
-def few(desk_of: Callable[[int], Desk]) -> Desk:
-    """A host of four users, that has begun."""
-    desk = desk_of(4)
-    desk.start()
-    desk.settle()
-    return desk
-
-
-def test_a_user_is_made(few: Desk) -> None:
+def test_a_user_is_made(desk: Desk) -> None:
     """What is copied into a new Maildir is recorded, however long that takes, and never moved; later mail is judged."""
-    few.add(NEW)
-    old = [few.deliver(NEW) for _ in range(2)]
+    desk.add(NEW)
+    old = [desk.deliver(NEW) for _ in range(2)]
     for _ in range(4):
-        few.pass_time(8.0)
-        old.append(few.deliver(NEW))
-    few.pass_time(12.0)
-    new = few.deliver(NEW)
-    few.settle()
-    assert few.contents(NEW, "Junk") == [new]
-    assert sorted(few.contents(NEW)) == sorted(old)
-    assert few.rows()[NEW].state is State.MOVING
+        desk.pass_time(8.0)
+        old.append(desk.deliver(NEW))
+    desk.pass_time(12.0)
+    new = desk.deliver(NEW)
+    desk.settle()
+    assert desk.contents(NEW, "Junk") == [new]
+    assert sorted(desk.contents(NEW)) == sorted(old)
+    assert desk.rows()[NEW].state is State.MOVING
 
 
-def test_a_user_is_made_during_long_work(few: Desk) -> None:
+def test_a_user_is_made_during_long_work(desk: Desk) -> None:
     """Also where the hints of what is copied are read within the long work of another, all of it is recorded."""
-    few.add("long@one.example")
+    desk.add("long@one.example")
     for number in range(200):
-        (few.root("long@one.example") / "cur" / f"{number}.long:2,S").write_bytes(message("ham", 9000 + number))
-    few.pass_time(5.0)
-    few.add(NEW)
+        (desk.root("long@one.example") / "cur" / f"{number}.long:2,S").write_bytes(message("ham", 9000 + number))
+    desk.pass_time(5.0)
+    desk.add(NEW)
     old: list[bytes] = []
 
     def alive(status: str) -> None:
         if (
             "long" in status and len(old) < 100
         ):  # of three seconds each: no Maildir is waited for longer than ten minutes
-            old.append(few.deliver(NEW))
-            create_folder(str(few.root(NEW)), "maildir++", f"Copied{len(old)}")
-            for hint in few.heard():
-                few.watcher.tell(hint)
-            few.ahead += 3.0
+            old.append(desk.deliver(NEW))
+            create_folder(str(desk.root(NEW)), "maildir++", f"Copied{len(old)}")
+            for hint in desk.heard():
+                desk.watcher.tell(hint)
+            desk.ahead += 3.0
 
-    few.alive = alive
-    few.settle()
+    desk.alive = alive
+    desk.settle()
     assert len(old) > 3
-    assert sorted(few.contents(NEW)) == sorted(old)
+    assert sorted(desk.contents(NEW)) == sorted(old)
 
 
-def test_a_user_who_is_new_to_the_filter(few: Desk) -> None:
+def test_a_user_who_is_new_to_the_filter(desk: Desk) -> None:
     """A user without a ledger gets one, and nothing of theirs is moved before it has learned enough."""
-    few.add(NEW, is_taught=False)
-    few.pass_time(12.0)
-    new = few.deliver(NEW)
-    few.settle()
-    assert few.contents(NEW) == [new]
-    assert few.rows()[NEW].state is State.LEARNING
-    assert few.ledger(NEW).stat().st_mode & 0o777 == 0o600
+    desk.add(NEW, is_taught=False)
+    desk.pass_time(12.0)
+    new = desk.deliver(NEW)
+    desk.settle()
+    assert desk.contents(NEW) == [new]
+    assert desk.rows()[NEW].state is State.LEARNING
+    assert desk.ledger(NEW).stat().st_mode & 0o777 == 0o600
 
 
-def test_a_user_is_removed_and_made_again(few: Desk) -> None:
+def test_a_user_is_removed_and_made_again(desk: Desk) -> None:
     """The account of a user who is removed ends, the ledger stays, and serves who comes again."""
-    before = few.ledger(ONE).stat().st_ino
-    few.deliver(ONE)
-    few.rest()
-    few.remove(ONE)
-    few.pass_time(1.0)
-    row = few.rows()[ONE]
+    before = desk.ledger(ONE).stat().st_ino
+    desk.deliver(ONE)
+    desk.rest()
+    desk.remove(ONE)
+    desk.pass_time(1.0)
+    row = desk.rows()[ONE]
     assert (row.state, row.stamp) == (State.GONE, None)
     assert row.gone_at is not None
-    assert few.ledger(ONE).stat().st_ino == before
-    few.add(ONE, is_taught=False)
-    few.pass_time(12.0)
-    spam = few.deliver(ONE)
-    few.settle()
-    assert few.contents(ONE, "Junk") == [spam]
-    assert (few.rows()[ONE].state, few.rows()[ONE].gone_at) == (State.MOVING, None)
+    assert desk.ledger(ONE).stat().st_ino == before
+    desk.add(ONE, is_taught=False)
+    desk.pass_time(12.0)
+    spam = desk.deliver(ONE)
+    desk.settle()
+    assert desk.contents(ONE, "Junk") == [spam]
+    assert (desk.rows()[ONE].state, desk.rows()[ONE].gone_at) == (State.MOVING, None)
 
 
-def test_a_user_is_renamed(few: Desk) -> None:
+def test_a_user_is_renamed(desk: Desk) -> None:
     """Who is called otherwise is another user, with another ledger, and what lies in the Maildir is not moved."""
-    few.add(NEW)
-    few.deliver(ONE)
-    few.settle()
-    shutil.rmtree(few.root(NEW))
-    few.root(ONE).rename(few.root(NEW))
-    few.names.remove(ONE)
-    few.pass_time(12.0)
-    spam = few.deliver(NEW)
-    few.settle()
-    assert spam in few.contents(NEW, "Junk")
-    assert len(few.contents(NEW, "Junk")) == 2
-    assert few.rows()[ONE].state is State.GONE
+    desk.add(NEW)
+    desk.deliver(ONE)
+    desk.settle()
+    shutil.rmtree(desk.root(NEW))
+    desk.root(ONE).rename(desk.root(NEW))
+    desk.names.remove(ONE)
+    desk.pass_time(12.0)
+    spam = desk.deliver(NEW)
+    desk.settle()
+    assert spam in desk.contents(NEW, "Junk")
+    assert len(desk.contents(NEW, "Junk")) == 2
+    assert desk.rows()[ONE].state is State.GONE
 
 
-def test_a_domain_is_made(few: Desk) -> None:
+def test_a_domain_is_made(desk: Desk) -> None:
     """The first user of a domain is found, though the directory of the domain was not watched, at once."""
     users = Host.users
 
     def found(host: Host, owner: int | None = None, before: FoundUsers | None = None) -> FoundUsers:
         seen = users(host, owner, before)
         with suppress(FileExistsError):
-            few.add("late@three.example")  # after its directory was listed, and before it is watched
+            desk.add("late@three.example")  # after its directory was listed, and before it is watched
         return seen
 
-    (few.directory / "vmail" / "three.example").mkdir()
+    (desk.directory / "vmail" / "three.example").mkdir()
     with mock.patch.object(Host, "users", found):
-        few.pass_time(5.0)
-    assert "late@three.example" in {account.name for account in few.accounts}
+        desk.pass_time(5.0)
+    assert "late@three.example" in {account.name for account in desk.accounts}
 
 
 def hashed(desk: Desk, name: str, directory: str) -> Path:
@@ -166,9 +157,9 @@ def test_a_user_moves_in_a_hashed_tree(desk_of: Callable[[int], Desk]) -> None:
 # --- directories that are away
 
 
-def test_a_domain_that_cannot_be_listed(few: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_domain_that_cannot_be_listed(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody in a directory that cannot be listed is gone."""
-    scandir, domain = os.scandir, str(few.directory / "vmail" / "one.example")
+    scandir, domain = os.scandir, str(desk.directory / "vmail" / "one.example")
 
     def refused(path: str | int) -> object:
         if path == domain:
@@ -177,13 +168,13 @@ def test_a_domain_that_cannot_be_listed(few: Desk, monkeypatch: pytest.MonkeyPat
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "scandir", refused)
-        few.add("new@two.example")
-        few.pass_time(700.0)
-        assert {each.name for each in few.accounts} == {*few.names}
-    spam = few.deliver(ONE)
-    few.settle()
-    assert few.contents(ONE, "Junk") == [spam]
-    assert State.GONE not in {row.state for row in few.rows().values()}
+        desk.add("new@two.example")
+        desk.pass_time(700.0)
+        assert {each.name for each in desk.accounts} == {*desk.names}
+    spam = desk.deliver(ONE)
+    desk.settle()
+    assert desk.contents(ONE, "Junk") == [spam]
+    assert State.GONE not in {row.state for row in desk.rows().values()}
 
 
 def test_a_domain_whose_disk_is_away(desk_of: Callable[[int], Desk]) -> None:
@@ -219,111 +210,111 @@ def test_a_domain_whose_disk_is_away(desk_of: Callable[[int], Desk]) -> None:
             desk.stop()
 
 
-def test_no_directory_of_mail_at_the_start(few: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_directory_of_mail_at_the_start(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """Where the directory of all mail is not there yet, the service waits for it; nobody is gone, none is compared."""
-    few.stop()
-    vmail = few.directory / "vmail"
-    vmail.rename(few.directory / "away")
-    few.start()
-    assert few.watched == "0 users"
-    few.pass_time(100.0)
-    (few.directory / "away").rename(vmail)
-    late = few.deliver(ONE)
-    assert compared(few, lambda: few.pass_time(15.0)) == [ONE]
-    assert few.contents(ONE, "Junk") == [late]
+    desk.stop()
+    vmail = desk.directory / "vmail"
+    vmail.rename(desk.directory / "away")
+    desk.start()
+    assert desk.watched == "0 users"
+    desk.pass_time(100.0)
+    (desk.directory / "away").rename(vmail)
+    late = desk.deliver(ONE)
+    assert compared(desk, lambda: desk.pass_time(15.0)) == [ONE]
+    assert desk.contents(ONE, "Junk") == [late]
     assert caplog.text.count("mount the disk") == 1
-    assert State.GONE not in {row.state for row in few.rows().values()}
+    assert State.GONE not in {row.state for row in desk.rows().values()}
 
 
-def test_an_empty_directory_of_mail_at_the_start(few: Desk, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_empty_directory_of_mail_at_the_start(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """Where the disk of all mail is not mounted, nobody is gone."""
-    few.stop()
-    vmail = few.directory / "vmail"
-    vmail.rename(few.directory / "away")
+    desk.stop()
+    vmail = desk.directory / "vmail"
+    vmail.rename(desk.directory / "away")
     vmail.mkdir()
-    few.start()
-    few.pass_time(400.0)
-    assert State.GONE not in {row.state for row in few.rows().values()}
+    desk.start()
+    desk.pass_time(400.0)
+    assert State.GONE not in {row.state for row in desk.rows().values()}
     assert caplog.text.count("mount its disk if it is not mounted") == 1
     vmail.rmdir()
-    (few.directory / "away").rename(vmail)
-    mail = few.deliver_to_all()
-    few.pass_time(301.0)
-    assert few.are_moved(mail)
+    (desk.directory / "away").rename(vmail)
+    mail = desk.deliver_to_all()
+    desk.pass_time(301.0)
+    assert desk.are_moved(mail)
 
 
-def test_damaged_while_the_service_was_down(few: Desk) -> None:
+def test_damaged_while_the_service_was_down(desk: Desk) -> None:
     """Who is in the register and has no inbox at the start is not forgotten: what is wrong is told."""
-    few.stop()
-    (few.root(ONE) / "cur").rename(few.root(ONE) / "away")
-    few.start()
-    few.pass_time(20.0)
-    assert few.rows()[ONE].state is State.BROKEN
-    (few.root(ONE) / "away").rename(few.root(ONE) / "cur")
-    spam = few.deliver(ONE)
-    few.pass_time(800.0)
-    assert few.contents(ONE, "Junk") == [spam]
+    desk.stop()
+    (desk.root(ONE) / "cur").rename(desk.root(ONE) / "away")
+    desk.start()
+    desk.pass_time(20.0)
+    assert desk.rows()[ONE].state is State.BROKEN
+    (desk.root(ONE) / "away").rename(desk.root(ONE) / "cur")
+    spam = desk.deliver(ONE)
+    desk.pass_time(800.0)
+    assert desk.contents(ONE, "Junk") == [spam]
 
 
 # --- what holds for whom
 
 
-def test_who_is_left_out(few: Desk) -> None:
+def test_who_is_left_out(desk: Desk) -> None:
     """Nothing is done for who is left out by a new configuration, until another one takes them in."""
-    few.configure(users='without: ["*@one.example"]')
-    few.reload()
-    mail = few.deliver_to_all()
-    few.settle()
-    assert few.watched == "2 users"
-    assert few.are_moved({name: content for name, content in mail.items() if name.endswith("two.example")})
-    assert few.contents(ONE) == [mail[ONE]]
-    assert few.rows()[ONE].state is State.GONE
-    few.configure()
-    few.reload()
-    few.settle()
-    assert few.are_moved(mail)
-    assert few.rows()[ONE].state is State.MOVING
+    desk.configure(users='without: ["*@one.example"]')
+    desk.reload()
+    mail = desk.deliver_to_all()
+    desk.settle()
+    assert desk.watched == "2 users"
+    assert desk.are_moved({name: content for name, content in mail.items() if name.endswith("two.example")})
+    assert desk.contents(ONE) == [mail[ONE]]
+    assert desk.rows()[ONE].state is State.GONE
+    desk.configure()
+    desk.reload()
+    desk.settle()
+    assert desk.are_moved(mail)
+    assert desk.rows()[ONE].state is State.MOVING
 
 
-def test_settings_of_ones_own(few: Desk) -> None:
+def test_settings_of_ones_own(desk: Desk) -> None:
     """A user's own file holds from the next waking; a faulty one leaves what was in force, and is told of."""
-    own = few.directory / "own" / f"{ONE}.yaml"
+    own = desk.directory / "own" / f"{ONE}.yaml"
     own.parent.mkdir()
-    few.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
-    few.reload()
-    few.settle()
+    desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    desk.reload()
+    desk.settle()
     own.write_text("senders: {allow: ['*@*.example']}\n")
-    ham = few.deliver(ONE)
-    few.settle()
-    assert few.contents(ONE) == [ham]
+    ham = desk.deliver(ONE)
+    desk.settle()
+    assert desk.contents(ONE) == [ham]
     own.write_text("senders: {allow: ['*@*.example']}\nlearning: {dwell: much}\n")
-    still = few.deliver(ONE)
-    few.settle()
-    assert sorted(few.contents(ONE)) == sorted([ham, still])
-    row = few.rows()[ONE]
+    still = desk.deliver(ONE)
+    desk.settle()
+    assert sorted(desk.contents(ONE)) == sorted([ham, still])
+    row = desk.rows()[ONE]
     assert "dwell" in row.fault
     assert row.state is State.MOVING
     own.unlink()
-    spam = few.deliver(ONE)
-    few.settle()
-    assert few.contents(ONE, "Junk") == [spam]
-    assert (few.rows()[ONE].fault, few.rows()[ONE].fault_since) == ("", None)
+    spam = desk.deliver(ONE)
+    desk.settle()
+    assert desk.contents(ONE, "Junk") == [spam]
+    assert (desk.rows()[ONE].fault, desk.rows()[ONE].fault_since) == ("", None)
 
 
-def test_another_template(few: Desk) -> None:
+def test_another_template(desk: Desk) -> None:
     """With a template of another directory the users there are worked for, and the former ones are gone."""
-    other = few.directory / "other"
+    other = desk.directory / "other"
     other.mkdir()
-    few.config.write_text(few.config.read_text().replace(f"{few.directory}/vmail/", f"{other}/"))
-    (few.directory / "vmail" / "one.example").rename(other / "one.example")
-    few.reload()
-    assert few.watched == "2 users"
-    with mock.patch.object(few, "root", lambda name: other / "one.example" / name.partition("@")[0] / "Maildir"):
-        few.settle()
-        spam = few.deliver(ONE)
-        few.settle()
-        assert few.contents(ONE, "Junk") == [spam]
-    assert few.rows()[TWO].state is State.GONE
+    desk.config.write_text(desk.config.read_text().replace(f"{desk.directory}/vmail/", f"{other}/"))
+    (desk.directory / "vmail" / "one.example").rename(other / "one.example")
+    desk.reload()
+    assert desk.watched == "2 users"
+    with mock.patch.object(desk, "root", lambda name: other / "one.example" / name.partition("@")[0] / "Maildir"):
+        desk.settle()
+        spam = desk.deliver(ONE)
+        desk.settle()
+        assert desk.contents(ONE, "Junk") == [spam]
+    assert desk.rows()[TWO].state is State.GONE
 
 
 # --- the process

@@ -6,8 +6,6 @@ import shutil
 import socket
 import sqlite3
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -34,6 +32,7 @@ from spamnb.service.notify import Notifier
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd.server import ServerLimits
 from spamnb.service.spamd.service import SpamdService
+from tests import warm
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
@@ -452,9 +451,8 @@ def test_reload_while_asked(host: OfHost) -> None:
 
 def through(host: OfHost, *arguments: str) -> bytes:
     """A message through `spamnb filter`, as a delivery agent calls it."""
-    command = [sys.executable, "-m", "spamnb", "--config", str(host.host.path), *arguments, "filter"]
-    done = subprocess.run(command, input=SPAM, capture_output=True, timeout=PATIENCE, check=True)
-    assert done.stderr == b""
+    done = warm.run("--config", str(host.host.path), *arguments, "filter", stdin=SPAM)
+    assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout.partition(b"\n")[0]
 
 
