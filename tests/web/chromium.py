@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
 from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk, all_routes
-from tests.web.served import as_if_running, served
+from tests.web.served import as_if_running, served, served_here
 from tests.web.story import live_some_weeks
 
 CHROMIUM = Path("/usr/bin/chromium")
@@ -172,12 +172,26 @@ def browser(driven: Any) -> Browser:
 
 
 @contextlib.contextmanager
-def opened(browser: Browser, directory: Path) -> Iterator[Chromium]:
+def _here(desk: WebDesk) -> Iterator[str]:
+    with served_here(desk) as login:
+        yield login.partition("/login")[0]
+
+
+@contextlib.contextmanager
+def _in_a_process(desk: WebDesk) -> Iterator[str]:
+    with served(desk) as server:  # in this process each connection would be a file that a test leaves open
+        yield server.base
+
+
+@contextlib.contextmanager
+def opened(
+    browser: Browser, directory: Path, how: Callable[[WebDesk], contextlib.AbstractContextManager[str]]
+) -> Iterator[Chromium]:
     """A desk, served, and the browser."""
     desk = WebDesk(directory)
     try:
-        with as_if_running(desk), served(desk) as server:
-            yield Chromium(browser, desk, server.base)
+        with as_if_running(desk), how(desk) as base:
+            yield Chromium(browser, desk, base)
     finally:
         desk.stop()
         desk.ledger.close()
@@ -186,7 +200,7 @@ def opened(browser: Browser, directory: Path) -> Iterator[Chromium]:
 @pytest.fixture(scope="module")
 def lived(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
     """A mailbox of some weeks, which is only looked at."""
-    with opened(browser, tmp_path_factory.mktemp("lived")) as made:
+    with opened(browser, tmp_path_factory.mktemp("lived"), _in_a_process) as made:
         live_some_weeks(made.desk)
         with made.window() as window:  # what waits there is known from then on
             window.go("review")
@@ -196,5 +210,5 @@ def lived(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture
 def fresh(browser: Browser, tmp_path: Path) -> Iterator[Chromium]:
     """A mailbox of one's own."""
-    with opened(browser, tmp_path) as made:
+    with opened(browser, tmp_path, _here) as made:
         yield made

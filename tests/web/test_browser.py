@@ -13,14 +13,12 @@ from spamnb.acts import training
 from spamnb.acts.may_move import begin_if_ready
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.config.writing import render
 from spamnb.mail.reading import read
-from spamnb.web.page_server import PageServer, Settings, login_address
 from tests.patience import until
 from tests.web.chromium import LOOKS, PAGES, PHONE, SIZES, Chromium, browser, driven, fresh, lived
 from tests.web.desk import WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill
-from tests.web.served import as_if_running
+from tests.web.served import as_if_running, served_here
 
 __all__ = ["browser", "driven", "fresh", "lived"]  # fixtures
 pytestmark = pytest.mark.real_system
@@ -228,17 +226,12 @@ def test_an_old_check(driven: Any, tmp_path: Path) -> None:
     """New faults are on the overview and on Health soon after these are opened, or if they stay open."""
     desk = WebDesk(tmp_path)
     begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
-    config = tmp_path / "config.yaml"
-    config.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
-    thread = threading.Thread(target=server.run)
-    thread.start()
     context = driven.new_context()
     try:
-        page = context.new_page()
-        page.goto(login_address(desk.config, server.port or 0, desk.now()))
-        base = page.url
-        with as_if_running(desk):
+        with as_if_running(desk), served_here(desk, desk.now) as login:
+            page = context.new_page()
+            page.goto(login)
+            base = page.url
             for address in (base, f"{base}health"):
                 page.goto(address)
                 until(lambda: _is_checked(page), "what was found")
@@ -262,13 +255,9 @@ def test_an_old_check(driven: Any, tmp_path: Path) -> None:
             page.goto(f"{base}health")
             until(lambda: _is_checked(page), "what was found")
             until(lambda: _ticked(page, "Checked ", 61_000), "the time of the check as the heading")
-        server.close()
-        thread.join()
-        page.goto("about:blank")
+            page.goto("about:blank")
     finally:
         context.close()
-        server.close()
-        thread.join()
         desk.stop()
         desk.ledger.close()
 
