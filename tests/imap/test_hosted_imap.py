@@ -168,7 +168,7 @@ class Home:
         until(lambda: "watching" in host.log(), "the service to watch")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tls() -> Iterator[Path]:
     """A directory with a key and a certificate for localhost, which any user may read."""
     with tempfile.TemporaryDirectory(prefix="spamnb-tls-") as name:
