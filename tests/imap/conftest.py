@@ -293,11 +293,15 @@ class Host(Site):
         self._clients.append(Client(self.port, user))
         return self._clients[-1]
 
+    def log_out(self) -> None:
+        """End all sessions."""
+        while self._clients:
+            with contextlib.suppress(OSError, imaplib.IMAP4.error):
+                self._clients.pop().logout()
+
     def close(self) -> None:
         """End all sessions, the service and Dovecot."""
-        for client in self._clients:
-            with contextlib.suppress(OSError, imaplib.IMAP4.error):
-                client.logout()
+        self.log_out()
         if self.process is not None and self.process.poll() is None:
             self.end()
         if self._dovecot is not None:
@@ -416,14 +420,14 @@ def debian_13() -> Iterator[Path]:
         yield Path(place)
 
 
-@pytest.fixture(params=[OLD, pytest.param(NEW, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[OLD, pytest.param(NEW, marks=pytest.mark.slow)])
 def dovecot(request: pytest.FixtureRequest) -> Dovecot:
     """Each version; what depends on it more than the rest is marked with BOTH, and runs with both each time."""
     return Dovecot(request.getfixturevalue("debian_13") if request.param == NEW else None)
 
 
-@pytest.fixture
-def make_host(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
+@contextlib.contextmanager
+def hosts(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
     """Makes homes with Dovecot. At the end no log may hold a fault, nor the ledger."""
     if dovecot.program("dovecot") is None:
         pytest.skip("needs Dovecot (Debian: dovecot-imapd)")
@@ -446,6 +450,13 @@ def make_host(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
             assert host.dovecot_faults() == []
             assert host.service_faults() == []
             assert host.faults() == []
+
+
+@pytest.fixture
+def make_host(taught: Path, dovecot: Dovecot) -> Iterator[Callable[..., Host]]:
+    """Makes homes with Dovecot for one test. At the end no log may hold a fault, nor the ledger."""
+    with hosts(taught, dovecot) as make:
+        yield make
 
 
 @pytest.fixture(params=LAYOUTS)

@@ -168,7 +168,7 @@ class Home:
         until(lambda: "watching" in host.log(), "the service to watch")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def tls() -> Iterator[Path]:
     """A directory with a key and a certificate for localhost, which any user may read."""
     with tempfile.TemporaryDirectory(prefix="spamnb-tls-") as name:
@@ -216,8 +216,15 @@ def arrives(client: Client, provider: Provider, folder: str, kind: str) -> bytes
     return content
 
 
-@pytest.mark.parametrize("provider", [GMAIL, COURIER], ids=lambda provider: provider.name)
-@pytest.mark.parametrize("trust", [True, False], ids=["trusting the provider", "not trusting it"])
+@pytest.mark.parametrize(
+    ("provider", "trust"),
+    [
+        pytest.param(GMAIL, True, id="trusting Gmail"),
+        pytest.param(COURIER, False, id="not trusting Courier"),
+        pytest.param(GMAIL, False, id="not trusting Gmail", marks=pytest.mark.slow),
+        pytest.param(COURIER, True, id="trusting Courier", marks=pytest.mark.slow),
+    ],
+)
 def test_recipe(account: Callable[[Provider], tuple[Home, Client]], provider: Provider, trust: bool) -> None:
     """Spam is moved here and at the provider; moves there come down and are learned; each message stays one."""
     home, client = account(provider)

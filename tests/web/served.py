@@ -1,12 +1,15 @@
-"""The pages of a desk behind a real server in a process of its own."""
+"""The pages of a desk behind a real server, in a process of its own or in a thread."""
 
 import contextlib
 import re
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb.config.writing import render
 from spamnb.ledger.file.locks import only_service
+from spamnb.web.page_server import PageServer, Settings, login_address
 from tests import warm
 from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk
@@ -53,6 +56,21 @@ def served(desk: WebDesk, *arguments: str) -> Iterator[Served]:
         assert server.process.wait(PATIENCE) == 0
     with open(server.log, encoding="utf-8") as log:
         assert "Traceback" not in log.read()
+
+
+@contextlib.contextmanager
+def served_here(desk: WebDesk, now: Callable[[], float] = time.time) -> Iterator[str]:
+    """A server in a thread, which takes a second of processor time less; gives an address that logs a browser in."""
+    path = desk.directory / "config.yaml"
+    path.write_text(render(desk.config.mailboxes, desk.config.ledger))
+    server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(path), {}, now=now)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield login_address(desk.config, server.port or 0, now())
+    finally:
+        server.close()
+        thread.join()
 
 
 @contextlib.contextmanager

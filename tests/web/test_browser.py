@@ -1,7 +1,6 @@
 """The pages in a real browser: Debian's Chromium, driven by Playwright, with axe-core looking at each page."""
 
 import contextlib
-import itertools
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,46 +13,39 @@ from spamnb.acts import training
 from spamnb.acts.may_move import begin_if_ready
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.config.writing import render
 from spamnb.mail.reading import read
-from spamnb.web.page_server import PageServer, Settings, login_address
 from tests.patience import until
-from tests.web.chromium import PAGES, PHONE, RULES, SIZES, Chromium, browser, fresh, lived
+from tests.web.chromium import LOOKS, PAGES, PHONE, SIZES, Chromium, browser, driven, fresh, lived
 from tests.web.desk import WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill
-from tests.web.served import as_if_running
+from tests.web.served import as_if_running, served_here
 
-__all__ = ["browser", "fresh", "lived"]  # fixtures
+__all__ = ["browser", "driven", "fresh", "lived"]  # fixtures
 pytestmark = pytest.mark.real_system
 
 
 @pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize(("colours", "size"), list(itertools.product(("light", "dark"), SIZES)))
-def test_accessible(lived: Chromium, page: str, colours: str, size: str) -> None:
+@pytest.mark.parametrize("look", LOOKS)
+def test_accessible(lived: Chromium, page: str, look: dict[str, Any]) -> None:
     """Each page, light and dark, on a desk and a phone, has nothing that axe finds, and does not scroll sideways."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    with lived.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
+    with lived.window(**look) as window:
         window.go(lived.address(page))
-        found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
-        width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert width <= 0
+        assert window.violations() == []
+        assert window.sideways() <= 0
         window.is_clean()
 
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_states_are_accessible(fresh: Chromium, colours: str) -> None:
     """A page that is not there, moving that is stopped, and what an act did, have nothing that axe finds."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     fresh.desk.deliver(message("spam", 100))
     fresh.desk.ledger.state.stopped_at = fresh.desk.now()
-    with fresh.window(color_scheme=colours, viewport=PHONE) as window:
+    with fresh.window(color_scheme=colours, viewport=PHONE, reduced_motion="reduce") as window:
         for go in ("nowhere", "", "history", "undo"):
             window.page.goto(f"{fresh.base}/{go}")
             if go == "history":
                 window.page.locator("[data-say]").first.click()
-            found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
-            assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
+            assert window.violations() == []
         assert window.foreign == []
 
 
@@ -118,7 +110,7 @@ def another_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
 
 def test_the_login_goes_to_no_other_port(fresh: Chromium) -> None:
     """A server on another port gets neither login nor path, by a link or by its own links afterwards."""
-    with fresh.window() as window, another_server() as (address, heard):
+    with fresh.window(alone=True) as window, another_server() as (address, heard):
         page = window.page
         page.evaluate("address => { location.href = address; }", f"{address}/from-a-page")
         page.wait_for_url(f"{address}/from-a-page")
@@ -193,7 +185,7 @@ def test_one_row_by_tab(lived: Chromium) -> None:
 def test_what_is_new_is_shown(fresh: Chromium) -> None:
     """While it is in view, the overview shows news by itself every half a minute."""
     fresh.desk.deliver(message("ham", 100))
-    with fresh.window() as window:
+    with fresh.window(alone=True) as window:
         page = window.page
         page.clock.install()
         window.go("")
@@ -208,7 +200,7 @@ def test_what_is_new_is_shown(fresh: Chromium) -> None:
 def test_what_is_looked_at_for_a_second(fresh: Chromium) -> None:
     """A page left open asks one question at a time, and keeps its heading while all is looked at for a second."""
     unfinished = "<title>Being checked {0}</title><h1 data-live>{0}</h1><p data-live><i data-unfinished></i></p>"
-    with fresh.window() as window:
+    with fresh.window(alone=True) as window:
         page, asked = window.page, list[Any]()
         page.clock.install()
         window.go("")
@@ -230,21 +222,16 @@ def test_what_is_looked_at_for_a_second(fresh: Chromium) -> None:
         assert page.locator("h1").inner_text() == "2"
 
 
-def test_an_old_check(browser: Any, tmp_path: Path) -> None:
+def test_an_old_check(driven: Any, tmp_path: Path) -> None:
     """New faults are on the overview and on Health soon after these are opened, or if they stay open."""
     desk = WebDesk(tmp_path)
     begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
-    config = tmp_path / "config.yaml"
-    config.write_text(render(desk.config.mailboxes, desk.config.ledger))
-    server = PageServer(Settings("127.0.0.1:0"), lambda: desk.config, str(config), {}, now=desk.now)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    context = browser.new_context()
+    context = driven.new_context()
     try:
-        page = context.new_page()
-        page.goto(login_address(desk.config, server.port or 0, desk.now()))
-        base = page.url
-        with as_if_running(desk):
+        with as_if_running(desk), served_here(desk, desk.now) as login:
+            page = context.new_page()
+            page.goto(login)
+            base = page.url
             for address in (base, f"{base}health"):
                 page.goto(address)
                 until(lambda: _is_checked(page), "what was found")
@@ -268,13 +255,9 @@ def test_an_old_check(browser: Any, tmp_path: Path) -> None:
             page.goto(f"{base}health")
             until(lambda: _is_checked(page), "what was found")
             until(lambda: _ticked(page, "Checked ", 61_000), "the time of the check as the heading")
-        server.close()
-        thread.join()
-        page.goto("about:blank")
+            page.goto("about:blank")
     finally:
         context.close()
-        server.close()
-        thread.join()
         desk.stop()
         desk.ledger.close()
 
@@ -341,10 +324,9 @@ def test_markup(fresh: Chromium) -> None:
             window.go(f"m/{number}?text=1&all=1")
             assert window.page.evaluate("document.querySelectorAll('main script, main img, main iframe').length") == 0
             window.is_clean()
-        window.page.set_viewport_size(PHONE)
+    with fresh.window(viewport=PHONE) as window:
         window.go("history")
-        width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert width <= 0
+        assert window.sideways() <= 0
 
 
 def test_review_by_keys(lived: Chromium) -> None:

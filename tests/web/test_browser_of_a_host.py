@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 
 from spamnb.host.register import AccountRow, Register, State
-from spamnb.web import login_keys
-from spamnb.web.page_server import key_file
-from tests.web.chromium import PHONE, RULES, SIZES, Window, browser
+from tests.web.chromium import LOOKS, PHONE, Browser, Window, browser, driven
 from tests.web.host_desk import HostDesk
 from tests.web.served import served
 
-__all__ = ["browser"]
+__all__ = ["browser", "driven"]
 pytestmark = pytest.mark.real_system
 NOW = time.time()
 FAULT = f"cannot list /var/vmail/{'a-long-name-without-a-blank' * 4}/Maildir/new: Permission denied; correct its mode"
@@ -25,26 +23,19 @@ FAULT = f"cannot list /var/vmail/{'a-long-name-without-a-blank' * 4}/Maildir/new
 class Overview:
     """The browser, and the overview of 300 users in all states, served."""
 
-    def __init__(self, browser: Any, desk: HostDesk, base: str) -> None:
+    def __init__(self, browser: Browser, desk: HostDesk, base: str) -> None:
         self._browser, self._desk, self._base = browser, desk, base
 
     @contextlib.contextmanager
-    def window(self, **options: object) -> Iterator[Window]:
+    def window(self, **options: Any) -> Iterator[Window]:
         """A window, logged in."""
-        context = self._browser.new_context(**options)
-        context.set_default_timeout(20_000)
-        try:
-            made = Window(context, self._base)
-            code = login_keys.make(key_file(self._desk.host).key(), "code", time.time())
-            assert made.page.goto(f"{self._base}/login?code={code}").status == 200
+        with self._browser.window(self._base, self._desk.host, **options) as made:
             yield made
             made.is_clean()
-        finally:
-            context.close()
 
 
 @pytest.fixture(scope="module")
-def overview(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Overview]:
+def overview(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Overview]:
     """It is only looked at."""
     directory: Path = tmp_path_factory.mktemp("overview")
     (directory / "mail").mkdir()
@@ -62,16 +53,13 @@ def overview(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield Overview(browser, desk, server.base)
 
 
-@pytest.mark.parametrize(("colours", "size"), list(itertools.product(("light", "dark"), SIZES)))
-def test_accessible(overview: Overview, colours: str, size: str) -> None:
+@pytest.mark.parametrize("look", LOOKS)
+def test_accessible(overview: Overview, look: dict[str, Any]) -> None:
     """axe finds nothing, and the page does not scroll sideways."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    with overview.window(color_scheme=colours, viewport=SIZES[size], reduced_motion="reduce") as window:
+    with overview.window(**look) as window:
         window.go("")
-        found = axe.Axe().run(window.page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found["violations"]] == []
-        width = window.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        assert width <= 0
+        assert window.violations() == []
+        assert window.sideways() <= 0
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])

@@ -11,10 +11,10 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
 from tests.patience import until
-from tests.web.chromium import Chromium, Window, browser, fresh
+from tests.web.chromium import Chromium, Window, browser, driven, fresh
 from tests.web.story import of_a_shop
 
-__all__ = ["browser", "fresh"]  # fixtures
+__all__ = ["browser", "driven", "fresh"]  # fixtures
 pytestmark = pytest.mark.real_system
 
 
@@ -45,7 +45,6 @@ class Clicks:
         until(self._is_whole, f"the page {name}")
 
     def _is_whole(self) -> bool:
-        self.page.wait_for_load_state("networkidle")
         is_read = "body:has(#keys)"  # which stands behind all else: no part of a page that comes in
         if self.page.locator(f"{is_read}:not(:has([data-again], [data-unfinished]))").count():
             return True
