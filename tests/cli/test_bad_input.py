@@ -90,6 +90,7 @@ def test_names_that_no_terminal_should_see(taught: Path, run: Run) -> None:
     assert os.fsencode(found["path"]) == name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["huge", "- <huge"])
 def test_a_huge_mbox_is_read_piece_by_piece(home: Path, how: str) -> None:
     """An mbox is never wholly in memory, neither from a file nor from standard input."""
@@ -247,6 +248,7 @@ def open_home(open_place: Path, taught_once: Path, monkeypatch: pytest.MonkeyPat
     return open_place
 
 
+@pytest.mark.thorough
 def test_no_permission(open_home: Path, as_nobody: Run) -> None:
     """An error for missing rights names the file, and tells the user to look at its permissions."""
     os.chmod(open_home / "spam.eml", 0)

@@ -214,6 +214,7 @@ def test_two_runs_are_alike(run: Run, corpus: Path) -> None:
     assert one == other
 
 
+@pytest.mark.thorough
 def test_own_mail(run: Run, home: Path) -> None:
     """Without a corpus the user's learned mail is taken, as what it was learned as.
 
@@ -278,6 +279,7 @@ def test_too_small_for_the_comparison(run: Run, corpus: Path) -> None:
     assert "too small" in result.err
 
 
+@pytest.mark.thorough
 def test_pictures(process: Run, corpus: Path, home: Path) -> None:
     """With the option, the learning curve and the ROC curves are drawn."""
     pytest.importorskip("matplotlib")

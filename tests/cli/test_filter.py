@@ -84,6 +84,7 @@ def test_the_service_answers(through: FilterCall, home: Path) -> None:
     assert not {"numpy", "sqlite3", "bs4", "logging"} & set(loaded.read_text().split())
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("taught")
 def test_a_very_long_message(through: FilterCall) -> None:
     """A message of 100 MB passes whole."""

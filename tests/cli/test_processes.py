@@ -23,7 +23,10 @@ from tests.cli.conftest import COMMAND, Run, costs, mail
 from tests.patience import PATIENCE, until
 
 COMMANDS = [("score x", 2), ("status", 78), ("train --ham x", 0), ("score -", 3), ("bogus", 64)]  # and their codes
-pytestmark = pytest.mark.usefixtures("home")
+pytestmark = [
+    pytest.mark.usefixtures("home"),
+    pytest.mark.thorough,
+]  # sixty processes, some with workers: 10 s of processor time
 several_cores = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core has no workers")
 
 

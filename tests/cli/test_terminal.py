@@ -8,6 +8,8 @@ from spamnb.cli.common.output import is_confirmed
 from spamnb.cli.common.sample_mail import message
 from tests.cli.conftest import At, Run, mail, maildir
 
+pytestmark = pytest.mark.thorough  # a process on a terminal for each
+
 
 def test_bar_on_a_terminal(home: Path, at_terminal: At, process: Run) -> None:
     """Long work shows a bar with its total on a terminal, and none in a pipe; results go to standard output."""

@@ -111,6 +111,7 @@ def test_careless_people_leave_no_spam_among_the_ham() -> None:
     assert run("careless", samples).figures()["caught_second_half"] == pytest.approx(100, abs=10)
 
 
+@pytest.mark.thorough
 def test_nobody_looks_into_the_junk_of_a_blind_person(monkeypatch: pytest.MonkeyPatch) -> None:
     """For a user who never looks into Junk, its mail teaches nothing, and nothing is rescued."""
     samples = mail(600)

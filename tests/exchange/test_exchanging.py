@@ -33,6 +33,8 @@ from tests.exchange.learned import ALL, by_the_ledger, by_the_log
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
+pytestmark = pytest.mark.thorough  # a database for each
+
 HAM, SPAM = Label
 
 

@@ -18,6 +18,8 @@ from tests.exchange import cluster
 from tests.exchange.test_log import digest, lesson
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.thorough  # a database for each
+
 if not cluster.why_not():
     import psycopg
 

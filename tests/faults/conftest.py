@@ -15,6 +15,14 @@ from tests.patience import PATIENCE, until
 from tests.service.conftest import Running, Site
 from tests.warm import HURRIED
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests here carry the marker `thorough`: services that start, wait and end take them two minutes."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.thorough)
+
+
 # All that a process may import later: as another user it may not be able to read this environment's files.
 _BECOME_NOBODY = (
     "import os, ctypes, encodings, locale, lxml.etree, pkgutil, sqlite3, spamnb;"

@@ -13,6 +13,8 @@ from tests.documents import ROOT
 from tests.manual.made import MADE, files
 from tests.packaging import tab
 
+pytestmark = pytest.mark.thorough  # three shells, which start slowly
+
 NAMES = (*COMMANDS, *ALIASES)
 
 

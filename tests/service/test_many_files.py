@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.messages import scan
 from tests.patience import until
@@ -10,6 +12,7 @@ from tests.service.conftest import Site
 FILED = 250
 
 
+@pytest.mark.thorough
 def test_new_mail_does_not_wait_for_a_folder_that_was_filed(site: Site) -> None:
     """If hundreds of messages are filed at once, each is learned as ham, and new spam is moved at once."""
     site.configure(dwell=2.0)

@@ -12,6 +12,8 @@ import pytest
 from spamnb.maildir.folders import create_folder
 from tests.patience import PATIENCE
 
+pytestmark = pytest.mark.thorough  # processes with hundreds of files
+
 _FEW = 48  # files that a process may have open; the service itself takes some 20
 
 

@@ -20,6 +20,8 @@ from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 from tests.service.desk import ROLES, Desk
 
+pytestmark = pytest.mark.thorough  # they wait half a minute in all
+
 _ORDERS = ("INBOX", "Archive"), ("Archive", "INBOX")
 
 

@@ -365,6 +365,7 @@ def test_all_that_is_there(watching: Watcher, root: str) -> None:
     assert watching.read(60.0) == []
 
 
+@pytest.mark.thorough
 def test_the_queue_overflows(watching: Watcher, root: str) -> None:
     """When the kernel loses events the watcher says so, until that is set back; and it goes on."""
     watch(watching, root)

@@ -207,6 +207,7 @@ def files_of(desk: HostDesk, name: str) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in paths if not path.name.endswith("-shm")}
 
 
+@pytest.mark.thorough
 def test_nobody_sees_another(fresh: HostDesk) -> None:
     """A user's request never shows or changes anything of another user, even if both ask alternately."""
     with pages_of_all(fresh) as server:
@@ -227,6 +228,7 @@ def test_nobody_sees_another(fresh: HostDesk) -> None:
         assert "secret-leopold-ham" in shown and not names_of(DORA).search(shown)
 
 
+@pytest.mark.thorough
 def test_what_the_host_keeps_for_itself(fresh: HostDesk) -> None:
     """A user sees the settings for the own mail, and none of the host's: the database may have a password."""
     host = "spamd: {peers: ['4711']}\nexchange: {database: 'dbname=lessons password=open-sesame'}\n"
@@ -357,6 +359,7 @@ def test_own_settings(fresh: HostDesk) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_where_own_settings_are_changed(fresh: HostDesk) -> None:
     """A user sees the file of their own settings and who changes it, not the host's configuration."""
     (fresh.directory / "own").mkdir()

@@ -23,6 +23,8 @@ from tests.faults.test_ledger import damage_an_index
 from tests.service.hosts.inn import DAY, ROLES, Desk
 from tests.service.test_strange_files import put_strange_files
 
+pytestmark = pytest.mark.thorough  # 10 s of processor time
+
 VICTIM, NEIGHBOUR = "u03@two.example", "u01@two.example"
 
 

@@ -29,6 +29,8 @@ from spamnb.service.watcher import Hint
 from tests.patience import PATIENCE
 from tests.service.hosts.inn import DAY, ROLES, Desk
 
+pytestmark = pytest.mark.thorough  # 10 s of processor time
+
 ONE = "u00@one.example"
 MESSAGE = 0.01  # seconds that a message takes, where each look at the clock takes half of that
 

@@ -258,6 +258,7 @@ def test_lost_ledger(host: OfHost) -> None:
 # Many users
 
 
+@pytest.mark.thorough
 def test_fifty_side_by_side(host: OfHost) -> None:
     """Fifty users who ask and teach at once are all answered, and each filter learns only its own user's mail."""
     users = [host.user(f"user{number}@example{number % 3}.org", is_new=number % 2 == 0) for number in range(50)]
@@ -275,6 +276,7 @@ def test_fifty_side_by_side(host: OfHost) -> None:
             assert ledger.lessons.verify() == []
 
 
+@pytest.mark.thorough
 def test_held_ledgers(host: OfHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """While other processes write to the ledgers of five of twenty users, the others' mail is judged and learned.
 
