@@ -16,9 +16,8 @@ import time
 from tempfile import TemporaryFile
 from typing import Final
 
-from tests.documents import ROOT
+from tests import warm_server
 from tests.patience import PATIENCE
-from tests.warm_server import MOST
 
 PROGRAM: Final = "from spamnb.cli.main import entry_point; entry_point()"
 HURRIED: Final = f"from spamnb.maildir import departures; departures._END_SECONDS = 0.0; {PROGRAM}"
@@ -82,9 +81,10 @@ def start(*arguments: str, stdin: int | None = None, stdout: int = 1, stderr: in
     the program.
     """
     if not _servers:
-        command = [sys.executable, "-m", "tests.warm_server", str(_theirs.fileno())]
+        # -P: the program is the installed one, as for every new Python. Other users may not be able to read this tree.
+        command = [sys.executable, "-P", warm_server.__file__, str(_theirs.fileno())]
         environ = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # to be set before numpy is imported
-        _servers.append(subprocess.Popen(command, cwd=ROOT, env=environ, pass_fds=[_theirs.fileno()]))
+        _servers.append(subprocess.Popen(command, env=environ, pass_fds=[_theirs.fileno()]))
         _theirs.close()
     request = {
         "arguments": ["spamnb", *arguments],
@@ -129,7 +129,7 @@ def _is_told(end: float | None) -> bool:
     left = None if end is None else max(0.0, end - time.monotonic())
     if not select.select([_ours], [], [], left)[0]:
         return False
-    message = _ours.recv(MOST)
+    message = _ours.recv(warm_server.MOST)
     assert message, "the process to fork from has ended"
     pid, status = json.loads(message)
     _statuses[pid] = status
