@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a command that needs only the configuration does not wait f
     from spamnb.host.host import Host
     from spamnb.ledger.ledger import Ledger
 
-_AS_ROOT = {"config", "help", "demo", "compare", "install-unit"}  # they need no ledger
+_AS_ROOT = {"run", "config", "help", "demo", "compare", "install-unit"}  # no ledger, or its service
 
 
 def config_path(options: argparse.Namespace) -> Path:
