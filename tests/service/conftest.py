@@ -93,7 +93,7 @@ class Site:
         with self.log_file.open("ab") as log:
             self.process = self._launch(["--config", str(self.config), "run", *arguments], log.fileno(), environ or {})
         if wait:
-            until(lambda: self._starts() > before or not self.is_up(), "the service to watch")
+            until(lambda: self._starts() > before or not self.is_up(), lambda: f"the service to watch: {self.log()}")
 
     def _launch(self, arguments: list[str], log: int, environ: dict[str, str]) -> Running:
         if environ:  # which may be about the start itself
