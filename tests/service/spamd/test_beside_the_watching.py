@@ -10,7 +10,8 @@ import socket
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,14 +51,30 @@ def answering(site: Site) -> Site:
     return site
 
 
-def test_service_ends_where_nobody_is_answered(site: Site) -> None:
-    """If answering ends by a fault, the service ends with an error at once, so that it is started again."""
+def is_answering(site: Site) -> bool:
+    """Whether the service answers. A socket is there before anybody listens at it."""
+    with contextlib.suppress(OSError):
+        return ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
+    return False
+
+
+@contextlib.contextmanager
+def in_thread(site: Site) -> Iterator[tuple[Daemon, "Future[None]"]]:
+    """The service in a thread of this process, from the moment on at which it answers; it is stopped in any case."""
     site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
     service = Daemon(lambda: load(site.config, {}), Notifier({}))
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(service.run)
-        until(lambda: Path(socket_of(site)).exists(), "the socket")
-        assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
+        try:
+            until(lambda: is_answering(site), "the service to answer")
+            yield service, running
+        finally:
+            service.stop()
+
+
+def test_service_ends_where_nobody_is_answered(site: Site) -> None:
+    """If answering ends by a fault, the service ends with an error at once, so that it is started again."""
+    with in_thread(site) as (service, running):
         assert service._spamd._running is not None
         service._spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
         with pytest.raises(SpamnbError, match="the spamd protocol is no longer answered"):
@@ -66,13 +83,8 @@ def test_service_ends_where_nobody_is_answered(site: Site) -> None:
 
 def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """If answering hangs, the service ends with an error in time, even if nothing else happens."""
-    site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
-    service = Daemon(lambda: load(site.config, {}), Notifier({}))
     release = threading.Event()
-    with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(service.run)
-        until(lambda: Path(socket_of(site)).exists(), "the socket")
-        assert ask(site, b"PING SPAMC/1.5\r\n") == b"SPAMD/1.5 0 PONG\r\n"
+    with in_thread(site) as (service, running):
         assert service._spamd._running is not None
         server = service._spamd._running[0]
         server._loop.call_soon_threadsafe(release.wait)
