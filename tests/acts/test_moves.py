@@ -5,7 +5,6 @@ import errno
 import fcntl
 import os
 import signal
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -32,7 +31,6 @@ from tests.dying import killed_at
 MAIL = b"Message-ID: <1@host>\nSubject: a message\n\nIts body.\n" * 3
 OTHER = b"Message-ID: <2@host>\nSubject: another one\n\nIts body.\n"
 MTIME_NS = 1_234_567_890_123_456_789
-SHM = "/dev/shm"
 
 
 class Site:
@@ -108,15 +106,12 @@ def site(tmp_path: Path, maildir: Callable[..., dict[str, Folder]]) -> Iterator[
 
 
 @pytest.fixture
-def far_site(tmp_path: Path, maildir: Callable[..., dict[str, Folder]]) -> Iterator[Site]:
+def far_site(tmp_path: Path, far_directory: Path, maildir: Callable[..., dict[str, Folder]]) -> Iterator[Site]:
     """The same with the spam folder on another file system."""
-    if not os.access(SHM, os.W_OK) or os.stat(SHM).st_dev == os.stat(tmp_path).st_dev:
-        pytest.skip("/dev/shm is not a second, writable file system here")
-    with tempfile.TemporaryDirectory(dir=SHM) as far:
-        folders = maildir("Archive") | {"Junk": maildir("Junk", root=Path(far))["Junk"]}
-        made = Site(str(tmp_path / "ledger"), folders)
-        yield made
-        made.ledger.close()
+    folders = maildir("Archive") | {"Junk": maildir("Junk", root=far_directory)["Junk"]}
+    made = Site(str(tmp_path / "ledger"), folders)
+    yield made
+    made.ledger.close()
 
 
 # Moving and undoing.

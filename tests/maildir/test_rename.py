@@ -5,7 +5,6 @@ import errno
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
@@ -21,7 +20,6 @@ from tests.dying import Fuse, kill, killed
 
 CONTENT = b"Subject: x\n\n" + bytes(range(256)) * 768  # more than one chunk of the copy
 MTIME_NS = 1_234_567_890_123_456_789
-SHM = "/dev/shm"
 
 
 @pytest.fixture(autouse=True)
@@ -58,12 +56,9 @@ def junk(tmp_path: Path) -> Folder:
 
 
 @pytest.fixture
-def far(tmp_path: Path) -> Iterator[Folder]:
+def far(far_directory: Path) -> Folder:
     """A folder on another file system."""
-    if not os.access(SHM, os.W_OK) or os.stat(SHM).st_dev == os.stat(tmp_path).st_dev:
-        pytest.skip("/dev/shm is not a second, writable file system here")
-    with tempfile.TemporaryDirectory(dir=SHM) as root:
-        yield create_folder(root, "maildir++", "Junk")
+    return create_folder(str(far_directory), "maildir++", "Junk")
 
 
 @pytest.fixture
