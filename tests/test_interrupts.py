@@ -20,6 +20,7 @@ def test_a_process_that_a_test_starts_ends_by_an_interrupt() -> None:
             started.kill()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("workers", ["0", "1"])
 def test_started_with_interrupts_ignored(workers: str) -> None:
     """The same holds if the tests themselves were started with SIGINT ignored, in workers too."""

@@ -845,6 +845,7 @@ def test_killed_while_moving(site: Site) -> None:
     assert kill_at_each_call(site, moving, fresh) >= 10
 
 
+@pytest.mark.thorough
 def test_killed_while_moving_far(far_site: Site) -> None:
     """Killed at any call of a move across file systems, the message exists exactly once after the next start."""
     assert kill_at_each_call(far_site, moving, fresh) >= 15

@@ -137,6 +137,7 @@ def took(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
+@pytest.mark.thorough
 def test_a_square_is_found() -> None:
     """The check tells a pattern that takes the square of a text's length."""
     from tests.base.worst_texts import every, fill

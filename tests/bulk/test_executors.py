@@ -55,6 +55,7 @@ def test_results_are_those_of_this_process_in_order(executor: Executor) -> None:
     assert [source.where for source, _ in theirs][99:102] == ["99", "empty", "100"]
 
 
+@pytest.mark.thorough
 def test_learning_judging_and_forgetting(executor: Executor, tmp_path: Path) -> None:
     """Messages are learned, judged and forgotten over any executor with the same counts and verdicts."""
     with Ledger(str(tmp_path / "ledger.sqlite")) as ledger:
@@ -100,6 +101,7 @@ def test_every_worker_has_work(width: int) -> None:
         assert len(list(done)) == 9 * width
 
 
+@pytest.mark.thorough
 def test_no_more_is_read_than_needed(executor: Executor) -> None:
     """The sources are taken lazily, and only so far ahead of the results."""
     taken = 0

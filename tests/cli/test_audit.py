@@ -97,6 +97,7 @@ def test_answers_at_a_terminal(wrong: Path, run: Run, answer: Callable[..., str]
     assert run("verify").code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("keys", "left"), [(["s"], 1), ([""], 1), (["\x04"], 1), (["n"], 0), (["r"], 0), (["f"], 0)])
 def test_keys(wrong: Path, run: Run, answer: Callable[..., str], keys: list[str], left: int) -> None:
     """Stop, later and the end of input change nothing; what was answered is not asked about again."""

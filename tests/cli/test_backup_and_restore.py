@@ -121,6 +121,7 @@ def test_backup_compressed(taught: Path, run: Run) -> None:
     assert not list(ledger_file(taught).parent.glob("*.part"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("target", ["-", "/dev/stdout", "/dev/fd/1"])
 def test_backup_into_a_pipe(taught: Path, process: Run, target: str) -> None:
     """A copy for standard output is made whole first, and then nothing but its bytes is written there."""
@@ -202,6 +203,7 @@ def test_backup_follows_a_link(taught: Path, run: Run) -> None:
     assert faults_of("copy.sqlite") == []
 
 
+@pytest.mark.thorough
 def test_backup_while_it_is_trained(taught: Path, run: Run, process: Run) -> None:
     """A copy that is made while others open the ledger, learn and close it is of one moment, or none is made."""
     command = [*COMMAND, "train", "--spam", str(mail(taught / "more", "spam", 60, 100))]

@@ -196,6 +196,7 @@ def test_ledger_is_a_directory(home: Path, run: Run) -> None:
     ("environ", "code"),
     [({"XDG_DATA_HOME": "/proc/nowhere"}, 3), ({"XDG_DATA_HOME": "/dev/null"}, 3), ({"HOME": "/proc/nowhere"}, 3)],
 )
+@pytest.mark.thorough
 def test_unwritable_data_directory(home: Path, process: Run, environ: dict[str, str], code: int) -> None:
     """A place that cannot be written is named."""
     result = process("train", "--ham", mail(home / "a", "ham", 1), **environ)
@@ -271,6 +272,7 @@ def test_no_permission(open_home: Path, as_nobody: Run) -> None:
         del os.environ["XDG_DATA_HOME"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("closed", "command"), [("Maildir", "init"), ("", "init"), ("Maildir", "evaluate")])
 def test_mail_that_may_not_be_read(
     open_place: Path, program_for_all: None, as_nobody: Run, closed: str, command: str
@@ -284,6 +286,7 @@ def test_mail_that_may_not_be_read(
     assert re.search(r"run spamnb as (the owner of the mail|its owner), or correct (the|its) permissions", result.err)
 
 
+@pytest.mark.thorough
 def test_reading_what_may_not_be_written(open_home: Path, as_nobody: Run) -> None:
     """A user who may only read the ledger can verify and export it; no file is made beside it."""
     directory = open_home / ".local/share/spamnb"

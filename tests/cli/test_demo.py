@@ -5,6 +5,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import COMMAND, Run
 from tests.patience import PATIENCE, until
 
@@ -20,6 +22,7 @@ def test_demo_works_and_leaves_nothing(home: Path, process: Run) -> None:
     assert os.listdir(home) == ["tmp"]
 
 
+@pytest.mark.thorough
 def test_demo_cut_short_leaves_nothing(home: Path) -> None:
     """A demonstration that is stopped in its midst stops its service and removes its files."""
     (home / "tmp").mkdir()

@@ -144,6 +144,7 @@ def test_first_messages_have_no_rank(run: Run, corpus: Path) -> None:
     assert f"with them one_minus_roca is {found['one_minus_roca_of_all']:.4f}" in said
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("protocol", ["online", "batch"])
 def test_several_orders(run: Run, corpus: Path, protocol: str) -> None:
     """With `--orders` each figure is the mean of the order of the corpus and of those of the seeds from 1 on."""

@@ -53,6 +53,7 @@ def test_a_verdict(through: FilterCall, number: int, kind: str, code: int) -> No
     assert through("--exit-code", "--format", "bogofilter", stdin=raw, code=code).stdout.endswith(raw)
 
 
+@pytest.mark.thorough
 def test_without_a_verdict(through: FilterCall, home: Path) -> None:
     """The message says so, or with --strict nothing comes out and the agent tries again; nothing is made."""
     raw = message("ham", 1)

@@ -444,6 +444,7 @@ def readable() -> None:
             pytest.skip(f"other users cannot read the program: {above} is shut")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("program_for_all")
 @pytest.mark.usefixtures("readable")
 @pytest.mark.parametrize("option", ["--host", "--user"])
@@ -474,6 +475,7 @@ def test_one_user(vmail: Vmail, process: Run) -> None:
         assert ledger.locations.started_at(str(vmail.root(NAMES[1]))) is not None
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("program_for_all")
 @pytest.mark.usefixtures("readable")
 def test_an_interrupted_run_goes_on(vmail: Vmail, process: Run) -> None:

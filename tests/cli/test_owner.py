@@ -53,6 +53,7 @@ def by_root(place: Path, anna: Path) -> Path:
     return shutil.copy(anna / "config.yaml", place / "by-root.yaml")
 
 
+@pytest.mark.thorough
 def test_what_is_made_belongs_to_the_owner(process: Run, anna: Path) -> None:
     """Root's commands make no file of root's beside the ledger, nor do they read it as root."""
     config = anna / "config.yaml"

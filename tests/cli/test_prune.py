@@ -12,6 +12,7 @@ from tests.cli.conftest import Run, counts, ledger_file, mail
 Usage = namedtuple("Usage", "total used free")
 
 
+@pytest.mark.thorough
 def test_prune(taught: Path, run: Run) -> None:
     """`prune` says what would go, and then makes the file small enough; the counts stay proven."""
     for kind in ("ham", "spam"):

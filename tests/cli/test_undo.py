@@ -56,6 +56,7 @@ def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
     assert run("verify").code == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("\n", 25), ("\x04", 25)])
 def test_a_terminal_is_asked(trained: Path, run: Run, at_terminal: At, answer: str, left: int) -> None:
     """On a terminal the totals come first, and then a question, to which only a yes is a yes."""

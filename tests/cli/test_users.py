@@ -217,6 +217,7 @@ def test_forget_asks(host: Host, on_host: Run, at_terminal: At) -> None:
     assert (code, f"forgot {ANNA}" in shown, path.exists()) == (0, True, False)
 
 
+@pytest.mark.thorough
 def test_forget_killed(host: Host, on_host: Run) -> None:
     """Killed before any file is deleted, it can be done again; no copy is left that would take the ledger's place."""
     at = 0

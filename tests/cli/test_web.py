@@ -46,6 +46,7 @@ def test_the_address_is_said_at_once(home: Path, listen: str) -> None:
         assert "Later: spamnb web --open. End with Ctrl-C." in (home / "out").read_text()
 
 
+@pytest.mark.thorough
 def test_the_address_is_in_no_log(home: Path, listen: str) -> None:
     """In the journal, which others may read, there is neither the code nor the path of the pages."""
     (home / "out").touch()
@@ -60,6 +61,7 @@ def test_the_address_is_in_no_log(home: Path, listen: str) -> None:
             )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variables", [{}, {"DISPLAY": ":77", "PATH": "/nowhere"}])
 def test_without_a_browser(home: Path, listen: str, variables: dict[str, str]) -> None:
     """If there is no browser, --open says so and prints the address, also of pages that are already served."""

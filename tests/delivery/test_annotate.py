@@ -138,6 +138,7 @@ def test_no_fields_to_add() -> None:
     assert annotated(b"text\n\nb", ()) == b"text\n\nb"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", [b"\r", b"\n ", b"x-spamnb:\r ", b"a: b\n", b"From a\n", b"\rx-spam"])
 def test_time_grows_with_the_length(unit: bytes) -> None:
     """Twice the length takes twice the time, whatever is repeated, and not four times."""

@@ -81,6 +81,7 @@ def test_nothing_is_moved_before_the_filter_may() -> None:
     assert Verdict.SPAM not in {outcome.verdict for outcome in found.outcomes}
 
 
+@pytest.mark.thorough
 def test_the_breaker_opens_at_a_sudden_change() -> None:
     """Nearly all mail is spam all at once: moving stops, until the user has looked."""
     flood = [Sample(f"flood/{each}", Label.SPAM, reading("spam", 1000 + each)) for each in range(120)]
@@ -105,6 +106,7 @@ def test_learned_first_is_not_measured() -> None:
     assert found.figures()["switched_on_at"] == 500
 
 
+@pytest.mark.thorough
 def test_careless_people_leave_no_spam_among_the_ham() -> None:
     """Spam that is read and kept is seldom learned: most mail learned as ham is ham."""
     samples = mail(400)

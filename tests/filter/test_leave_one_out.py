@@ -121,6 +121,7 @@ def test_as_if_it_were_forgotten(
             same(judgement, after_forgetting(messages, number, [number], scoring))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("model", MODELS)
 @settings(max_examples=daily(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(messages=MESSAGES)

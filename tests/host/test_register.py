@@ -392,7 +392,9 @@ def refused_to_nobody(path: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.slow)])  # of the calls; all take 10 s
+@pytest.mark.parametrize(  # each so many of the calls; all take 10 s
+    "every", [16, pytest.param(4, marks=pytest.mark.thorough), pytest.param(1, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("before", ["no register", "a register", "a damaged one"])
 def test_killed_at_any_system_call(tmp_path: Path, before: str, every: int) -> None:
     """Killed before any system call of opening, putting and closing, the next process finds a register of whole puts.

@@ -537,6 +537,7 @@ def test_chunks_make_no_difference_to_encodings(parts, data, size):
     assert in_chunks(raw, size) == digests(raw)
 
 
+@pytest.mark.thorough
 def test_the_last_byte_of_a_large_attachment_counts():
     """A different byte at 3 MB, or behind the decoded part, makes a different message."""
     for size, encoder in ((3 << 20, in_base64), (17 << 20, in_8bit)):

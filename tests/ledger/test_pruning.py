@@ -64,6 +64,7 @@ def forget(ledger: Ledger, share: float) -> Plan:
     return plan
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("share", [0.8, 0.6])
 def test_becomes_small_enough(filled: Ledger, path: str, share: float) -> None:
     """The file has at most the wanted size, all messages are learned still, and the counts are their sum."""
@@ -114,6 +115,7 @@ def test_corrections_stay_exact(filled: Ledger) -> None:
     assert filled.lessons.totals()[:2].tolist() == before[:2]
 
 
+@pytest.mark.thorough
 def test_others_learn_meanwhile(filled: Ledger, path: str) -> None:
     """Between any two steps others may learn the same tokens, and forget and correct messages."""
     plan = filled.pruning.plan(int(filled.pruning.size() * 0.6))

@@ -135,6 +135,7 @@ def test_where_nothing_may_be_written(public: str) -> None:
     assert beside(public) == {"ledger.sqlite"}
 
 
+@pytest.mark.thorough
 def test_its_owner_writes_meanwhile(public: str) -> None:
     """If SQLite cannot separate readers and writers, a read during a write does not count."""
     looks = 0
@@ -324,6 +325,7 @@ def test_counts_of_a_copy_are_compared(closed: str) -> None:
 # --- the log ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_large_log_is_emptied(path: str) -> None:
     """After many lessons no large log is left, even if another process has the ledger open."""
     with Ledger(path) as service:

@@ -310,6 +310,7 @@ def child(script: str, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.thorough
 def test_opened_by_several_at_once(path: str) -> None:
     """Processes that open a new ledger at the same moment make it once, and all of them can learn."""
     with ExitStack() as stack:

@@ -48,6 +48,7 @@ def test_called_otherwise(ledger: Ledger) -> None:
     assert list(ledger.trained.labelled_differently()) == [TrainedFile("/spam/a", b"a", Label.SPAM)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("asked", [1, 600])
 def test_looked_up_among_many(ledger: Ledger, asked: int) -> None:
     """Among 58,000 trained files those of a few messages are looked up, by indexes alone."""

@@ -153,6 +153,7 @@ HOW_MANY = pytest.mark.parametrize("how_many", [1, pytest.param(None, marks=pyte
         ("lesson", "tokens"),
     ],
 )
+@pytest.mark.thorough
 def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, table: str, column: str) -> None:
     """A copy with a value of 10 MB is refused in a few words, without reading it into memory."""
     path, copy = tmp_path / "ledger.sqlite", tmp_path / "copy.sqlite"
@@ -172,6 +173,7 @@ def test_no_copy_with_endless_values_is_restored(whole: Path, tmp_path: Path, ta
     assert not path.exists()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("table", TABLES)
 @HOW_MANY
 def test_no_copy_with_odd_values_is_sound(whole: Path, tmp_path: Path, table: str, how_many: int | None) -> None:

@@ -144,6 +144,7 @@ def test_the_text_of_a_page_is_limited_as_any_text():
     assert "left" not in limited
 
 
+@pytest.mark.thorough
 def test_which_tokens_are_kept_is_no_chance():
     """The same message has its tokens in the same order in every process, so that a limit leaves out the same ones."""
     raw = b"Subject: a b c\nContent-Type: text/html\n\n<form><input><button><img src=x><!-- c --><p>one two three"

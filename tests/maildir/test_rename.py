@@ -399,6 +399,7 @@ def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: 
     assert path != message
 
 
+@pytest.mark.thorough
 def test_killed_move_across_keeps_the_source(message: str, far: Folder, way: str) -> None:
     """Killed at any system call of a copy, the source stays until the destination is complete."""
     both = 0

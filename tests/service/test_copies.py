@@ -218,6 +218,7 @@ def test_asked_while_it_starts(site: Site) -> None:
     os.close(asking)
 
 
+@pytest.mark.thorough
 def test_pruned_while_it_runs(site: Site) -> None:
     """A ledger can be pruned under a running service, which judges and moves on."""
     site.teach(200)

@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.maildir.folders import create_folder
@@ -48,6 +50,7 @@ def test_subjects_can_be_left_out(site: Site) -> None:
     assert "@" in lines(site)[-1], "they are there by default"
 
 
+@pytest.mark.thorough
 def test_time_and_priority(site: Site) -> None:
     """Each line has the time, unless it goes to the journal, which adds it, and wants the priority."""
     site.start()

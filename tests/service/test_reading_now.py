@@ -61,6 +61,7 @@ def taught(site: Site) -> Iterator[Site]:
     yield site
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("end", "lives"), [(ABORT, 1), (SEGMENTATION, 1), (KILL, 2)])
 def test_a_message_that_ends_the_process(taught: Site, end: str, lives: int) -> None:
     """A message is skipped at the next start after a fault, and at the second one after a kill.

@@ -20,6 +20,7 @@ signal.setitimer(signal.ITIMER_REAL, 0)
 """
 
 
+@pytest.mark.thorough
 def test_a_signal_may_wake_the_watcher_at_any_instruction() -> None:
     """A signal handler that wakes the watcher never stops it for ever."""
     try:

@@ -92,6 +92,7 @@ def test_mail_of_from_lines_is_judged(site: Site) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 5000, b"\0" * 2_000_000, b"\r\n\n"], ids=["empty", "zeros", "many", "blank"]
 )
+@pytest.mark.thorough
 def test_what_a_power_cut_leaves_is_not_judged(site: Site, content: bytes) -> None:
     """An empty file and one of zero bytes are neither judged nor moved nor learned; the log says so once."""
     site.teach()

@@ -171,6 +171,7 @@ def test_who_moves_mail_out_of_junk_has_looked(desk: Desk, folder: str) -> None:
     assert [desk.lesson(one) for one in rest] == [(Label.SPAM, True)] * 3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("missing", ["a look", "time", "mail"])
 def test_silence_that_means_nothing(desk: Desk, missing: str) -> None:
     """In a Junk that nobody reads, nothing is learned; nor soon, nor by little mail."""

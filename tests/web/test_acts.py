@@ -245,6 +245,7 @@ def learn_a_thousand(desk: WebDesk) -> int:
     return before + 1
 
 
+@pytest.mark.thorough
 def test_many_are_undone_and_done_again(desk: WebDesk) -> None:
     """The page after an act lists all its actions, however many, and its button undoes all of them."""
     first = learn_a_thousand(desk)
@@ -368,6 +369,7 @@ def test_who_did_it(desk: WebDesk) -> None:
     assert (desk.where(trained), desk.label(trained)) == (["TrainSpam"], (None, False))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("show", ["", "moved", "learned"])
 def test_an_act_is_on_one_page(desk: WebDesk, show: str) -> None:
     """An act whose actions are on two pages of the history is shown on the first alone, in any search."""

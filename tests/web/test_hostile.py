@@ -68,6 +68,7 @@ def made_of(tree: Any) -> set[tuple[str, str]]:
     return {(one.tag, name) for one in tree.iter() if isinstance(one.tag, str) for name in ("", *one.keys())}
 
 
+@pytest.mark.thorough
 def test_markup_stays_text(tmp_path: Path) -> None:
     """Pages of mail that is made of markup have no elements and attributes but those of harmless mail's pages."""
     found = {}

@@ -121,6 +121,7 @@ def test_markup(desk: WebDesk) -> None:
 @pytest.mark.parametrize(
     "every", [32, pytest.param(8, marks=pytest.mark.thorough), pytest.param(1, marks=pytest.mark.slow)]
 )
+@pytest.mark.thorough
 def test_the_worst_messages(desk: WebDesk, every: int) -> None:
     """The worst messages are judged, or refused as too long; no part of them becomes a part of the form."""
     for raw in [b"", b"a" * MOST_BYTES, *(make() for make, _ in [*MESSAGES.values()][::every])]:

@@ -88,6 +88,7 @@ def test_users_take_turns(crowd: Crowd) -> None:
     assert {read(one)[0] for one in asked} == {200}
 
 
+@pytest.mark.thorough
 def test_too_many_requests(crowd: Crowd) -> None:
     """More requests of one user than may wait are refused at once, and others still find a connection."""
     asked = crowd.fill()
@@ -100,6 +101,7 @@ def test_too_many_requests(crowd: Crowd) -> None:
     assert read(crowd.ask(GREEDY))[0] == 200
 
 
+@pytest.mark.thorough
 def test_a_thread_is_left_for_others(crowd: Crowd) -> None:
     """However many users want several answers at once, one who wants the first is answered."""
     asked = crowd.fill()

@@ -265,6 +265,7 @@ def test_what_is_kept_is_of_one_user(fresh: HostDesk) -> None:
             assert browser.get("/words").tree.xpath("//*[@class='owner']")[0].text_content() == name
 
 
+@pytest.mark.thorough
 def test_another_person_gets_the_name(fresh: HostDesk) -> None:
     """What was worked out for a user who was forgotten is on no page of the next user of that name."""
     folder = fresh.directory / "mail/one.example/dorothea/Maildir/.Affair"
@@ -344,6 +345,7 @@ def test_whether_the_service_runs(fresh: HostDesk) -> None:
             assert "not running" not in browser.get("/history").words
 
 
+@pytest.mark.thorough
 def test_own_settings(fresh: HostDesk) -> None:
     """A user's own settings apply to that user's pages from the next request on, and to no other user's."""
     (fresh.directory / "own").mkdir()
@@ -379,6 +381,7 @@ def _whole(browser: Browser, path: str) -> Answer:
     return browser.get(path)
 
 
+@pytest.mark.thorough
 def test_choices_of_a_user(fresh: HostDesk) -> None:
     """A user's choice is in that user's ledger, in force for the next message, and for no other user."""
     with pages_of_all(fresh) as server:

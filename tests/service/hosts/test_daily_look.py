@@ -122,6 +122,7 @@ def test_forgetting(few: Desk) -> None:
             assert few.now() - ledger.state.done_at(Job.FORGETTING) < DAY
 
 
+@pytest.mark.thorough
 def test_who_cannot_be_worked_for(few: Desk) -> None:
     """Who is broken at the time of the look is looked after when that is over, and not before."""
     before = looked_after(few)

@@ -18,6 +18,7 @@ from tests.service.test_reading_now import ABORT, DEADLY
 ONE = "u00@one.example"
 
 
+@pytest.mark.thorough
 def test_a_message_that_ends_the_process(process: Process) -> None:
     """The service ends over it once; from then on the mail of all users is judged, and `users` tells of the message."""
     program = sys.executable, "-c", DEADLY.format(end=ABORT)

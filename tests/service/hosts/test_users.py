@@ -325,6 +325,7 @@ ledger: {0}/lib/one/ledger.sqlite
 """
 
 
+@pytest.mark.thorough
 def test_reload(process: Process) -> None:
     """What a new configuration says holds after SIGHUP; a faulty one, or one that cannot be worked by, changes nothing.
 

@@ -254,6 +254,7 @@ def test_once_answers_nobody(site: Site) -> None:
     assert not Path(socket_of(site)).exists()
 
 
+@pytest.mark.thorough
 def test_sockets_from_systemd(site: Site) -> None:
     """A socket that systemd hands over is served without being configured, and is left to it at the end."""
     site.teach()

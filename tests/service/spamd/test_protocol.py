@@ -195,6 +195,7 @@ def test_too_large() -> None:
         assert caught.value.status is ResponseStatus.REFUSED
 
 
+@pytest.mark.thorough
 def test_bomb() -> None:
     """A message that inflates to too much is refused, and no more than the limit is held."""
     inflated = 200 << 20

@@ -354,6 +354,7 @@ def test_ledger_gone(service: Service) -> None:
     assert told(service.ask(request("CHECK", SPAM))) == (True, 9.9)
 
 
+@pytest.mark.thorough
 def test_many_at_once(service: Service) -> None:
     """Requests of all kinds at once, from many clients, leave a ledger that is the sum of its lessons."""
     failed: list[bytes] = []
