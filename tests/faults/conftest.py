@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.patience import PATIENCE, until
-from tests.service.conftest import Running, Site
+from tests.mail_under_service import Running
+from tests.patience import until
+from tests.service.conftest import Site
 from tests.warm import HURRIED
 
 
@@ -53,13 +54,6 @@ class Faulty(Site):
             return super()._launch(arguments, log, environ)
         program = ["-c", _BECOME_NOBODY] if self.as_nobody else ["-m", "spamnb"]
         return subprocess.Popen([*self.by, sys.executable, *program, *arguments], stderr=log, env=os.environ | environ)
-
-    def ended(self) -> int:
-        """Wait for the service to end by itself; the exit code."""
-        assert self.process is not None
-        code = self.process.wait(PATIENCE)
-        self.process = None
-        return code
 
     def spam(self, number: int) -> bytes:
         """Deliver new spam."""

@@ -209,7 +209,6 @@ class Host(Site):
         self.layout = layout
         self.roles = dict(ROLES)
         self.bases = bases_now()
-        self.process: subprocess.Popen[bytes] | None = None
         self.owner = pwd.getpwnam("nobody") if os.getuid() == 0 else pwd.getpwuid(os.getuid())
         self._dovecot: subprocess.Popen[bytes] | None = None
         self._clients: list[Client] = []
@@ -302,7 +301,7 @@ class Host(Site):
     def close(self) -> None:
         """End all sessions, the service and Dovecot."""
         self.log_out()
-        if self.process is not None and self.process.poll() is None:
+        if self.is_up():
             self.end()
         if self._dovecot is not None:
             self._dovecot.send_signal(signal.SIGTERM)

@@ -2,9 +2,6 @@
 
 import os
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -21,25 +18,22 @@ from spamnb.cli.main import main
 from spamnb.config import Mailbox, load, render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures
-from spamnb.maildir.folders import Folder, create_folder
-from spamnb.maildir.messages import deliver, scan
+from spamnb.maildir.folders import create_folder
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
-from tests import warm
 from tests.lessons import learn, sample_lessons
+from tests.mail_under_service import Mail, ServiceProcess
 from tests.patience import PATIENCE, until
 from tests.service.desk import Desk
 
 LESSONS = 25
-Running = warm.Process | subprocess.Popen[bytes]
 _TAUGHT: dict[int, bytes] = {}  # ledgers, by the number of lessons
 
 
-class Site:
+class Site(Mail, ServiceProcess):
     """A Maildir with folders of every role, its configuration and ledger, and the service over them."""
 
     _made = 0  # folders, by `compared`
-    program = warm.HURRIED
 
     def __init__(self, directory: Path, layout: str = "maildir++") -> None:
         self.directory = directory
@@ -56,9 +50,8 @@ class Site:
             "TrainSpam": Role.TRAIN_SPAM,
             "TrainHam": Role.TRAIN_HAM,
         }
-        self.folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
-        self.bases = bases_now()
-        self.process: Running | None = None
+        folders = {name: create_folder(str(self.root), layout, name) for name in self.roles}  # type: ignore[arg-type]
+        super().__init__(folders, bases_now())
         self.configure()
 
     def configure(self, more: str = "", dwell: float = 0.3, **mailbox: object) -> None:
@@ -86,48 +79,6 @@ class Site:
             self.ledger.write_bytes(_TAUGHT[lessons])
         elif is_new:
             _TAUGHT[lessons] = self.ledger.read_bytes()
-
-    def start(self, *arguments: str, environ: dict[str, str] | None = None, wait: bool = True) -> None:
-        """Start the service, and wait until it watches, or has ended."""
-        before = self._starts()
-        with self.log_file.open("ab") as log:
-            self.process = self._launch(["--config", str(self.config), "run", *arguments], log.fileno(), environ or {})
-        if wait:
-            until(lambda: self._starts() > before or not self.is_up(), lambda: f"the service to watch: {self.log()}")
-
-    def _launch(self, arguments: list[str], log: int, environ: dict[str, str]) -> Running:
-        if environ:  # which may be about the start itself
-            command = [sys.executable, "-m", "spamnb", *arguments]
-            return subprocess.Popen(command, stderr=log, env=os.environ | environ)
-        return warm.start(*arguments, stderr=log, code=self.program)
-
-    def _starts(self) -> int:
-        """How often a service of this site has begun to watch."""
-        return self.log().count("watching") + self.log().count("polling")
-
-    def is_up(self) -> bool:
-        """Whether the service runs."""
-        return self.process is not None and self.process.poll() is None
-
-    def end(self, with_signal: int = signal.SIGTERM) -> int:
-        """Send a signal, and wait for the end; the exit code."""
-        assert self.process is not None
-        self.process.send_signal(with_signal)
-        code = self.process.wait(PATIENCE)
-        self.process = None
-        return code
-
-    def kill(self) -> None:
-        """Kill the service if it still runs."""
-        if self.process is not None and self.is_up():
-            self.process.kill()
-            self.process.wait()
-
-    def once(self) -> int:
-        """`run --once` as a process of its own."""
-        with self.log_file.open("ab") as log:
-            once = ["--config", str(self.config), "run", "--once"]
-            return warm.start(*once, stderr=log.fileno(), code=self.program).wait(PATIENCE)
 
     def work(self) -> None:
         """Do what `run --once` does, in this process; `cur/` is touched again at once, since no mail server looks."""
@@ -162,40 +113,6 @@ class Site:
         with Ledger(str(self.ledger)) as ledger:
             found = "SELECT folder.name FROM folder JOIN mailbox ON mailbox.id = folder.mailbox WHERE path = ?"
             return {name for (name,) in ledger.locations._db.rows(found, (os.fsencode(self.root),))}
-
-    def log(self) -> str:
-        """Return the log of the service."""
-        return self.log_file.read_text(errors="replace") if self.log_file.exists() else ""
-
-    def deliver(self, content: bytes, folder: str = "INBOX") -> bytes:
-        """Deliver as an MDA does."""
-        deliver(self.folders[folder], content, next(self.bases))
-        return content
-
-    def contents(self, folder: str) -> list[bytes]:
-        """Return the messages of a folder, by content."""
-        found = []
-        for entry in scan(self.folders[folder]):
-            try:
-                found.append(Path(entry.path(self.folders[folder])).read_bytes())
-            except FileNotFoundError:
-                continue
-        return found
-
-    def everything(self) -> list[bytes]:
-        """The contents of all folders, sorted."""
-        return sorted(content for name in self.folders for content in self.contents(name))
-
-    def path_of(self, folder: str, content: bytes) -> Path:
-        """The file of a message."""
-        where: Folder = self.folders[folder]
-        return next(Path(entry.path(where)) for entry in scan(where) if Path(entry.path(where)).read_bytes() == content)
-
-    def move(self, content: bytes, source: str, destination: str, flags: str = "S") -> Path:
-        """Move as an IMAP server does: another base name in `cur/`, and other flags."""
-        target = Path(self.folders[destination].subdir("cur")) / f"{next(self.bases)}:2,{flags}"
-        self.path_of(source, content).rename(target)
-        return target
 
     def label(self, content: bytes) -> int | None:
         """Return the label of a message in the ledger: 0 ham, 1 spam, or None."""

@@ -5,14 +5,14 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.reading_now import Met, ReadingNow, remember
-from tests import warm
-from tests.patience import PATIENCE, until
+from tests.patience import until
 from tests.service.conftest import Site
 
 # A service whose reader ends the process, or waits for ever, at one message.
@@ -37,16 +37,8 @@ SEGMENTATION = "import ctypes; ctypes.string_at(0)"
 
 def start(site: Site, end: str) -> None:
     """Start a service that ends at a deadly message."""
-    with site.log_file.open("ab") as log:
-        site.process = warm.start("--config", str(site.config), "run", stderr=log.fileno(), code=DEADLY.format(end=end))
-
-
-def ended(site: Site) -> int:
-    """Wait until the service has ended by itself; minus the signal."""
-    assert site.process is not None
-    code = site.process.wait(PATIENCE)
-    site.process = None
-    return code
+    with mock.patch.object(site, "program", DEADLY.format(end=end)):
+        site.start(wait=False)
 
 
 def deadly(number: int) -> bytes:
@@ -73,7 +65,7 @@ def test_a_message_that_ends_the_process(taught: Site, end: str, lives: int) -> 
     culprit = site.deliver(deadly(800))
     for _ in range(lives):
         start(site, end)
-        assert ended(site) < 0
+        assert site.ended() < 0
     spam = site.deliver(message("spam", 801))
     start(site, end)
     until(lambda: spam in site.contents("Junk"), "other mail moved")
@@ -98,7 +90,7 @@ def test_a_kill_is_no_fault_of_a_message(taught: Site) -> None:
     site = taught
     mail = site.deliver(deadly(803))
     start(site, KILL)
-    assert ended(site) == -9
+    assert site.ended() == -9
     site.start()
     until(lambda: mail in site.contents("Junk"), "judged by a reader that does not die")
     site.end()

@@ -2,11 +2,7 @@
 
 import gc
 import logging
-import os
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Collection
 from contextlib import closing
@@ -25,7 +21,7 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.departures import Departures
 from spamnb.maildir.folders import Folder, create_folder, find_folders
-from spamnb.maildir.messages import deliver, scan
+from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from spamnb.service.account import Account, Surroundings
 from spamnb.service.accounts import Accounts
@@ -35,7 +31,8 @@ from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
 from spamnb.service.watcher import Hint
 from tests.lessons import label_of
-from tests.patience import PATIENCE, until
+from tests.mail_under_service import Mail, ServiceProcess
+from tests.patience import PATIENCE
 from tests.service.hosts.prompt import Prompt
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM, "Trash": Role.NEUTRAL}
@@ -63,6 +60,7 @@ class Disk:
     def __init__(self, directory: Path, taught: Path, number: int = 0) -> None:
         self.directory = directory
         self.config = directory / "config.yaml"
+        self.log_file = directory / "log"
         self.bases = bases_now()
         self.names: list[str] = []
         self._taught = taught
@@ -115,11 +113,14 @@ class Disk:
         root = str(self.root(name))
         return Folder(folder, root if folder == "INBOX" else f"{root}/.{folder}")
 
+    def mail(self, name: str, *more: str) -> Mail:
+        """The mail of a user, in the folders of all roles and in more of them."""
+        return Mail({folder: self.folder(name, folder) for folder in (*ROLES, *more)}, self.bases)
+
     def deliver(self, name: str, kind: str = "spam", folder: str = "INBOX", number: int | None = None) -> bytes:
         """Deliver a message as an agent does; its content, which no other one has."""
         content = message(kind, next(self._numbers) if number is None else number)
-        deliver(self.folder(name, folder), content, next(self.bases))
-        return content
+        return self.mail(name, folder).deliver(content, folder)
 
     def deliver_to_all(self, names: Collection[str] | None = None) -> dict[str, bytes]:
         """A spam for each of these users, or of all."""
@@ -127,15 +128,11 @@ class Disk:
 
     def contents(self, name: str, folder: str = "INBOX") -> list[bytes]:
         """What the messages of a folder are."""
-        where, found = self.folder(name, folder), []
-        for entry in scan(where):
-            with open(entry.path(where), "rb") as file:
-                found.append(file.read())
-        return found
+        return self.mail(name, folder).contents(folder)
 
     def everything(self, name: str) -> list[bytes]:
         """The contents of all folders, sorted."""
-        return sorted(content for folder in ROLES for content in self.contents(name, folder))
+        return self.mail(name).everything()
 
     def are_moved(self, mail: dict[str, bytes]) -> bool:
         """Whether each of these users has this spam in Junk."""
@@ -143,11 +140,7 @@ class Disk:
 
     def move(self, name: str, content: bytes, source: str, destination: str, flags: str = "S") -> Path:
         """A person moves a message, which gets another name."""
-        where = self.folder(name, source)
-        path = next(each.path(where) for each in scan(where) if Path(each.path(where)).read_bytes() == content)
-        target = Path(self.folder(name, destination).subdir("cur")) / f"{next(self.bases)}:2,{flags}"
-        os.rename(path, target)
-        return target
+        return self.mail(name, source, destination).move(content, source, destination, flags)
 
     # --- what is known
 
@@ -358,40 +351,5 @@ class Desk(Disk):
                 self.pass_time(70.0)
 
 
-class Process(Disk):
+class Process(Disk, ServiceProcess):
     """The service over a host as a process of its own."""
-
-    process: subprocess.Popen[bytes] | None = None
-
-    def log(self) -> str:
-        """What it said."""
-        path = self.directory / "log"
-        return path.read_text(errors="replace") if path.exists() else ""
-
-    def start(self, *command: str, wait: bool = True) -> None:
-        """Start it, and wait until it watches. command: the program before the arguments, the real one without."""
-        before = self.log().count(" watching ") + self.log().count(" polling ")
-        with (self.directory / "log").open("ab") as log:
-            program = command or (sys.executable, "-m", "spamnb")
-            self.process = subprocess.Popen([*program, "--config", str(self.config), "run"], stderr=log)
-        if wait:
-            until(lambda: self.log().count(" watching ") + self.log().count(" polling ") > before, "it watches")
-
-    def end(self, with_signal: int = signal.SIGTERM) -> int:
-        """Send a signal, and wait for the end; the exit code."""
-        assert self.process is not None
-        process, self.process = self.process, None
-        process.send_signal(with_signal)
-        return process.wait(PATIENCE)
-
-    def once(self) -> int:
-        """`run --once`; the exit code."""
-        with (self.directory / "log").open("ab") as log:
-            command = [sys.executable, "-m", "spamnb", "--config", str(self.config), "run", "--once"]
-            return subprocess.run(command, stderr=log, timeout=10 * PATIENCE, check=False).returncode
-
-    def kill(self) -> None:
-        """Kill it where it still runs."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()

@@ -1,6 +1,5 @@
 """A message that ends the service of a host: it is met once, and nobody else's mail waits for it longer than that."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import deliver
 from spamnb.service.reading_now import ReadingNow
-from tests.patience import PATIENCE, until
+from tests.patience import until
 from tests.service.hosts.inn import Desk, Disk, Process
 from tests.service.test_reading_now import ABORT, DEADLY
 
@@ -21,15 +20,14 @@ ONE = "u00@one.example"
 @pytest.mark.thorough
 def test_a_message_that_ends_the_process(process: Process) -> None:
     """The service ends over it once; from then on the mail of all users is judged, and `users` tells of the message."""
-    program = sys.executable, "-c", DEADLY.format(end=ABORT)
     assert process.once() == 0
-    process.start(*program)
+    process.program = DEADLY.format(end=ABORT)
+    process.start()
     culprit = b"X-Deadly: yes\n" + message("spam", 800)
     deliver(process.folder(ONE), culprit, next(process.bases))
-    assert process.process is not None
-    assert process.process.wait(PATIENCE) < 0
+    assert process.ended() < 0
     mail = process.deliver_to_all()
-    process.start(*program)
+    process.start()
     until(lambda: process.are_moved(mail), "the mail of all moved")
     assert process.end() == 0
     assert process.contents(ONE) == [culprit]
