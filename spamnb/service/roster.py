@@ -23,6 +23,7 @@ from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
+from spamnb.host.own_settings import changed_at, in_one_line
 from spamnb.host.register import AccountRow, Register, State
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
@@ -40,7 +41,7 @@ from spamnb.service.log import LogOnce, about
 from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
-from spamnb.service.sweeps import Sweeps
+from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.tenants import Sharing, Tenants, Wait
 from spamnb.service.watcher import Hint
 
@@ -97,7 +98,9 @@ class Roster(Tenants[Host]):
             self._shared, read.template.users.awake, self._somebody_came, self._changed, self._looked_after
         )
         self._known, self._places = {}, []
-        self._sweeps = Sweeps(self._shared, self._accounts, self._known, read.template, self._list_soon)
+        self._sweeps = Sweeps(
+            self._shared, self._accounts, self._known, read.template, self._list_soon, self._has_new_settings
+        )
         self._rows = Rows(self._register, self._known, self._sweeps.settle_stamp, self._shared.running)
         instance = "" if self._share.of == 1 else str(self._share)
         owns, measured = self._share.owns, shared.measurements
@@ -128,8 +131,27 @@ class Roster(Tenants[Host]):
     def _config_of(self, user: User) -> Config:
         """Return the current configuration of a user."""
         known = self._known[user.name]
-        known.config, known.own_fault = self._host.config_of(user, known.config)
+        known.own_read_at = self._shared.now()
+        known.config, fault = self._host.config_of(user, known.config)
+        self._tell_own(known, in_one_line(fault) if fault else "")
         return known.config
+
+    def _tell_own(self, known: Known, fault: str) -> None:
+        """Log a new fault of a user's own settings, or its end, and write it into the register soon."""
+        if fault == known.own_fault:
+            return
+        known.own_fault = fault
+        if fault:
+            _log.error("%s", fault)
+        else:
+            _log.info("own settings are in force again")
+        since = self._shared.now() if fault else None
+        self._rows.change(known, replace(known.row, fault=fault, fault_since=since))
+
+    def _has_new_settings(self, known: Known) -> bool:
+        """Whether a user's own settings have changed since they were read, or faulty ones were removed."""
+        changed = changed_at(self._host, known.account.name)
+        return changed > known.own_read_at - TICK_SECONDS or (not changed and known.own_fault != "")
 
     def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
         """Return the jobs for looking after an account; made at each waking."""
@@ -210,6 +232,7 @@ class Roster(Tenants[Host]):
         account = Account(user.name, [str(user.root)], read, self._jobs, self._faults_of(), check)
         account.met = self._met.pop(user.name, [])
         self._known[user.name] = known = Known(account, row, _device(user.root), row.stamp)
+        known.own_read_at = row.looked_after_at or 0.0
         self._accounts.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()

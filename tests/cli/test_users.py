@@ -81,6 +81,22 @@ def test_the_worst_come_first(on_host: Run) -> None:
     assert "polled" not in lines[5]
 
 
+def test_own_settings_that_nobody_has_read(host: Host, on_host: Run) -> None:
+    """Faulty own settings are told before any mail comes, in front of those who only have corrections."""
+    own = Path(str(host.own_file(ANNA)))
+    own.parent.mkdir()
+    own.write_text("scoring: {alpha: x}\nspamd: {}\n")
+    lines = on_host().out.splitlines()
+    assert [line.split("@")[0] for line in lines[1:]] == ["carl", "bob", "gesa", "anna", "eve", "dora", "finn"]
+    assert "own settings are not in force: " in lines[4]
+    told = json.loads(on_host("--json", ANNA).out)["fault"]
+    assert told.startswith(f"own settings are not in force: {own}:1: scoring.alpha: 'x' is not allowed")
+    assert told.endswith("; and 1 more fault")
+    with Register(str(host.register)) as register:  # the service has read it since, and the register is right
+        register.put([replace(OF_ANNA, looked_after_at=os.stat(own).st_ctime + 1)])
+    assert "own settings are not" not in on_host().out
+
+
 def test_twenty_unless_all_are_wanted(host: Host, on_host: Run) -> None:
     """Twenty are shown, with how many there are and how to see all; `--all` shows them, and names show just those."""
     with Register(str(host.register)) as register:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -276,7 +277,7 @@ def test_who_is_left_out(desk: Desk) -> None:
     assert desk.rows()[ONE].state is State.MOVING
 
 
-def test_settings_of_ones_own(desk: Desk) -> None:
+def test_settings_of_ones_own(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """A user's own file holds from the next waking; a faulty one leaves what was in force, and is told of."""
     own = desk.directory / "own" / f"{ONE}.yaml"
     own.parent.mkdir()
@@ -289,16 +290,48 @@ def test_settings_of_ones_own(desk: Desk) -> None:
     assert desk.contents(ONE) == [ham]
     own.write_text("senders: {allow: ['*@*.example']}\nlearning: {dwell: much}\n")
     still = desk.deliver(ONE)
+    caplog.clear()
+    desk.pass_time(6.0)
+    assert desk.awake == {ONE}, "long before it sleeps"
+    row = desk.rows()[ONE]
+    (record,) = (record for record in caplog.records if record.levelname == "ERROR")
+    assert row.fault == record.getMessage()
+    assert row.fault.startswith(f"own settings are not in force: {own}:2: learning.dwell: ")
+    assert row.state is State.MOVING
     desk.settle()
     assert sorted(desk.contents(ONE)) == sorted([ham, still])
-    row = desk.rows()[ONE]
-    assert "dwell" in row.fault
-    assert row.state is State.MOVING
+    assert desk.rows()[ONE].fault == row.fault
     own.unlink()
     spam = desk.deliver(ONE)
     desk.settle()
     assert desk.contents(ONE, "Junk") == [spam]
     assert (desk.rows()[ONE].fault, desk.rows()[ONE].fault_since) == ("", None)
+
+
+def test_settings_of_ones_own_are_read_without_mail(desk_of: Callable[[int], Desk]) -> None:
+    """Faulty own settings of a user who gets no mail are told within minutes, at a start too, and so is their end."""
+    desk = desk_of(2)
+    vars(desk)["now"] = time.time  # files have their times from the kernel
+    own = desk.directory / "own" / f"{ONE}.yaml"
+    own.parent.mkdir()
+    desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    desk.start()
+    desk.settle()
+    period = desk.host().template.service.reconcile_seconds + 10.0
+
+    def told(seconds: float) -> str:
+        desk.pass_time(seconds)
+        return desk.rows()[ONE].fault
+
+    own.write_text("spamd: {}\n")
+    assert "spamd: holds for all users" in told(period)
+    own.write_text("scoring: {spam_cutoff: 0.99}\n")
+    assert told(period) == ""
+    own.write_text("scoring: {spam_cutof: 0.99}\n")
+    desk.reload()
+    assert "spam_cutof" in told(10.0)
+    own.unlink()
+    assert told(period) == ""
 
 
 def test_another_template(desk: Desk) -> None:
