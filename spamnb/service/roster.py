@@ -5,6 +5,8 @@ directory that may hold users. A new Maildir is recorded, and its mail is never 
 stays. If a directory cannot be listed, nobody below it counts as gone. A Maildir that is being filled, for example by
 `doveadm sync`, is recorded after ten seconds of silence: mail copied into it is not new mail.
 
+A command may ask the service to *let go* of a user's ledger, since it deletes the ledger (`host.forgetting`).
+
 `service.sweeps` finds out *whose folders have changed unseen*, and which users to look after. `service.rows` writes the
 state of each user into the register.
 """
@@ -95,7 +97,7 @@ class Roster(Tenants[Host]):
             is_examined=False,
         )
         self._accounts = Accounts(
-            self._shared, read.template.users.awake, self._somebody_came, self._changed, self._looked_after
+            self._shared, read.template.users.awake, self._strange, self._changed, self._looked_after
         )
         self._known, self._places = {}, []
         self._sweeps = Sweeps(
@@ -174,6 +176,7 @@ class Roster(Tenants[Host]):
             self._come(self._ours(found), rows)
             self._miss([row for name, row in rows.items() if name not in self._known], found)
             self._watch_places(found)
+        self._watch_requests()
         share = "" if self._share.of == 1 else f" of the share {self._share}"
         return f"{plural(len(self._known), 'user')}{share}"
 
@@ -256,9 +259,30 @@ class Roster(Tenants[Host]):
         except CannotWatchError as fault:
             self._faults.log(_PLACES, str(fault))
 
-    def _somebody_came(self, hint: Hint) -> None:
+    def _watch_requests(self) -> None:
+        """Watch the directory of the commands' requests, and see to those that are there already."""
+        requests = self._host.requests
+        with suppress(OSError):  # then a command waits until the account sleeps
+            requests.mkdir(mode=0o700, exist_ok=True)
+        with suppress(CannotWatchError):  # the mailboxes tell it
+            self._shared.watcher.watch(str(requests), [Directory(str(requests))])
+        self._see_to_requests()
+
+    def _see_to_requests(self) -> None:
+        """Let go of the ledgers that commands ask for."""
+        with suppress(OSError):
+            for request in [*os.scandir(self._host.requests)]:
+                if (known := self._known.get(request.name)) is not None:
+                    self._accounts.let_go(known.account)
+                    self._forget_figures(known)
+                    os.rmdir(request)
+
+    def _strange(self, hint: Hint) -> None:
+        """Take a hint that belongs to no mailbox."""
         if hint.root == _PLACES:
             self._list_soon()
+        elif hint.root == str(self._host.requests):
+            self._see_to_requests()
 
     def _list_soon(self) -> None:
         self._list_at = min(self._list_at, self._shared.running() + _SOON_SECONDS)
@@ -309,7 +333,10 @@ class Roster(Tenants[Host]):
             self._accounts.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
-        if row.state is not State.GONE:
+        """Record that a user is gone; without a ledger nothing is left of the user, as after a renaming."""
+        if not os.path.lexists(self._host.ledger_of(row.name)):
+            self._rows.forget(row.name)
+        elif row.state is not State.GONE:
             gone = replace(
                 row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None, polled=False
             )
@@ -326,6 +353,7 @@ class Roster(Tenants[Host]):
         running = self._shared.running()
         if running >= self._list_at:
             self._list()
+            self._see_to_requests()  # nothing may be watched
         self._sweeps.go_on()
         self._accounts.work()
         if running >= self._rows.due_at:
@@ -350,7 +378,16 @@ class Roster(Tenants[Host]):
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""
         if (known := self._known.get(user.name)) is not None:
             self._accounts.forget(known.account, user.ledger)
-            known.counted = known.stamp = known.slept = known.looked = None
+            self._forget_figures(known)
+
+    def _forget_figures(self, known: Known) -> None:
+        """Begin anew with a user whose ledger is deleted."""
+        known.counted = known.stamp = known.slept = known.looked = None
+        looked_after_at = known.row.looked_after_at
+        self._rows.change(
+            known,
+            AccountRow(known.row.name, known.row.root, State.LEARNING, looked_after_at=looked_after_at),
+        )
 
     def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
         """Do everything that is due now, for one user after the other."""

@@ -199,14 +199,16 @@ def test_forget_leaves_other_files(host: Host, on_host: Run) -> None:
     assert [*path.parent.iterdir()] == [kept]
 
 
-def test_forget_while_somebody_is_at_work(host: Host, on_host: Run) -> None:
-    """A ledger in use by a service or a command stays, and the exit code says: try again."""
+def test_forget_while_somebody_is_at_work(host: Host, on_host: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger that a service does not let go of, or a command uses, stays; the exit code says: try again."""
+    monkeypatch.setattr(forgetting, "_ANSWER_SECONDS", 0.05)
     path, other = ledger_of(host), ledger_of(host, "bob@a.example")
     with only_service(str(path)):
         result = on_host("forget", ANNA, "bob@a.example", "--yes")
     assert (result.code, result.out) == (75, "forgot bob@a.example\n")
     assert f"{ANNA} is not forgotten: the service is at work" in result.err
-    assert "try again in two minutes" in result.err
+    assert "does not let go of it: try again in two minutes" in result.err
+    assert not [*host.requests.iterdir()]
     assert not other.parent.exists()
     with Ledger(str(path)), pytest.raises(LedgerBusyError), pytest.MonkeyPatch.context() as patch:
         patch.setattr(forgetting, "_BUSY_SECONDS", 0.05)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,11 +14,12 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.find_users import FoundUsers
+from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
-from spamnb.host.register import State
+from spamnb.host.register import Register, State
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import mounted, run
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.service.hosts.inn import Desk, Process
 from tests.service.hosts.test_stamps import compared
 
@@ -108,6 +110,81 @@ def test_a_user_is_renamed(desk: Desk) -> None:
     assert spam in desk.contents(NEW, "Junk")
     assert len(desk.contents(NEW, "Junk")) == 2
     assert desk.rows()[ONE].state is State.GONE
+
+
+def test_a_user_is_renamed_with_the_ledger(desk: Desk) -> None:
+    """A user whose ledger is renamed too, while no service runs, has the same filter, and the old name is unknown."""
+    mail = desk.deliver(ONE)
+    desk.settle()
+    for path in (desk.root, desk.ledger):
+        path(NEW).parent.parent.mkdir(exist_ok=True)
+    desk.stop()
+    desk.root(ONE).parent.rename(desk.root(NEW).parent)
+    desk.ledger(ONE).parent.rename(desk.ledger(NEW).parent)
+    desk.names.remove(ONE)
+    desk.start()
+    desk.settle()
+    spam = desk.deliver(NEW)
+    desk.settle()
+    assert sorted(desk.contents(NEW, "Junk")) == sorted([mail, spam])
+    assert desk.rows().keys() == {NEW, "u01@two.example", "u02@one.example", "u03@two.example"}
+
+
+def forgotten(desk: Desk, name: str) -> list[BaseException]:
+    """Let `users forget` forget a user while the service works; the faults that it met."""
+    faults: list[BaseException] = []
+
+    def command() -> None:
+        try:
+            with Register(str(desk.host().register)) as register:
+                forget(desk.host(), register, name)
+        except BaseException as fault:
+            faults.append(fault)
+
+    thread = threading.Thread(target=command)
+    thread.start()
+    end = time.monotonic() + PATIENCE
+    while thread.is_alive():
+        assert time.monotonic() < end
+        desk.step()
+        thread.join(0.01)
+    return faults
+
+
+def test_a_living_user_is_forgotten(desk: Desk) -> None:
+    """The service lets go of the ledger that `users forget` asks for, and begins anew with the mail that is there."""
+    old = [desk.deliver(ONE) for _ in range(2)]
+    desk.until(lambda: desk.contents(ONE, "Junk") != [], "the first is moved")
+    assert ONE in desk.awake
+    assert forgotten(desk, ONE) == []
+    desk.pass_time(6.0)
+    row = desk.rows()[ONE]
+    assert (row.state, row.ham, row.spam, row.judged) == (State.LEARNING, 0, 0, {})
+    desk.deliver(ONE)
+    desk.settle()
+    assert len(desk.contents(ONE)) + len(desk.contents(ONE, "Junk")) == 3
+    assert all(content in desk.everything(ONE) for content in old)
+    row = desk.rows()[ONE]
+    assert (row.state, row.ham, row.spam) == (State.LEARNING, 0, 0)
+    assert desk.judgements(ONE).count("judged") == 1
+    assert not [*desk.host().requests.iterdir()]
+    other = desk.deliver(TWO)
+    desk.settle()
+    assert desk.contents(TWO, "Junk") == [other]
+
+
+def test_a_user_is_forgotten_while_nothing_is_watched(desk_of: Callable[[int], Desk]) -> None:
+    """Without events the service sees the request when it next lists its users."""
+    desk = desk_of(1)
+    desk.configure("service: {watch: polling, reconcile_seconds: 1}")
+    desk.start()
+    desk.settle()
+    desk.deliver(ONE)
+    desk.until(lambda: desk.contents(ONE, "Junk") != [], "it is moved")
+    assert ONE in desk.awake
+    assert forgotten(desk, ONE) == []
+    desk.settle()
+    assert desk.rows()[ONE].spam == 0
 
 
 def test_a_domain_is_made(desk: Desk) -> None:
