@@ -19,7 +19,7 @@ class Known:
     requested. counted: the metrics of this service include the user's history up to here; None before the account was
     awake. own_fault: the fault of the user's own settings, in one line; "" for none. own_read_at: when these settings
     were last read, in seconds since the epoch. sharing: the user for the exchange of lessons, which asks every few
-    seconds; None before it has asked.
+    seconds; None before it has asked. is_away: something else is in the place of the Maildir.
     """
 
     account: Account
@@ -32,5 +32,6 @@ class Known:
     counted: Place | None = None
     own_fault: str = ""
     own_read_at: float = 0.0
+    is_away: bool = False
     sharing: Sharing | None = None
     config: Config | None = None

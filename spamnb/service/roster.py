@@ -294,9 +294,13 @@ class Roster(Tenants[Host]):
         there = {user.name: user for user in self._ours(found)}
         for name, known in [*self._known.items()]:
             if name not in there and not self._is_gone(known.row, found, known.device):
+                known.is_away = True
                 self._compare_unless_failed(known.account)
             elif name not in there or str(there[name].root) != known.account.roots[0]:
                 self._remove(name)
+            elif known.is_away:  # its next try may be minutes away
+                known.is_away = False
+                self._accounts.compare(known.account)
         new = [there[name] for name in sorted(there.keys() - self._known.keys())]
         self._come(new, {user.name: row for user in new if (row := self._rows.find(user.name)) is not None})
         for user in new:

@@ -209,6 +209,23 @@ def hashed(desk: Desk, name: str, directory: str) -> Path:
     return desk.directory / "vmail" / domain / directory / local / "Maildir"
 
 
+@pytest.mark.parametrize("instead", [lambda root, aside: root.symlink_to(aside), lambda root, _: root.touch()])
+def test_a_mailbox_is_back(desk: Desk, instead: Callable[[Path, Path], object]) -> None:
+    """A Maildir that a link or a file had replaced is used at once when it is back, though its next try is far away."""
+    root, aside = desk.root(ONE), desk.directory / "aside"
+    root.rename(aside)
+    instead(root, aside)
+    desk.pass_time(100.0)
+    assert desk.account(ONE).is_failed
+    root.unlink()
+    aside.rename(root)
+    desk.pass_time(1.0)
+    assert not desk.account(ONE).is_failed
+    spam = desk.deliver(ONE)
+    desk.rest()
+    assert desk.contents(ONE, "Junk") == [spam]
+
+
 def test_a_user_moves_in_a_hashed_tree(desk_of: Callable[[int], Desk]) -> None:
     """Whose Maildir is another one than before keeps the ledger; what lies there already is not moved."""
     desk = desk_of(0)
