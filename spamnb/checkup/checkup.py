@@ -7,13 +7,22 @@ from pathlib import Path
 from spamnb.base.errors import ConfigError, SpamnbError
 from spamnb.checkup.exchange_checks import of_exchange, of_exchange_of_users
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
-from spamnb.checkup.host_checks import of_disks, of_limits, of_register, of_services, of_users
+from spamnb.checkup.host_checks import (
+    OWN_STEP,
+    of_disks,
+    of_limits,
+    of_own_settings,
+    of_register,
+    of_services,
+    of_users,
+)
 from spamnb.checkup.installation import installation
 from spamnb.checkup.ledger_checks import of_ledger
 from spamnb.checkup.mailbox_checks import of_mailboxes
 from spamnb.checkup.spamd_checks import of_spamd
 from spamnb.config import Config, default_ledger_path, load_any
 from spamnb.host.host import load_host, load_user
+from spamnb.host.own_settings import own_faults
 from spamnb.host.shares import not_running, running
 from spamnb.ledger.file.locks import is_running
 
@@ -39,7 +48,7 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         config, wrong = load_user(path, environ, user)
         yield ok("configuration", str(path))
         for line in wrong.splitlines():
-            yield fault("own settings", line, "fix that line; until then the settings of all users apply")
+            yield fault("own settings", line, OWN_STEP)
         yield from _guarded(of_mailboxes(config, whole=whole))
         yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))
     except ConfigError as error:
@@ -60,8 +69,10 @@ def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     host = load_host(path, environ)
     yield ok("configuration", str(path))
     here = installation(path, environ, host.template, [*map(str, not_running(running(host.register.parent)))])
-    services, register = of_services(host, here), of_register(host, here)
-    for findings in (services, of_users(host), of_limits(host), of_disks(host), register):
+    faulty = dict(own_faults(host))
+    services, register = of_services(host, here), of_register(host, here, faulty)
+    users = (of_users(host), of_own_settings(faulty, here.spamnb))
+    for findings in (services, *users, of_limits(host), of_disks(host), register):
         yield from _guarded(findings)
     yield from _guarded(of_exchange_of_users(host, here.spamnb))
     yield from _guarded(of_spamd(host.template.spamd, bool(running(host.register.parent))))

@@ -5,7 +5,7 @@ import os
 import resource
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from spamnb.base.errors import RegisterDamagedError
 from spamnb.base.wording import clock, megabytes, plural
@@ -26,6 +26,8 @@ _OF_SERVICE = 256  # files beside these: sockets, connections, files being read
 _NO_ROOM = 10_000_000  # bytes
 _LITTLE = 20  # one part in 20 of a disk should be free
 _SHOWN = 10  # users with faults to name
+_TOLD_OTHERWISE = (State.BROKEN, State.STOPPED, State.GONE)  # not as a mere fault
+OWN_STEP = "fix that line; until then the settings of all users apply"
 
 
 def of_services(host: Host, here: Installation) -> Iterator[Finding]:
@@ -142,8 +144,23 @@ def of_disks(host: Host) -> Iterator[Finding]:
         yield warning("ledgers", f"other users may look into {ledgers}", f"chmod o-rwx {shlex.quote(ledgers)}")
 
 
-def of_register(host: Host, here: Installation) -> Iterator[Finding]:
-    """Check that the register exists and is sound, and report the users' state from it."""
+def of_own_settings(faulty: Mapping[str, str], spamnb: str) -> Iterator[Finding]:
+    """Report the users whose own settings are faulty.
+
+    faulty: the faults by the users' names, one per line. spamnb: how a command begins here.
+    """
+    for name, lines in [*faulty.items()][:_SHOWN]:
+        for line in lines.splitlines():
+            yield fault(f"user {name}", line, OWN_STEP)
+    if (more := len(faulty) - _SHOWN) > 0:
+        yield fault("users", f"{plural(more, 'more user')} with faulty own settings", f"{spamnb} config --check")
+
+
+def of_register(host: Host, here: Installation, told: Container[str] = ()) -> Iterator[Finding]:
+    """Check that the register exists and is sound, and report the users' state from it.
+
+    told: users whose fault is reported elsewhere, unless their filters are broken or have stopped.
+    """
     path = str(host.register)
     try:
         with reading(path) as register:
@@ -163,16 +180,16 @@ def of_register(host: Host, here: Installation) -> Iterator[Finding]:
     if new := sum(user.name not in known for user in host.users().users):
         means = f"nothing is known yet of {plural(new, 'user')}"
         yield warning("users", means, "wait until the service has looked at them; see that it runs")
-    yield from _in_need(rows, here.spamnb)
+    yield from _in_need(rows, here.spamnb, told)
 
 
-def _in_need(rows: Sequence[AccountRow], spamnb: str) -> Iterator[Finding]:
-    """Report users that need attention. spamnb: how a command begins here."""
+def _in_need(rows: Sequence[AccountRow], spamnb: str, told: Container[str]) -> Iterator[Finding]:
+    """Report users that need attention. spamnb: how a command begins here. told: as in `of_register`."""
     if gone := sum(row.state is State.GONE for row in rows):
         means = f"the mailbox of {plural(gone, 'user')} is gone, but the ledger stays"
         yield warning("users", means, f"for those who do not come back: {spamnb} users forget NAME")
     worst = [row for row in rows if row.state in (State.BROKEN, State.STOPPED)]
-    others = [row for row in rows if row.fault and row.state not in (State.BROKEN, State.STOPPED, State.GONE)]
+    others = [row for row in rows if row.fault and row.name not in told and row.state not in _TOLD_OTHERWISE]
     for state, row in [*((fault, row) for row in worst), *((warning, row) for row in others)][:_SHOWN]:
         since = "" if row.fault_since is None else f", since {clock(row.fault_since)}"
         means = f"{row.fault}{since}" if row.fault else "moving has stopped: too much mail looked like spam"

@@ -2,7 +2,7 @@
 
 Without an option it prints the values in force, in the form of a configuration, and your
 choices (spamnb help choose). On a mail host these are the values of all users; with --user,
-those of one.
+those of one. `--check` also checks the users' own settings.
 
 example:
   spamnb config --check new.yaml
@@ -20,7 +20,8 @@ from spamnb.cli.common.config_and_ledger import command, config_path
 from spamnb.cli.common.output import inform
 from spamnb.config import Config, load_any
 from spamnb.config.writing import example, render_all
-from spamnb.host.host import ANYBODY, load_user
+from spamnb.host.host import ANYBODY, Host, load_user
+from spamnb.host.own_settings import own_faults
 from spamnb.ledger.file.readonly import size_of
 from spamnb.ledger.file.replacement import present
 
@@ -85,9 +86,19 @@ def _with_choices(config: Config, options: argparse.Namespace) -> tuple[Config, 
 def _read(path: Path, options: argparse.Namespace) -> tuple[Config, str]:
     """Return a configuration, also that of a mail host, and its name. Raises ConfigError with its faults."""
     if not options.for_user:
-        return load_any(path, os.environ), escaped(str(path))
+        config = load_any(path, os.environ)
+        if config.is_template and options.check is not None:
+            _check_own_settings(Host(config, path))
+        return config, escaped(str(path))
     owner = None if os.geteuid() else ANYBODY  # root stays root here, and only looks
     config, fault = load_user(path, os.environ, options.for_user, owner)
     if fault:
         raise ConfigError(fault)
     return config, f"{escaped(str(path))} for {config.user}"
+
+
+def _check_own_settings(host: Host) -> None:
+    """Raise ConfigError with the faults in the own settings of all users, if there are any."""
+    owner = None if os.geteuid() else ANYBODY  # root stays root here, and only looks
+    if faults := [fault for _, fault in own_faults(host, owner)]:
+        raise ConfigError("\n".join(faults))

@@ -168,7 +168,8 @@ def _add(path: Path, config: Config, proposals: Sequence[Proposal], options: arg
 
 def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_running: bool = False) -> int:
     """Learn, if the person wants that, and name the next step."""
-    is_wanted = _is_learning_wanted(any(map(any, (one.messages.values() for one in proposals))), options)
+    is_mail_there = any(map(any, (one.messages.values() for one in proposals)))
+    is_wanted = _is_learning_wanted(is_mail_there, options)
     code = max(_learn(one, options) for one in proposals) if is_wanted else 0
     if is_wanted:
         _print_misfiled_hint(options)
@@ -179,7 +180,20 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     else:
         record_existing(load(config_path(options), os.environ))
         inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
+    if is_mail_there and not is_wanted and not _may_ask(options):
+        _say_not_learned(options)
     return code
+
+
+def _say_not_learned(options: argparse.Namespace) -> None:
+    """Say, after all else, that nobody could be asked and what this means."""
+    what = "Nothing was learned from the mail in the folders, so the filter moves no mail yet"
+    inform(options, f"\n{what}. To learn from it: {command(options)} init --learn")
+
+
+def _may_ask(options: argparse.Namespace) -> bool:
+    """Return whether a person can be asked whether to learn, or has said so."""
+    return options.no_learn or (is_terminal(sys.stdin) and is_terminal(sys.stdout))
 
 
 def _show_all(proposals: Sequence[Proposal], options: argparse.Namespace) -> None:
@@ -209,15 +223,11 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
 
 
 def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> bool:
-    if options.learn or options.no_learn or options.quiet or not is_mail_there:
+    if options.learn or options.no_learn or options.quiet or not is_mail_there or not _may_ask(options):
         return bool(options.learn)
-    later = f"{command(options)} init --learn"
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
-        print(f"\nThe filter has not learned from the mail in the folders. To learn from it: {later}")
-        return False
     if is_confirmed("\nLearn from the mail in the folders now?"):
         return True
-    print(f"Skipped. To learn later: {later}")
+    print(f"Skipped. To learn later: {command(options)} init --learn")
     return False
 
 

@@ -10,18 +10,25 @@ example:
 """
 
 import argparse
+import contextlib
 import os
 import sys
 import sysconfig
+from pathlib import Path
 
+from spamnb.base.errors import ConfigError
 from spamnb.base.wording import escaped
 from spamnb.cli.common.output import inform
+from spamnb.config import load_any
+from spamnb.config.default_paths import SYSTEM_CONFIG
 from spamnb.setup import units
 
 _NEXT = {
     "user": "{0} daemon-reload && {0} enable --now spamnb\n      loginctl enable-linger      (also while you are not"
     " logged in)",
-    "system": "write /etc/spamnb/USER/config.yaml, then\n      {0} daemon-reload && {0} enable --now spamnb@USER",
+    "system": "for all virtual users of a mail host: spamnb init --host\n      for a user with a home directory: write"
+    " /etc/spamnb/USER/config.yaml, then\n      {0} daemon-reload && {0} enable --now spamnb@USER",
+    "host": "{0} daemon-reload && {0} enable --now spamnb-host@1-of-1",
 }
 
 
@@ -46,5 +53,13 @@ def run(options: argparse.Namespace) -> int:
         return 0
     for unit in units.install(where, units.program(sys.argv[0], sysconfig.get_path("scripts"))):
         inform(options, f"wrote {escaped(str(unit))}")
-    inform(options, f"Next: {_NEXT[where.manager].format(where.systemctl)}")
+    is_for_host = where.manager == "system" and _has_host(SYSTEM_CONFIG)
+    inform(options, f"Next: {_NEXT['host' if is_for_host else where.manager].format(where.systemctl)}")
     return 0
+
+
+def _has_host(path: Path) -> bool:
+    """Return whether there is the configuration of a mail host."""
+    with contextlib.suppress(ConfigError):
+        return load_any(path, os.environ).is_template
+    return False

@@ -29,6 +29,7 @@ from spamnb.cli.common.config_and_ledger import command, config_path, ledger_to_
 from spamnb.cli.common.output import as_json, inform, is_confirmed, is_terminal, table, warn
 from spamnb.host.forgetting import forget, name_of_known
 from spamnb.host.host import Host, load_host
+from spamnb.host.own_settings import with_own_fault, worst_users
 from spamnb.host.register import AccountRow, Register, reading
 
 _FEW = 20
@@ -61,7 +62,7 @@ def _list(names: Sequence[str], options: argparse.Namespace) -> int:
         if names:
             shown = [_row(host, register, name) for name in names]
         else:
-            shown = [] if register is None else register.worst(None if options.all else _FEW)
+            shown = [] if register is None else worst_users(host, register, None if options.all else _FEW)
         of = len(shown) if names or register is None else register.sums().users
     if options.json:
         for row in shown:
@@ -80,7 +81,7 @@ def _row(host: Host, register: Register | None, asked: str) -> AccountRow:
     row = None if register is None else register.find(name)
     if row is None:
         raise SpamnbError(f"{name} is not known yet: the service has to look at this user first")
-    return row
+    return with_own_fault(host, row)
 
 
 def _cells(row: AccountRow) -> tuple[object, ...]:

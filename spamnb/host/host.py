@@ -57,6 +57,11 @@ class Host:
         """The path of the register, beside the directories of the ledgers."""
         return self.ledgers.fixed / REGISTER
 
+    @property
+    def requests(self) -> Path:
+        """The directory in which commands ask the services to let go of the ledgers of users."""
+        return Path(f"{self.register}.requests")
+
     def users(self, owner: int | None = None, before: FoundUsers | None = None) -> FoundUsers:
         """Return all users that exist and that the configuration does not leave out.
 

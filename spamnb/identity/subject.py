@@ -22,7 +22,7 @@ def subject_line(value: bytes) -> bytes:
     >>> subject_line(b"=?utf-8?q?caf=C3=A9_au?= lait") == subject_line("café au lait".encode())
     True
     >>> subject_line(b"=?latin1?q?caf=E9?= au"), subject_line(b"=?utf-8?q?caf")
-    (b'subject:\\ncp1252:636166e9\\n au', b'subject as written:=?utf-8?q?caf')
+    (b'subject:\\niso8859_1:636166e9\\n au', b'subject as written:=?utf-8?q?caf')
     """
     text = _undone(value) if _MARK in value else value
     return b"subject as written:" + value if _MARK in text else b"subject:" + text

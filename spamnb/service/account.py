@@ -31,6 +31,7 @@ _SOON_SECONDS = 0.5  # until changed folders are compared
 _QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # of silence, or in all, until a new Maildir is compared
 _RETRY_SECONDS = 10.0  # until a fault that may pass is tried again
 _BUSY_SECONDS = 1.0  # the same, if another process held the ledger
+_RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked for
 _ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
 
 
@@ -229,6 +230,13 @@ class Account:
     def _put_off(self, first: float, longest: float) -> None:
         """Wait `first` seconds before the next try, then each time twice as long, up to `longest`."""
         self._retry = min(max(2 * self._retry, first), longest)
+
+    def let_go(self, running: float) -> None:
+        """Do nothing while a command works with its ledger; it sleeps already. After that its folders are compared."""
+        self._hints.clear()
+        self._is_compared = False
+        self.is_failed = True  # hints that come now are dropped
+        self.compare_at = running + _RELEASED_SECONDS
 
     # --- work
 

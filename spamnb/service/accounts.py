@@ -139,6 +139,14 @@ class Accounts:
                 _log.warning("the user was forgotten on another host: the ledger is removed, and a new one is begun")
         self.compare(account)
 
+    def let_go(self, account: Account) -> None:
+        """Release its ledger for a moment, since a command waits for it."""
+        self._sleep(account)
+        for waiting in (self._row, self._later):
+            waiting.pop(account, None)
+        account.let_go(self._running())
+        self._plan(account)
+
     def compare(self, account: Account) -> None:
         """Compare its folders with the ledger when there is time."""
         account.compare_within(0.0, self._running())

@@ -17,7 +17,9 @@ class Known:
     when everything in them had been seen; None if unknown. slept: a stamp that does not count yet, and when it was
     taken; asked: the question to the watcher that makes it count. looked: the stamp for which a comparison was last
     requested. counted: the metrics of this service include the user's history up to here; None before the account was
-    awake. sharing: the user for the exchange of lessons, which asks every few seconds; None before it has asked.
+    awake. own_fault: the fault of the user's own settings, in one line; "" for none. own_read_at: when these settings
+    were last read, in seconds since the epoch. sharing: the user for the exchange of lessons, which asks every few
+    seconds; None before it has asked. is_away: something else is in the place of the Maildir.
     """
 
     account: Account
@@ -29,5 +31,7 @@ class Known:
     looked: int | None = None
     counted: Place | None = None
     own_fault: str = ""
+    own_read_at: float = 0.0
+    is_away: bool = False
     sharing: Sharing | None = None
     config: Config | None = None

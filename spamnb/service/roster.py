@@ -5,6 +5,8 @@ directory that may hold users. A new Maildir is recorded, and its mail is never 
 stays. If a directory cannot be listed, nobody below it counts as gone. A Maildir that is being filled, for example by
 `doveadm sync`, is recorded after ten seconds of silence: mail copied into it is not new mail.
 
+A command may ask the service to *let go* of a user's ledger, since it deletes the ledger (`host.forgetting`).
+
 `service.sweeps` finds out *whose folders have changed unseen*, and which users to look after. `service.rows` writes the
 state of each user into the register.
 """
@@ -23,6 +25,7 @@ from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
+from spamnb.host.own_settings import changed_at, in_one_line
 from spamnb.host.register import AccountRow, Register, State
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
@@ -40,7 +43,7 @@ from spamnb.service.log import LogOnce, about
 from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
-from spamnb.service.sweeps import Sweeps
+from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.tenants import Sharing, Tenants, Wait
 from spamnb.service.watcher import Hint
 
@@ -94,10 +97,12 @@ class Roster(Tenants[Host]):
             is_examined=False,
         )
         self._accounts = Accounts(
-            self._shared, read.template.users.awake, self._somebody_came, self._changed, self._looked_after
+            self._shared, read.template.users.awake, self._strange, self._changed, self._looked_after
         )
         self._known, self._places = {}, []
-        self._sweeps = Sweeps(self._shared, self._accounts, self._known, read.template, self._list_soon)
+        self._sweeps = Sweeps(
+            self._shared, self._accounts, self._known, read.template, self._list_soon, self._has_new_settings
+        )
         self._rows = Rows(self._register, self._known, self._sweeps.settle_stamp, self._shared.running)
         instance = "" if self._share.of == 1 else str(self._share)
         owns, measured = self._share.owns, shared.measurements
@@ -128,8 +133,27 @@ class Roster(Tenants[Host]):
     def _config_of(self, user: User) -> Config:
         """Return the current configuration of a user."""
         known = self._known[user.name]
-        known.config, known.own_fault = self._host.config_of(user, known.config)
+        known.own_read_at = self._shared.now()
+        known.config, fault = self._host.config_of(user, known.config)
+        self._tell_own(known, in_one_line(fault) if fault else "")
         return known.config
+
+    def _tell_own(self, known: Known, fault: str) -> None:
+        """Log a new fault of a user's own settings, or its end, and write it into the register soon."""
+        if fault == known.own_fault:
+            return
+        known.own_fault = fault
+        if fault:
+            _log.error("%s", fault)
+        else:
+            _log.info("own settings are in force again")
+        since = self._shared.now() if fault else None
+        self._rows.change(known, replace(known.row, fault=fault, fault_since=since))
+
+    def _has_new_settings(self, known: Known) -> bool:
+        """Whether a user's own settings have changed since they were read, or faulty ones were removed."""
+        changed = changed_at(self._host, known.account.name)
+        return changed > known.own_read_at - TICK_SECONDS or (not changed and known.own_fault != "")
 
     def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
         """Return the jobs for looking after an account; made at each waking."""
@@ -152,6 +176,7 @@ class Roster(Tenants[Host]):
             self._come(self._ours(found), rows)
             self._miss([row for name, row in rows.items() if name not in self._known], found)
             self._watch_places(found)
+        self._watch_requests()
         share = "" if self._share.of == 1 else f" of the share {self._share}"
         return f"{plural(len(self._known), 'user')}{share}"
 
@@ -210,6 +235,7 @@ class Roster(Tenants[Host]):
         account = Account(user.name, [str(user.root)], read, self._jobs, self._faults_of(), check)
         account.met = self._met.pop(user.name, [])
         self._known[user.name] = known = Known(account, row, _device(user.root), row.stamp)
+        known.own_read_at = row.looked_after_at or 0.0
         self._accounts.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
@@ -233,9 +259,30 @@ class Roster(Tenants[Host]):
         except CannotWatchError as fault:
             self._faults.log(_PLACES, str(fault))
 
-    def _somebody_came(self, hint: Hint) -> None:
+    def _watch_requests(self) -> None:
+        """Watch the directory of the commands' requests, and see to those that are there already."""
+        requests = self._host.requests
+        with suppress(OSError):  # then a command waits until the account sleeps
+            requests.mkdir(mode=0o700, exist_ok=True)
+        with suppress(CannotWatchError):  # the mailboxes tell it
+            self._shared.watcher.watch(str(requests), [Directory(str(requests))])
+        self._see_to_requests()
+
+    def _see_to_requests(self) -> None:
+        """Let go of the ledgers that commands ask for."""
+        with suppress(OSError):
+            for request in [*os.scandir(self._host.requests)]:
+                if (known := self._known.get(request.name)) is not None:
+                    self._accounts.let_go(known.account)
+                    self._forget_figures(known)
+                    os.rmdir(request)
+
+    def _strange(self, hint: Hint) -> None:
+        """Take a hint that belongs to no mailbox."""
         if hint.root == _PLACES:
             self._list_soon()
+        elif hint.root == str(self._host.requests):
+            self._see_to_requests()
 
     def _list_soon(self) -> None:
         self._list_at = min(self._list_at, self._shared.running() + _SOON_SECONDS)
@@ -247,9 +294,13 @@ class Roster(Tenants[Host]):
         there = {user.name: user for user in self._ours(found)}
         for name, known in [*self._known.items()]:
             if name not in there and not self._is_gone(known.row, found, known.device):
+                known.is_away = True
                 self._compare_unless_failed(known.account)
             elif name not in there or str(there[name].root) != known.account.roots[0]:
                 self._remove(name)
+            elif known.is_away:  # its next try may be minutes away
+                known.is_away = False
+                self._accounts.compare(known.account)
         new = [there[name] for name in sorted(there.keys() - self._known.keys())]
         self._come(new, {user.name: row for user in new if (row := self._rows.find(user.name)) is not None})
         for user in new:
@@ -286,7 +337,10 @@ class Roster(Tenants[Host]):
             self._accounts.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
-        if row.state is not State.GONE:
+        """Record that a user is gone; without a ledger nothing is left of the user, as after a renaming."""
+        if not os.path.lexists(self._host.ledger_of(row.name)):
+            self._rows.forget(row.name)
+        elif row.state is not State.GONE:
             gone = replace(
                 row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None, polled=False
             )
@@ -303,6 +357,7 @@ class Roster(Tenants[Host]):
         running = self._shared.running()
         if running >= self._list_at:
             self._list()
+            self._see_to_requests()  # nothing may be watched
         self._sweeps.go_on()
         self._accounts.work()
         if running >= self._rows.due_at:
@@ -327,7 +382,16 @@ class Roster(Tenants[Host]):
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""
         if (known := self._known.get(user.name)) is not None:
             self._accounts.forget(known.account, user.ledger)
-            known.counted = known.stamp = known.slept = known.looked = None
+            self._forget_figures(known)
+
+    def _forget_figures(self, known: Known) -> None:
+        """Begin anew with a user whose ledger is deleted."""
+        known.counted = known.stamp = known.slept = known.looked = None
+        looked_after_at = known.row.looked_after_at
+        self._rows.change(
+            known,
+            AccountRow(known.row.name, known.row.root, State.LEARNING, looked_after_at=looked_after_at),
+        )
 
     def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
         """Do everything that is due now, for one user after the other."""

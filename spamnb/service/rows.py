@@ -70,6 +70,13 @@ class Rows:
         else:
             self._faults.clear("register")
 
+    def forget(self, name: str) -> None:
+        """Remove the row of a user of whom nothing is left."""
+        try:
+            self._register.forget(name)
+        except RegisterError as fault:
+            self._faults.log("register", f"{fault}. Until then `spamnb users` shows {name} as before")
+
     def _let_write(self, name: str) -> None:
         self._unwritten[name] = None
         self.due_at = min(self.due_at, self._running() + _GATHERED_SECONDS)

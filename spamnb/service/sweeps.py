@@ -3,7 +3,8 @@
 *Whose folders have changed* shows in the folders' times, every few minutes: no ledger is opened for it. The times of
 all `new` and `cur` of a mailbox make one number, its stamp. If the stamp has changed since the last sleep, and no hint
 came, an event was lost, or this disk sends none. So the folders are compared. At a start it is the same: the register
-has the stamps, so only changed folders are compared.
+has the stamps, so only changed folders are compared. If a user's own settings have changed, the folders are compared
+too, so that a fault in the settings is told before mail comes.
 
 A stamp that is taken when an account goes to sleep may be later than an event that we have not read yet. A kill at that
 moment would hide the event for a day. So the watcher is asked a moment later. The stamp counts when the watcher has
@@ -29,7 +30,7 @@ from spamnb.service.accounts import Accounts
 from spamnb.service.context import DAY
 from spamnb.service.known import Known
 
-_TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
+TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
 _SLICE = 50  # accounts whose stamps are looked at in one go: a few milliseconds
 _PAUSE = 1000  # directories of one account that are looked at in one go: as long
 _Result = TypeVar("_Result")
@@ -61,7 +62,8 @@ def stamp_of(directories: Iterable[Directory]) -> Generator[None, None, tuple[in
 class Sweeps:
     """Looks at the stamps of users, one slice at a time; requests comparisons, and looking after, for those in need.
 
-    lost: called when hints were lost, and users may have come or gone unseen.
+    lost: called when hints were lost, and users may have come or gone unseen. has_new_settings: whether to read a
+    user's own settings again.
     """
 
     def __init__(
@@ -71,8 +73,10 @@ class Sweeps:
         known: Mapping[str, Known],
         template: Config,
         lost: Callable[[], None],
+        has_new_settings: Callable[[Known], bool],
     ) -> None:
         self._shared, self._accounts, self._known, self._template, self._lost = shared, accounts, known, template, lost
+        self._has_new_settings = has_new_settings
         self._sweep: Iterator[None] | None = None
         self._is_lost = False  # hints were lost, and not all accounts have been looked at since
         self._at = self._poll_at = math.inf
@@ -136,16 +140,16 @@ class Sweeps:
         return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
 
     def has_changed(self, known: Known) -> tuple[bool, int]:
-        """Whether the folders may have changed since the stamp that counts, and their latest time."""
+        """Whether folders or own settings may have changed since they were looked at, and the folders' latest time."""
         return _at_once(self._look_for_changes(known))
 
     def _look_for_changes(self, known: Known, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
         """See `has_changed`. is_lost: the lost hints may have reported a new directory."""
         began = self._shared.now()  # a change in a pause may have been compared in it, or not
         stamp, latest = yield from self._stamp_of(known.account, is_lost=is_lost)
-        is_lasting = began - latest / 1e9 > _TICK_SECONDS  # any later change makes a new stamp
+        is_lasting = began - latest / 1e9 > TICK_SECONDS  # any later change makes a new stamp
         known.looked = stamp if is_lasting else None
-        return stamp is None or stamp != known.stamp, latest
+        return stamp is None or stamp != known.stamp or self._has_new_settings(known), latest
 
     def _stamp_of(self, account: Account, *, is_lost: bool = False) -> Generator[None, None, tuple[int | None, int]]:
         """Return the stamp of the watched directories, or else of those on the disk, and the latest time.
@@ -186,7 +190,7 @@ class Sweeps:
         if is_told and not (self._is_lost or watcher.overflowed):
             known.stamp, known.slept = stamp, None
             return True
-        if known.asked is None and self._shared.running() - at >= _TICK_SECONDS:
+        if known.asked is None and self._shared.running() - at >= TICK_SECONDS:
             known.asked = watcher.ask()
         return False
 

@@ -275,8 +275,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             filled(b"=?", HEAD),
         ),
     ),
-    "identity.charsets._SEPARATORS": (every, (filled(b"-", 60), filled(b"a-", 60))),
-    "identity.charsets._CODE_PAGE": (fullmatch, (filled(b"1", 60), filled(b"csibm1", 60), filled(b"cp_", 60))),
     "identity.transfer._PADDED": (fullmatch, (filled(b"a", BODY), filled(b"=", BODY), filled(b"aa==", BODY))),
     "identity.transfer._NO_ESCAPE": (every, (filled(b"=", BODY), filled(b"=4", BODY), filled(b"=41", BODY))),
     "identity.body._BEYOND_ASCII": (every, (filled(b"=", BODY), filled(b"=8", BODY), filled(b"=1", BODY))),

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -136,6 +137,23 @@ def said(host: Host, run: Run, state: str, part: str) -> bool:
 def tree(directory: Path) -> dict[str, bytes | None]:
     """All files with their contents, and directories."""
     return {str(path): path.read_bytes() if path.is_file() else None for path in directory.rglob("*")}
+
+
+def test_faulty_own_settings(site: Site, host: Host, run: Run) -> None:
+    """Each fault in a user's own settings is told once, also before the service has met it."""
+    own = site.own(WELL.name, "scoring: {alpha: x}\nspamd: {}\n")
+    for fault in ("", f"own settings are not in force: {own}:1"):
+        put(host, replace(WELL, fault=fault))
+        told = [
+            (state, means.split(" is ")[0])
+            for state, what, means in findings(host, run)
+            if what == "user anna@a.example"
+        ]
+        assert told[0] == ("fault", f"{own}:1: scoring.alpha: 'x'")
+        assert told[1][1].startswith(f"{own}:2: spamd: ")
+        assert len(told) == 2
+    put(host, replace(WELL, state=State.BROKEN, fault="it has no inbox"))
+    assert said(host, run, "fault", "it has no inbox")
 
 
 def test_all_is_well(site: Site, host: Host, run: Run) -> None:

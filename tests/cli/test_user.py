@@ -224,13 +224,23 @@ def test_a_faulty_own_file(config: Path, run: Run, home: Path) -> None:
 # --- config -------------------------------------------------------------------------------------------------------
 
 
-def test_the_template_is_shown(config: Path, run: Run) -> None:
-    """`config` prints a host's values in force, with `users`, and reads back as the same; --check finds no fault."""
+def test_the_template_is_shown(config: Path, run: Run, home: Path) -> None:
+    """`config` prints a host's values in force, with `users`, and reads back as the same; --check reads own files."""
     shown = run("config")
     assert shown.out.startswith(f"# {config}, with the default")
     assert parse(shown.out, "printed", {}) == load_any(config, {})
     assert "\nusers:\n" in shown.out
     assert run("config", "--check").out.startswith(f"{config} has no faults. ")
+    for user in (ANNA, BOB):
+        (home / f"own/{user}.yaml").write_text("scoring: {alpha: x}\nspamd: {}\n")
+    result = run("config", "--check")
+    assert result.code == 78
+    assert [line.split(" is ")[0].split(" holds ")[0] for line in result.err.splitlines()] == [
+        f"spamnb: {home}/own/{user}.yaml:{key}"
+        for user in (ANNA, BOB)
+        for key in ("1: scoring.alpha: 'x'", "2: spamd:")
+    ]
+    assert run("config").code == 0
     config.write_text(config.read_text().replace("{domain}", "%d"))
     result = run("config", "--check")
     assert result.code == 78

@@ -81,6 +81,22 @@ def test_the_worst_come_first(on_host: Run) -> None:
     assert "polled" not in lines[5]
 
 
+def test_own_settings_that_nobody_has_read(host: Host, on_host: Run) -> None:
+    """Faulty own settings are told before any mail comes, in front of those who only have corrections."""
+    own = Path(str(host.own_file(ANNA)))
+    own.parent.mkdir()
+    own.write_text("scoring: {alpha: x}\nspamd: {}\n")
+    lines = on_host().out.splitlines()
+    assert [line.split("@")[0] for line in lines[1:]] == ["carl", "bob", "gesa", "anna", "eve", "dora", "finn"]
+    assert "own settings are not in force: " in lines[4]
+    told = json.loads(on_host("--json", ANNA).out)["fault"]
+    assert told.startswith(f"own settings are not in force: {own}:1: scoring.alpha: 'x' is not allowed")
+    assert told.endswith("; and 1 more fault")
+    with Register(str(host.register)) as register:  # the service has read it since, and the register is right
+        register.put([replace(OF_ANNA, looked_after_at=os.stat(own).st_ctime + 1)])
+    assert "own settings are not" not in on_host().out
+
+
 def test_twenty_unless_all_are_wanted(host: Host, on_host: Run) -> None:
     """Twenty are shown, with how many there are and how to see all; `--all` shows them, and names show just those."""
     with Register(str(host.register)) as register:
@@ -183,14 +199,16 @@ def test_forget_leaves_other_files(host: Host, on_host: Run) -> None:
     assert [*path.parent.iterdir()] == [kept]
 
 
-def test_forget_while_somebody_is_at_work(host: Host, on_host: Run) -> None:
-    """A ledger in use by a service or a command stays, and the exit code says: try again."""
+def test_forget_while_somebody_is_at_work(host: Host, on_host: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger that a service does not let go of, or a command uses, stays; the exit code says: try again."""
+    monkeypatch.setattr(forgetting, "_ANSWER_SECONDS", 0.05)
     path, other = ledger_of(host), ledger_of(host, "bob@a.example")
     with only_service(str(path)):
         result = on_host("forget", ANNA, "bob@a.example", "--yes")
     assert (result.code, result.out) == (75, "forgot bob@a.example\n")
     assert f"{ANNA} is not forgotten: the service is at work" in result.err
-    assert "try again in two minutes" in result.err
+    assert "does not let go of it: try again in two minutes" in result.err
+    assert not [*host.requests.iterdir()]
     assert not other.parent.exists()
     with Ledger(str(path)), pytest.raises(LedgerBusyError), pytest.MonkeyPatch.context() as patch:
         patch.setattr(forgetting, "_BUSY_SECONDS", 0.05)

@@ -157,6 +157,24 @@ PAIRS = {
             (b"utf-8", b"shift_jis", b"<p style='displ\\61y:none'>pills</p>\n"),
         )
     },
+    # mutt: a label that its iconv does not know, or that is another charset there.
+    **{
+        f"{label.decode()} for {known.decode()}, in letters": (
+            charset(known, b"\nLunch \xcb\xd5\xd0\xc9\n"),
+            charset(label, b"\nLunch \xcb\xd5\xd0\xc9\n"),
+        )
+        for known, labels in {
+            b"koi8-r": (b"koi8:r", b"koi8_r", b"koi8", b"x-koi8-r", b"koi8-r*ru", b"'koi8-r'", b" koi8-r"),
+            b"windows-1251": (b"1251", b"dos1251", b"win1251", b"ms-1251", b"csibm1251"),
+            b"utf-8": (b"utf", b"u8", b"utf_8", b"cp65001"),
+            b"iso-8859-1": (b"8859", b"latin", b"646", b"us", b"us-ascii", b"iso8859_1", b"windows-1252"),
+            b"us-ascii": (b"646", b"us_ascii"),
+            b"gb2312": (b"gbk", b"gb18030", b"chinese"),
+            b"euc-kr": (b"cp949", b"korean"),
+            b"shift_jis": (b"cp932", b"x-sjis"),
+        }.items()
+        for label in labels
+    },
 }  # fmt: skip
 
 

@@ -89,6 +89,7 @@ def test_users_come_and_go(host: VirtualUsers) -> None:
     first = host.deliver(name)
     until(lambda: f"watching {maildir(name)}" in host.log(), f"{name} to be watched")
     assert host.holds(name, "", first), "mail that a user comes with is never moved"
+    host.wait_recorded(name)
     remove, forget = block(_DOCUMENT, "host-remove").splitlines()
     as_root(host.machine, remove)
     until(lambda: host.user(name).get("state") == "gone", f"{name} to be gone")
@@ -105,6 +106,7 @@ def test_a_user_is_renamed(host: VirtualUsers) -> None:
     assert f"{LESSONS + 1} spam" in status or f"{LESSONS + 2} spam" in status, status
     host.wait_recorded("benjamin@example.org")
     host.moves("benjamin@example.org")
+    assert host.user("ben@example.org") == {}
 
 
 def test_mail_software_asks_all_services(host: VirtualUsers) -> None:

@@ -2,6 +2,7 @@
 
 from spamnb.base.wording import plural
 from spamnb.checkup.installation import installation
+from spamnb.host.own_settings import worst_users
 from spamnb.host.register import reading
 from spamnb.host.shares import not_running
 from spamnb.monitoring.host_status import HostStatus, host_status
@@ -19,7 +20,7 @@ def table(visit: Visit) -> Response:
     missing = [*map(str, not_running(found.running))]
     with reading(str(host.register)) as register:
         wants_all = bool(visit.request.query.text("all"))
-        rows = [] if register is None else register.worst(None if wants_all else _MOST)
+        rows = [] if register is None else worst_users(host, register, None if wants_all else _MOST)
     return visit.page(
         "mailboxes_of_a_host.html",
         title=_title(found),

@@ -3,6 +3,8 @@
 import os
 import shutil
 import signal
+import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -12,11 +14,12 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.find_users import FoundUsers
+from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
-from spamnb.host.register import State
+from spamnb.host.register import Register, State
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import mounted, run
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.service.hosts.inn import Desk, Process
 from tests.service.hosts.test_stamps import compared
 
@@ -109,6 +112,81 @@ def test_a_user_is_renamed(desk: Desk) -> None:
     assert desk.rows()[ONE].state is State.GONE
 
 
+def test_a_user_is_renamed_with_the_ledger(desk: Desk) -> None:
+    """A user whose ledger is renamed too, while no service runs, has the same filter, and the old name is unknown."""
+    mail = desk.deliver(ONE)
+    desk.settle()
+    for path in (desk.root, desk.ledger):
+        path(NEW).parent.parent.mkdir(exist_ok=True)
+    desk.stop()
+    desk.root(ONE).parent.rename(desk.root(NEW).parent)
+    desk.ledger(ONE).parent.rename(desk.ledger(NEW).parent)
+    desk.names.remove(ONE)
+    desk.start()
+    desk.settle()
+    spam = desk.deliver(NEW)
+    desk.settle()
+    assert sorted(desk.contents(NEW, "Junk")) == sorted([mail, spam])
+    assert desk.rows().keys() == {NEW, "u01@two.example", "u02@one.example", "u03@two.example"}
+
+
+def forgotten(desk: Desk, name: str) -> list[BaseException]:
+    """Let `users forget` forget a user while the service works; the faults that it met."""
+    faults: list[BaseException] = []
+
+    def command() -> None:
+        try:
+            with Register(str(desk.host().register)) as register:
+                forget(desk.host(), register, name)
+        except BaseException as fault:
+            faults.append(fault)
+
+    thread = threading.Thread(target=command)
+    thread.start()
+    end = time.monotonic() + PATIENCE
+    while thread.is_alive():
+        assert time.monotonic() < end
+        desk.step()
+        thread.join(0.01)
+    return faults
+
+
+def test_a_living_user_is_forgotten(desk: Desk) -> None:
+    """The service lets go of the ledger that `users forget` asks for, and begins anew with the mail that is there."""
+    old = [desk.deliver(ONE) for _ in range(2)]
+    desk.until(lambda: desk.contents(ONE, "Junk") != [], "the first is moved")
+    assert ONE in desk.awake
+    assert forgotten(desk, ONE) == []
+    desk.pass_time(6.0)
+    row = desk.rows()[ONE]
+    assert (row.state, row.ham, row.spam, row.judged) == (State.LEARNING, 0, 0, {})
+    desk.deliver(ONE)
+    desk.settle()
+    assert len(desk.contents(ONE)) + len(desk.contents(ONE, "Junk")) == 3
+    assert all(content in desk.everything(ONE) for content in old)
+    row = desk.rows()[ONE]
+    assert (row.state, row.ham, row.spam) == (State.LEARNING, 0, 0)
+    assert desk.judgements(ONE).count("judged") == 1
+    assert not [*desk.host().requests.iterdir()]
+    other = desk.deliver(TWO)
+    desk.settle()
+    assert desk.contents(TWO, "Junk") == [other]
+
+
+def test_a_user_is_forgotten_while_nothing_is_watched(desk_of: Callable[[int], Desk]) -> None:
+    """Without events the service sees the request when it next lists its users."""
+    desk = desk_of(1)
+    desk.configure("service: {watch: polling, reconcile_seconds: 1}")
+    desk.start()
+    desk.settle()
+    desk.deliver(ONE)
+    desk.until(lambda: desk.contents(ONE, "Junk") != [], "it is moved")
+    assert ONE in desk.awake
+    assert forgotten(desk, ONE) == []
+    desk.settle()
+    assert desk.rows()[ONE].spam == 0
+
+
 def test_a_domain_is_made(desk: Desk) -> None:
     """The first user of a domain is found, though the directory of the domain was not watched, at once."""
     users = Host.users
@@ -129,6 +207,23 @@ def hashed(desk: Desk, name: str, directory: str) -> Path:
     """The Maildir of a user in a hashed tree."""
     local, _, domain = name.partition("@")
     return desk.directory / "vmail" / domain / directory / local / "Maildir"
+
+
+@pytest.mark.parametrize("instead", [lambda root, aside: root.symlink_to(aside), lambda root, _: root.touch()])
+def test_a_mailbox_is_back(desk: Desk, instead: Callable[[Path, Path], object]) -> None:
+    """A Maildir that a link or a file had replaced is used at once when it is back, though its next try is far away."""
+    root, aside = desk.root(ONE), desk.directory / "aside"
+    root.rename(aside)
+    instead(root, aside)
+    desk.pass_time(100.0)
+    assert desk.account(ONE).is_failed
+    root.unlink()
+    aside.rename(root)
+    desk.pass_time(1.0)
+    assert not desk.account(ONE).is_failed
+    spam = desk.deliver(ONE)
+    desk.rest()
+    assert desk.contents(ONE, "Junk") == [spam]
 
 
 def test_a_user_moves_in_a_hashed_tree(desk_of: Callable[[int], Desk]) -> None:
@@ -276,7 +371,7 @@ def test_who_is_left_out(desk: Desk) -> None:
     assert desk.rows()[ONE].state is State.MOVING
 
 
-def test_settings_of_ones_own(desk: Desk) -> None:
+def test_settings_of_ones_own(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     """A user's own file holds from the next waking; a faulty one leaves what was in force, and is told of."""
     own = desk.directory / "own" / f"{ONE}.yaml"
     own.parent.mkdir()
@@ -289,16 +384,48 @@ def test_settings_of_ones_own(desk: Desk) -> None:
     assert desk.contents(ONE) == [ham]
     own.write_text("senders: {allow: ['*@*.example']}\nlearning: {dwell: much}\n")
     still = desk.deliver(ONE)
+    caplog.clear()
+    desk.pass_time(6.0)
+    assert desk.awake == {ONE}, "long before it sleeps"
+    row = desk.rows()[ONE]
+    (record,) = (record for record in caplog.records if record.levelname == "ERROR")
+    assert row.fault == record.getMessage()
+    assert row.fault.startswith(f"own settings are not in force: {own}:2: learning.dwell: ")
+    assert row.state is State.MOVING
     desk.settle()
     assert sorted(desk.contents(ONE)) == sorted([ham, still])
-    row = desk.rows()[ONE]
-    assert "dwell" in row.fault
-    assert row.state is State.MOVING
+    assert desk.rows()[ONE].fault == row.fault
     own.unlink()
     spam = desk.deliver(ONE)
     desk.settle()
     assert desk.contents(ONE, "Junk") == [spam]
     assert (desk.rows()[ONE].fault, desk.rows()[ONE].fault_since) == ("", None)
+
+
+def test_settings_of_ones_own_are_read_without_mail(desk_of: Callable[[int], Desk]) -> None:
+    """Faulty own settings of a user who gets no mail are told within minutes, at a start too, and so is their end."""
+    desk = desk_of(2)
+    vars(desk)["now"] = time.time  # files have their times from the kernel
+    own = desk.directory / "own" / f"{ONE}.yaml"
+    own.parent.mkdir()
+    desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    desk.start()
+    desk.settle()
+    period = desk.host().template.service.reconcile_seconds + 10.0
+
+    def told(seconds: float) -> str:
+        desk.pass_time(seconds)
+        return desk.rows()[ONE].fault
+
+    own.write_text("spamd: {}\n")
+    assert "spamd: holds for all users" in told(period)
+    own.write_text("scoring: {spam_cutoff: 0.99}\n")
+    assert told(period) == ""
+    own.write_text("scoring: {spam_cutof: 0.99}\n")
+    desk.reload()
+    assert "spam_cutof" in told(10.0)
+    own.unlink()
+    assert told(period) == ""
 
 
 def test_another_template(desk: Desk) -> None:
