@@ -21,7 +21,7 @@ def review(visit: Visit) -> Response:
     """Return the page with the queue."""
     weak = _weak_lessons(visit)
     queue = _queue(visit, weak)
-    visit.site.kept.counted("review", visit.ledger, len(queue.asked))
+    visit.site.kept.counted(visit.ledger, len(queue.asked))
     asked = []
     for finding in queue.asked:
         number = visit.number_of(finding.digest)
