@@ -49,6 +49,12 @@ class Action:
     verdict: str | None
     probability: float | None
 
+    @property
+    def is_of_init(self) -> bool:
+        """Whether `spamnb init` has learned the message by its folder, or this takes such a lesson back."""
+        is_weak = self.before_weak if self.after is None else self.after_weak
+        return self.kind == "learned" and self.how is How.SEEN and not is_weak
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
