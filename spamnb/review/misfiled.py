@@ -17,6 +17,7 @@ from spamnb.config import Config, Scoring
 from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue, Judgement
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
+from spamnb.ledger.at_start import learned_at_start
 from spamnb.ledger.history.trained import TrainedFile
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
@@ -32,7 +33,7 @@ class Misfiled:
 
     label: what it is learned as, or what its folder says. weak: perhaps no person has decided that. judgement: without
     the message and its near-copies, if it is learned. place: one of its files, or None if none is known. is_learned: if
-    false, nobody has called it anything.
+    false, nobody has called it anything. at_start: why `init` has learned it, in words, or "".
     """
 
     digest: bytes
@@ -43,6 +44,7 @@ class Misfiled:
     clues: tuple[Clue, ...] = ()
     place: CurrentFile | None = None
     is_learned: bool = True
+    at_start: str = ""
 
     @property
     def question(self) -> Question:
@@ -184,9 +186,14 @@ def with_clues(
 
 
 def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) -> list[Misfiled]:
-    """Add a file to each finding, if one is known."""
+    """Add to each finding a file, if one is known, and why `init` has learned it."""
     places = CurrentFiles(ledger, config, {finding.digest for finding in findings})
-    return [replace(finding, place=finding.place or places.best(finding.digest, finding.label)) for finding in findings]
+    found = []
+    for finding in findings:
+        place = finding.place or places.best(finding.digest, finding.label)
+        at_start = "" if finding.place else learned_at_start(ledger, finding.digest)  # the file was named by a person
+        found.append(replace(finding, place=place, at_start=at_start))
+    return found
 
 
 def still_asked(ledger: Ledger, findings: Iterable[Misfiled]) -> list[Misfiled]:

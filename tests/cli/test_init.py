@@ -489,6 +489,19 @@ def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
     assert [json.loads(line)["clear"] for line in run("audit", "--json").out.splitlines()] == [True] * 3
 
 
+def test_nobody_has_said_what_init_learns(home: Path, run: Run) -> None:
+    """Of what init has learned, audit and explain say in which folder it was; of what a person says, that."""
+    ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
+    wrong = message("spam", 50)
+    root = maildir(home / "Maildir", INBOX=ham, Archive=[wrong], Junk=spam)
+    assert run("init", "--learn").code == 0
+    (file,) = (root / ".Archive").glob("*/*")
+    assert "   learned as ham: it was in Archive at the start; without it," in run("audit").out
+    assert "is itself learned as ham: it was in Archive at the start. To leave" in run("explain", file).out
+    assert run("train", "--spam", file).code == 0
+    assert "is itself learned as spam (trained by hand). To leave" in run("explain", file).out
+
+
 # --- begin again ----------------------------------------------------------------------------------------------------
 
 LEDGER = ".local/share/spamnb/ledger.sqlite"

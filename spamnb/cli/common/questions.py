@@ -168,6 +168,8 @@ class _Dialogue:
 def _lines(one: Misfiled, number: str) -> Iterable[str]:
     weakly = " weakly" if one.weak else ""
     called = f"called {one.label.word}{weakly}; without it," if one.is_learned else "not learned;"
+    if one.at_start:
+        called = f"learned as {one.label.word}: {escaped(one.at_start)}; without it,"
     yield f"{number} {escaped(one.summary)}"
     yield f"   {called} the probability of spam is {one.judgement.probability:.4f}"
     yield f"   {'its folder is not known' if one.place is None else escaped(one.place.path)}"

@@ -220,6 +220,11 @@ class Journal:
         where = f"{_NO_JUDGEMENT} AND a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
         return {action.digest for action in self._actions(where)}
 
+    def is_settled(self, message: int) -> bool:
+        """Whether no question may ask about this message again."""
+        where = "message = ? AND kind = 'settled' AND state = 'done' AND takes_back IS NULL"
+        return bool(self._db.all(f"SELECT 1 FROM action WHERE {where} LIMIT 1", (message,)))  # noqa: S608
+
     def of_answer(self, settled: int) -> list[Action]:
         """Return everything that a person's answer did, the oldest first: its lessons or forgetting, itself, its moves.
 
