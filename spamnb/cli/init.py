@@ -232,7 +232,7 @@ def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
         if labelled := proposal.labelled(label):
             found = [source for source in labelled if source.file not in skipped]
             why = f"was in a {label.word} folder at the start"
-            codes.append(learn(found, len(found), label, why, options, How.SEEN))
+            codes.append(learn(found, len(found), label, why, options, how=How.SEEN))
     init_host.say_undecided(len(there.undecided), options)
     return max(codes)
 

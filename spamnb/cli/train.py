@@ -56,6 +56,7 @@ def learn(
     label: Label,
     why: str,
     options: argparse.Namespace,
+    *,
     how: How = How.HAND,
 ) -> int:
     """Learn messages on all cores, and print the numbers. Returns the exit code."""

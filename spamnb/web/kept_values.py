@@ -116,7 +116,12 @@ class KeptValues:
         if known is not None:
             return known
         snapshot = self._missing.ensure((*_as_learned(ledger, scoring), learning), after)
-        return _UNKNOWN if snapshot.value is None else snapshot.value
+        return _UNKNOWN if snapshot.value is None else snapshot.value[0]
+
+    def doubted_ham(self, ledger: Ledger, learning: Learning) -> tuple[bytes, ...]:
+        """Return the learned ham that keeps mail from being moved, as far as `missing` has found it."""
+        found = self._missing.last(ledger.path)
+        return () if found is None or may_move.missing_by_numbers(ledger, learning) is not None else found[1]
 
     def weak_lessons(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> Snapshot[list[Misfiled]]:
         """Return the weak lessons that are in doubt. Without weak lessons there is nothing to judge."""
@@ -206,10 +211,11 @@ def _own_mail(key: _Judged, tell: Tell, most: int | None = None) -> "OwnMail":
         return judge_own_mail(ledger, scoring, tell, MOST if most is None else most)
 
 
-def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> str:
+def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> tuple[str, tuple[bytes, ...]]:
     path, _change, scoring, learning = key
     with _opened(path) as ledger:
-        return may_move.missing(ledger, scoring, learning)
+        doubted = may_move.doubted_ham(ledger, scoring, learning)
+        return may_move.missing(ledger, scoring, learning), tuple(lesson.digest for lesson in doubted)
 
 
 def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfiled]:

@@ -18,9 +18,11 @@ from urllib.parse import urlencode
 
 from spamnb.acts.answers import Answers
 from spamnb.base.errors import LedgerError, SpamnbError
+from spamnb.base.label import Label
 from spamnb.checkup.installation import Installation, installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import action_ids
 from spamnb.web.access import Access
@@ -124,6 +126,11 @@ class Visit:
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing. No page waits."""
         return self.site.kept.missing(ledger, scoring, learning, self.after)
+
+    def doubted_ham(self) -> list[KnownMessage]:
+        """Return the learned ham that the filter would take for spam, if only that keeps mail from being moved."""
+        found = map(self.ledger.messages.find, self.site.kept.doubted_ham(self.ledger, self.config.learning))
+        return [known for known in found if known is not None and known.label is Label.HAM]
 
     def answers(self) -> Answers:
         """Return the object that carries out a person's answers. It notifies IMAP servers after the response."""

@@ -57,6 +57,7 @@ def overview(visit: Visit) -> Response:
         others=[one for one in asked if one.page != heading.page],
         known=known,
         learning=config.learning,
+        doubted=visit.doubted_ham(),
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
         troubles=troubles or [],

@@ -37,6 +37,7 @@ def review(visit: Visit) -> Response:
         is_current=weak.is_current,
         has_failed=weak.has_failed,
         missing=visit.missing(visit.ledger, visit.config.scoring, visit.config.learning),
+        doubted=visit.doubted_ham(),
         away=without_inbox(visit.config),
         failed=visit.outcome("failed"),
         answered=visit.outcome("answered"),
