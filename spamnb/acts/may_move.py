@@ -18,7 +18,7 @@ from spamnb.base.wording import plural
 from spamnb.config import Config, Learning, Scoring
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.port import Lessons
+from spamnb.ledger.lessons.port import Lesson, Lessons
 from spamnb.rules import moving as rules
 
 _log = logging.getLogger(__name__)
@@ -80,10 +80,24 @@ def missing_now(lessons: Lessons, scoring: Scoring, learning: Learning) -> str:
     ham, spam = lessons.totals().tolist()[:2]
     if too_few := rules.missing_lessons(ham, spam, learning):
         return too_few
+    taken, of = _taken_for_spam(lessons, scoring, learning)
+    return "" if not taken else f"{len(taken)} of the newest {plural(of, 'ham message')} would be taken for spam"
+
+
+def _taken_for_spam(lessons: Lessons, scoring: Scoring, learning: Learning) -> tuple[list[Lesson], int]:
+    """Return which of the newest learned ham the filter would take for spam, and how many it has judged for that."""
     newest = [[lesson.digest] for lesson in lessons.newest(Label.HAM, min(_PROOF, learning.minimum_messages))]
-    verdicts = [judged.judgement.verdict for judged in without_groups(lessons, scoring, newest)]
-    taken = verdicts.count(Verdict.SPAM)
-    return "" if not taken else f"{taken} of the newest {plural(len(verdicts), 'ham message')} would be taken for spam"
+    judged = list(without_groups(lessons, scoring, newest))
+    return [one.lesson for one in judged if one.judgement.verdict is Verdict.SPAM], len(judged)
+
+
+def doubted_ham(ledger: Ledger, scoring: Scoring, learning: Learning) -> list[Lesson]:
+    """Return the learned ham that the filter would take for spam, if nothing else keeps mail from being moved.
+
+    `missing` does not name it: its words also go to programs that ask about other mail, and perhaps to strangers.
+    """
+    is_last = missing_by_numbers(ledger, learning) is None
+    return _taken_for_spam(ledger.lessons, scoring, learning)[0] if is_last else []
 
 
 class MissingCache:

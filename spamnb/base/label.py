@@ -46,7 +46,7 @@ class How(StrEnum):
     KEYWORD = "keyword"  # marked by a mail client
     KEPT = "kept"  # answered, or read and kept
     SILENCE = "silence"  # moved to spam by the filter, and left there
-    SEEN = "seen"  # first seen in a spam folder
+    SEEN = "seen"  # by the folder that it was first seen in: weakly by the service, otherwise by `spamnb init`
     HAND = "hand"  # by a command, or on a page
     TELL = "tell"  # by spamc -L
     IMPORT = "import"  # from another ledger

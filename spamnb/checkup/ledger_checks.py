@@ -5,12 +5,12 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from spamnb.acts.may_move import Stop, missing, stop_of
+from spamnb.acts.may_move import Stop, doubted_ham, missing, stop_of
 from spamnb.base.label import Label
-from spamnb.base.wording import clock, days, megabytes, plural
-from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, warning
+from spamnb.base.wording import clock, days, escaped, megabytes, plural
+from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.checkup.installation import Installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.copies.copy import faults_of_copy
@@ -151,8 +151,8 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) 
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
     if lacking := missing(ledger, scoring, learning):
-        command = f"{spamnb} init --learn"
-        yield warning("learned", f"{known}: nothing is moved yet, {lacking}", f"{command}, or {spamnb} train", command)
+        doubted = [escaped(lesson.summary) for lesson in doubted_ham(ledger, scoring, learning)]
+        yield _not_moving(f"{known}: nothing is moved yet, {lacking}", doubted, spamnb)
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
         yield warning("learned", f"{known}: unbalanced: too little {rarer.word}", f"train more {rarer.word}")
@@ -169,6 +169,16 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) 
             yield ok("learned", f"{means}, but their files are gone; if a file comes back: {command}")
         else:
             yield warning("learned", f"{means}, which helps less", command, command)
+
+
+def _not_moving(means: str, doubted: Sequence[str], spamnb: str) -> Finding:
+    """Report that the filter has not learned enough. doubted: the ham that it would take for spam, if that is why."""
+    if doubted:
+        command = f"{spamnb} audit"
+        step = f"{command}, and say what it is; if it is ham, mail is moved when newer ham is learned"
+        return warning("learned", f"{means}: {some(doubted)}", step, command)
+    command = f"{spamnb} init --learn"
+    return warning("learned", means, f"{command}, or {spamnb} train", command)
 
 
 def _moving(ledger: Ledger, running: bool, spamnb: str) -> Iterator[Finding]:

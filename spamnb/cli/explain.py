@@ -31,6 +31,7 @@ from spamnb.cli.common.output import as_json, table
 from spamnb.cli.score import as_object, warn_if_untaught
 from spamnb.config import Senders
 from spamnb.filter.judge import Clue, Explanation, Filter
+from spamnb.ledger.at_start import learned_at_start
 from spamnb.ledger.lessons.acquaintance import Acquaintance
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
@@ -77,12 +78,13 @@ def run(options: argparse.Namespace) -> int:
         lessons = MemoryLessons() if ledger is None else ledger.lessons
         warn_if_untaught(lessons.totals()[:2].tolist(), options)
         known = lessons.find(reading.digest)
+        at_start = "" if ledger is None else learned_at_start(ledger, reading.digest)
         judge = Filter(lessons, config.scoring, config.senders)
         explanation = judge.explain(reading, without_itself=options.without_itself)
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
     else:
-        print("\n".join(_explained(reading, explanation, known, config.senders, most, options)))
+        print("\n".join(_explained(reading, explanation, known, at_start, config.senders, most, options)))
     return 0
 
 
@@ -124,10 +126,11 @@ def _taught(one: Teacher) -> dict[str, object]:
     return {"message": one.message, "summary": one.summary, "label": one.label.word, "learned_at": one.learned_at}
 
 
-def _of_itself(known: Lesson | None, without: bool) -> Iterator[str]:
-    """Yield the sentences that say whether the message is itself learned."""
+def _of_itself(known: Lesson | None, at_start: str, without: bool) -> Iterator[str]:
+    """Yield the sentences that say whether the message is itself learned. at_start: as in `learned_at_start`."""
     if known is not None and known.label is not None:
-        how = f"{' weakly' if known.weak else ''} as {known.label.word} ({escaped(known.why)})"
+        why = f": {escaped(at_start)}" if at_start else f" ({escaped(known.why)})"
+        how = f"{' weakly' if known.weak else ''} as {known.label.word}{why}"
         left_out = "This lesson is left out here." if without else "To leave this lesson out: --without-itself"
         yield f"This message is itself learned{how}. {left_out}"
     elif without:
@@ -168,13 +171,14 @@ def _explained(
     reading: Reading,
     explanation: Explanation,
     known: Lesson | None,
+    at_start: str,
     senders: Senders,
     most: int,
     options: argparse.Namespace,
 ) -> Iterator[str]:
     judgement, clues = explanation.judgement, explanation.clues
     yield f"{judgement.verdict}, probability of spam {judgement.probability:.4f}: {escaped(reading.summary)}"
-    yield from _of_itself(known, options.without_itself)
+    yield from _of_itself(known, at_start, options.without_itself)
     if judgement.listed:
         is_ham, is_chosen = judgement.verdict is Verdict.HAM, senders.is_chosen(judgement.listed)
         chosen = "you have chosen to allow" if is_ham else "you have chosen to block"

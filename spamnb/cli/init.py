@@ -31,7 +31,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, UsageError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import init_fresh, init_host, init_imap
@@ -242,7 +242,7 @@ def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
         if labelled := proposal.labelled(label):
             found = [source for source in labelled if source.file not in skipped]
             why = f"was in a {label.word} folder at the start"
-            codes.append(learn(found, len(found), label, why, options))
+            codes.append(learn(found, len(found), label, why, options, how=How.SEEN))
     init_host.say_undecided(len(there.undecided), options)
     return max(codes)
 

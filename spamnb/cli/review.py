@@ -25,4 +25,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Show the messages, or ask about them at a terminal."""
-    return ask_or_show(to_answer, "There is nothing to ask about.", options, ROUND)
+    return ask_or_show(to_answer, lambda found: "" if found else "There is nothing to ask about.", options, ROUND)

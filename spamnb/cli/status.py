@@ -16,13 +16,15 @@ import argparse
 import math
 import os
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 
 from spamnb.acts.choices import Standing, in_short, standing
-from spamnb.acts.may_move import Stop
+from spamnb.acts.may_move import Stop, doubted_ham
 from spamnb.base.errors import ConfigError
-from spamnb.base.wording import clock, megabytes, plural
+from spamnb.base.wording import clock, escaped, megabytes, plural
+from spamnb.checkup.finding import some
 from spamnb.cli.choose import as_object
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
@@ -63,10 +65,11 @@ def run(options: argparse.Namespace) -> int:
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
         chosen = [] if ledger is None else standing(ledger, config)
+        doubted = doubted_ham(ledger, config.scoring, config.learning) if ledger is not None and found.missing else []
     if options.json:
         print(as_json(_as_object(found, judged, chosen, config, options)))
     elif ledger is not None or config.mailboxes:
-        _print(found, judged, chosen, config)
+        _print(found, judged, chosen, [escaped(lesson.summary) for lesson in doubted], config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -161,7 +164,10 @@ def _as_object(
     }
 
 
-def _print(found: Status, judged: dict[str, int], chosen: list[Standing], config: Config) -> None:
+def _print(
+    found: Status, judged: dict[str, int], chosen: list[Standing], doubted: Sequence[str], config: Config
+) -> None:
+    """Print all rows. doubted: the learned ham that the filter would take for spam, if only that stops moving."""
     for path in found.without_inbox:
         print(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
     if found.without_inbox:
@@ -188,8 +194,9 @@ def _print(found: Status, judged: dict[str, int], chosen: list[Standing], config
         rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
     print(table(rows))
     if found.missing and found.stop is None:
-        step = "Move mail between your folders, or: spamnb train --help"
-        print(f"\nThe filter moves nothing yet: {found.missing}. {step}")
+        which = f": {some(doubted)}" if doubted else ""
+        step = "Say what it is: spamnb audit" if doubted else "Move mail between your folders, or: spamnb train --help"
+        print(f"\nThe filter moves nothing yet: {found.missing}{which}. {step}")
 
 
 def _stopped(stop: Stop, withheld: int) -> str:

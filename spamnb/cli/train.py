@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from itertools import chain
 
 from spamnb.base.errors import UsageError
-from spamnb.base.label import Label
+from spamnb.base.label import How, Label
 from spamnb.base.wording import plural
 from spamnb.bulk.mapping import PROCESSES, LeftOut, each, executor_at, read_batch, read_learned_batch
 from spamnb.bulk.sources import KINDS, Source, how_many, in_file
@@ -51,7 +51,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def learn(
-    found: Iterable[Source], total: int | Callable[[], int | None], label: Label, why: str, options: argparse.Namespace
+    found: Iterable[Source],
+    total: int | Callable[[], int | None],
+    label: Label,
+    why: str,
+    options: argparse.Namespace,
+    *,
+    how: How = How.HAND,
 ) -> int:
     """Learn messages on all cores, and print the numbers. Returns the exit code."""
     seen = changed = corrected = read_again = left_out = 0
@@ -68,7 +74,7 @@ def learn(
         shown = progress(
             read, f"learning {label.word}", options.quiet, total, lambda one: len(one[0].digests) + len(one[1])
         )
-        for done in learning.learn(ledger, shown, label, why):
+        for done in learning.learn(ledger, shown, label, why, how=how):
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)

@@ -85,8 +85,14 @@ def _chosen(ledger: Ledger, options: argparse.Namespace) -> list[Action]:
 
 
 def _totals(actions: list[Action]) -> str:
-    numbers = collections.Counter(action.kind for action in actions)
-    return ", ".join(plural(numbers[kind], name) for kind, name in _NAMES.items() if numbers[kind])
+    """Return how many actions of each kind these are. The lessons of `init` are named: few people want to lose them."""
+    numbers = collections.Counter((action.kind, action.is_of_init) for action in actions)
+    return ", ".join(
+        f"{plural(number, name)}{' of init' if is_of_init else ''}"
+        for kind, name in _NAMES.items()
+        for is_of_init in (False, True)
+        if (number := numbers[kind, is_of_init])
+    )
 
 
 def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:

@@ -4,16 +4,21 @@ With one label in a hundred reversed on csdmc2010, 98 % of the first k findings 
 all of these are in the first 2k; on Enron1 92 % and 99 % (`benchmarks/audit.py`, means of five seeds).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from spamnb.acts.answers import Question
 from spamnb.acts.current_files import CurrentFile, CurrentFiles, current_path
 from spamnb.base.label import Label, contradicts
+from spamnb.base.wording import plural
 from spamnb.config import Config, Scoring
 from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue, Judgement
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
+from spamnb.ledger.at_start import learned_at_start
+from spamnb.ledger.history.trained import TrainedFile
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.review.near_copies import groups
@@ -28,7 +33,7 @@ class Misfiled:
 
     label: what it is learned as, or what its folder says. weak: perhaps no person has decided that. judgement: without
     the message and its near-copies, if it is learned. place: one of its files, or None if none is known. is_learned: if
-    false, nobody has called it anything.
+    false, nobody has called it anything. at_start: why `init` has learned it, in words, or "".
     """
 
     digest: bytes
@@ -39,6 +44,7 @@ class Misfiled:
     clues: tuple[Clue, ...] = ()
     place: CurrentFile | None = None
     is_learned: bool = True
+    at_start: str = ""
 
     @property
     def question(self) -> Question:
@@ -61,6 +67,42 @@ class Misfiled:
         return contradicts(self.label, self.judgement.verdict)
 
 
+class Doubts(NamedTuple):
+    """How many learned messages are clearly misfiled, and how many others are only nearer to the other class."""
+
+    clear: int = 0
+    less_clear: int = 0
+
+    @classmethod
+    def of(cls, findings: Iterable[Misfiled]) -> "Doubts":
+        """Count findings."""
+        numbers = Counter(finding.is_clear for finding in findings)
+        return cls(numbers[True], numbers[False])
+
+    @property
+    def heading(self) -> str:
+        """Return both numbers for a heading.
+
+        >>> Doubts(1, 0).heading, Doubts(12, 23).heading
+        ('1 probably misfiled', '12 probably misfiled, and 23 less clear')
+        """
+        return f"{self.clear} probably misfiled{self._rest}"
+
+    @property
+    def sentence(self) -> str:
+        """Return both numbers in a sentence without its full stop.
+
+        >>> Doubts(1, 0).sentence, Doubts(12, 23).sentence
+        ('1 message is probably misfiled', '12 messages are probably misfiled, and 23 less clear')
+        """
+        is_ = "is" if self.clear == 1 else "are"
+        return f"{plural(self.clear, 'message')} {is_} probably misfiled{self._rest}"
+
+    @property
+    def _rest(self) -> str:
+        return f", and {self.less_clear} less clear" if self.less_clear else ""
+
+
 def misfiled(ledger: Ledger, config: Config) -> list[Misfiled]:
     """Return all learned messages that look like the other class, except those that a person has answered.
 
@@ -68,31 +110,27 @@ def misfiled(ledger: Ledger, config: Config) -> list[Misfiled]:
     Call it again when the first are answered: it then knows more.
     """
     with ledger.snapshot():
-        judged = {left.lesson.digest: left for left in _judged(ledger.lessons, config.scoring)}
-        return complete(ledger, config, suspected(ledger, judged), groups(learned_now(ledger.lessons)))
+        suspects = suspected(ledger, _judged(ledger.lessons, config.scoring))
+        return complete(ledger, config, suspects, groups(learned_now(ledger.lessons)))
 
 
-def suspected(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> list[Misfiled]:
-    """Return what `misfiled` returns, without clues and places, for messages judged without their near-copies."""
-    settled = ledger.journal.all_settled()
-    findings = (*_disputed(judged.values()), *_copies(ledger, judged))
-    return sorted((finding for finding in findings if finding.digest not in settled), key=_rank)
-
-
-def count_clear(ledger: Ledger, scoring: Scoring) -> int:
-    """Return the number of messages that `misfiled` finds whose verdict is the other class."""
+def count_misfiled(ledger: Ledger, scoring: Scoring) -> Doubts:
+    """Return how many messages `misfiled` finds."""
     with ledger.snapshot():
-        settled = ledger.journal.all_settled()
-        return sum(finding.digest not in settled for finding in clearly_misfiled(ledger.lessons, scoring))
+        return Doubts.of(suspected(ledger, _judged(ledger.lessons, scoring)))
 
 
-def clearly_misfiled(lessons: Lessons, scoring: Scoring) -> list[Misfiled]:
-    """Return learned messages whose verdict without themselves is the other class, strongest first; without clues.
-
-    The lessons may be those of a ledger, or of mail that is learned for an evaluation.
-    """
-    clear = (finding for finding in _disputed(_judged(lessons, scoring)) if finding.is_clear)
-    return sorted(clear, key=lambda finding: -finding.strength)
+def suspected(ledger: Ledger, judged: Iterable[JudgedWithoutItself]) -> list[Misfiled]:
+    """Return what `misfiled` returns, without clues and places, for messages judged without their near-copies."""
+    settled, files = ledger.journal.all_settled(), list(ledger.trained.labelled_differently())
+    digests = {file.digest for file in files}
+    kept: dict[bytes, JudgedWithoutItself] = {}  # only possible findings: each takes a kilobyte
+    for left in judged:
+        is_nearer_to_spam = left.judgement.log_odds > 0
+        if is_nearer_to_spam is not (left.lesson.label is Label.SPAM) or left.lesson.digest in digests:
+            kept[left.lesson.digest] = left
+    findings = (*_disputed(kept.values()), *_copies(files, kept))
+    return sorted((finding for finding in findings if finding.digest not in settled), key=_rank)
 
 
 def _judged(lessons: Lessons, scoring: Scoring) -> Iterator[JudgedWithoutItself]:
@@ -112,12 +150,12 @@ def _finding(left: JudgedWithoutItself, label: Label) -> Misfiled:
     return Misfiled(left.lesson.digest, left.lesson.summary, label, left.lesson.weak, left.judgement)
 
 
-def _copies(ledger: Ledger, judged: Mapping[bytes, JudgedWithoutItself]) -> Iterator[Misfiled]:
+def _copies(files: Iterable[TrainedFile], judged: Mapping[bytes, JudgedWithoutItself]) -> Iterator[Misfiled]:
     """Yield files trained as one class that look like the other, if a copy was trained as that other class.
 
     This leaves out a message whose last lesson was undone: its files got their labels before that.
     """
-    for file in ledger.trained.labelled_differently():
+    for file in files:
         left, path = judged.get(file.digest), current_path(file.path)
         if left is not None and left.lesson.takes_back is None and path is not None:
             finding = replace(_finding(left, file.label), weak=False, place=CurrentFile(path, file.label))
@@ -148,9 +186,14 @@ def with_clues(
 
 
 def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) -> list[Misfiled]:
-    """Add a file to each finding, if one is known."""
+    """Add to each finding a file, if one is known, and why `init` has learned it."""
     places = CurrentFiles(ledger, config, {finding.digest for finding in findings})
-    return [replace(finding, place=finding.place or places.best(finding.digest, finding.label)) for finding in findings]
+    found = []
+    for finding in findings:
+        place = finding.place or places.best(finding.digest, finding.label)
+        at_start = "" if finding.place else learned_at_start(ledger, finding.digest)  # the file was named by a person
+        found.append(replace(finding, place=place, at_start=at_start))
+    return found
 
 
 def still_asked(ledger: Ledger, findings: Iterable[Misfiled]) -> list[Misfiled]:

@@ -5,7 +5,7 @@ Near-copies are left out together (`near_copies`), so that no issue of a newslet
 
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,21 +49,20 @@ def judge_own_mail(
         change, learned_in_all = lessons.last_change(), int(lessons.totals()[:2].sum())
         copies = list(groups(deque(learned_now(lessons), maxlen=most)))
         of = sum(map(len, copies))
-        disputed = {file.digest for file in ledger.trained.labelled_differently()}
         digests: list[bytes] = []
         is_spam, probability, learned_at = array("b"), array("d"), array("d")
-        kept: dict[bytes, JudgedWithoutItself] = {}  # only possible findings: each takes a kilobyte
-        for number, left in enumerate(without_groups(lessons, scoring, copies)):
-            lesson, judgement = left.lesson, left.judgement
-            digests.append(lesson.digest)
-            is_spam.append(lesson.label is Label.SPAM)
-            probability.append(judgement.probability)
-            learned_at.append(lesson.at)
-            if (judgement.log_odds > 0) is not (lesson.label is Label.SPAM) or lesson.digest in disputed:
-                kept[lesson.digest] = left
-            if number % _TOLD_EVERY == 0:
-                tell(number, of)
-        findings = with_clues(lessons, scoring, suspected(ledger, kept), copies)
+
+        def judged() -> Iterator[JudgedWithoutItself]:
+            for number, left in enumerate(without_groups(lessons, scoring, copies)):
+                digests.append(left.lesson.digest)
+                is_spam.append(left.lesson.label is Label.SPAM)
+                probability.append(left.judgement.probability)
+                learned_at.append(left.lesson.at)
+                if number % _TOLD_EVERY == 0:
+                    tell(number, of)
+                yield left
+
+        findings = with_clues(lessons, scoring, suspected(ledger, judged()), copies)
     return OwnMail(
         change,
         learned_in_all,

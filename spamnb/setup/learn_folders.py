@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from spamnb.acts import may_move
 from spamnb.base.errors import MaildirError, SpamnbError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import escaped
 from spamnb.bulk import learning
 from spamnb.bulk.mapping import LeftOut, each, read_batch
@@ -174,7 +174,8 @@ def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, 
     with ExitStack() as stack:
         read = stack.enter_context(each(read_batch, found))  # forks before a ledger is opened
         ledger = stack.enter_context(Ledger(str(config.ledger)))
-        for done in learning.learn(ledger, read, label, f"was in a {label.word} folder at the start"):
+        why = f"was in a {label.word} folder at the start"
+        for done in learning.learn(ledger, read, label, why, how=How.SEEN):
             seen, changed = seen + done.seen, changed + done.changed
             left_out += done.left_out
         may_move.begin_if_ready(

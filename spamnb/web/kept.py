@@ -52,6 +52,11 @@ class BackgroundValue(Generic[K, V]):
         self._progress = 0, 0
         self._expired = 0  # the number of calls of `expire`
 
+    def last(self, file: object) -> V | None:
+        """Return the last value of a file, or None."""
+        known, _, value = self._found or (None, None, None)
+        return value if known == file else None
+
     def look(self, key: K) -> Snapshot[V]:
         """Return the last value, and start nothing."""
         file, known, value = self._found or (None, None, None)

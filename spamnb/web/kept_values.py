@@ -5,7 +5,7 @@ Each work runs in its own process, so it imports its modules only there.
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,7 +14,7 @@ from spamnb.acts import may_move
 from spamnb.checkup.finding import Finding
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, still_asked
+from spamnb.review.misfiled import Doubts, Misfiled, still_asked
 from spamnb.review.queue import LASTING, waiting, weak_lessons
 from spamnb.web.background import Run, Tell, here
 from spamnb.web.kept import After, BackgroundValue, Snapshot
@@ -63,8 +63,9 @@ class KeptValues:
     def _begin(self) -> None:
         """Begin without any value."""
         run, is_of_many = self._run, self._is_of_many
-        self._counted: dict[str, tuple[_State, int]] = {}  # by page: the ledger's state, and the waiting messages then
-        self._misfiled_at = -math.inf  # when the overview last let all learned mail be judged
+        self._for_review: tuple[str, int] = "", 0  # the ledger's path, and the messages that wait on Review
+        self._doubts: tuple[OwnMail, _State, Doubts] | None = None  # the last judgement, and its open findings then
+        self._judged_at = -math.inf  # when the overview last let all learned mail be judged
         self._own_mail = BackgroundValue(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
         self._missing = BackgroundValue(_missing, run)
         self._weak = BackgroundValue(_weak_lessons, run)
@@ -85,16 +86,26 @@ class KeptValues:
         """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""
         return self._own_mail.ensure(_as_learned(ledger, scoring), after)
 
-    def misfiled(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> int:
-        """Return how many learned messages are probably misfiled, by the last value; 0 before the first one.
-
-        This work judges all learned mail, so it starts again only after ten minutes.
-        """
+    def judge_own_mail(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> None:
+        """Let all learned mail be judged again after new lessons, but only ten minutes after the last time."""
         snapshot = self._own_mail.look(_as_learned(ledger, scoring))
-        if not snapshot.is_current and now - self._misfiled_at >= _AGAIN:
-            self._misfiled_at = now
+        if not snapshot.is_current and now - self._judged_at >= _AGAIN:
+            self._judged_at = now
             self.own_mail(ledger, scoring, after)
-        return 0 if snapshot.value is None else _clear(ledger, snapshot.value.findings)
+
+    def doubts(self, ledger: Ledger) -> Doubts:
+        """Return how many learned messages are probably misfiled; none before all mail is judged for the first time.
+
+        These are the findings of the last judgement that are still open. So a new lesson changes the number at once,
+        although it takes seconds to judge all mail again.
+        """
+        mail, state = self._own_mail.last(ledger.path), _state(ledger)
+        if mail is None:
+            return Doubts()
+        known = self._doubts
+        if known is None or known[0] is not mail or known[1] != state:
+            known = self._doubts = mail, state, Doubts.of(still_asked(ledger, mail.findings))
+        return known[2]
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing.
@@ -105,7 +116,12 @@ class KeptValues:
         if known is not None:
             return known
         snapshot = self._missing.ensure((*_as_learned(ledger, scoring), learning), after)
-        return _UNKNOWN if snapshot.value is None else snapshot.value
+        return _UNKNOWN if snapshot.value is None else snapshot.value[0]
+
+    def doubted_ham(self, ledger: Ledger, learning: Learning) -> tuple[bytes, ...]:
+        """Return the learned ham that keeps mail from being moved, as far as `missing` has found it."""
+        found = self._missing.last(ledger.path)
+        return () if found is None or may_move.missing_by_numbers(ledger, learning) is not None else found[1]
 
     def weak_lessons(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> Snapshot[list[Misfiled]]:
         """Return the weak lessons that are in doubt. Without weak lessons there is nothing to judge."""
@@ -133,21 +149,18 @@ class KeptValues:
     def _minute(self, now: Callable[[], float]) -> _Minute:
         return *self._of_config, now() // _MINUTE
 
-    def counted(self, page: str, ledger: Ledger, number: int) -> None:
-        """Keep the number of messages that wait on a page, with the ledger's present state."""
-        self._counted[page] = _state(ledger), number
+    def counted(self, ledger: Ledger, number: int) -> None:
+        """Keep the number of messages that wait on Review."""
+        self._for_review = ledger.path, number
 
-    def badges(self, ledger: Ledger, scoring: Scoring) -> dict[str, int]:
-        """Return how many messages wait on Review and Audit, if that is known for the ledger's present state."""
-        self._count_misfiled(ledger, scoring)
-        now = _state(ledger)
-        return {page: number for page, (then, number) in self._counted.items() if then == now}
+    def badges(self, ledger: Ledger) -> dict[str, int]:
+        """Return how many messages wait on Review and Audit, by the last count. Without a count, the page is left out.
 
-    def _count_misfiled(self, ledger: Ledger, scoring: Scoring) -> None:
-        then, _ = self._counted.get("audit", (None, 0))
-        snapshot = self._own_mail.look(_as_learned(ledger, scoring))
-        if then != _state(ledger) and snapshot.is_current and snapshot.value is not None:
-            self.counted("audit", ledger, _clear(ledger, snapshot.value.findings))
+        A number stays until its new count is there: otherwise each lesson would take it from the menu for seconds.
+        """
+        numbers = {"audit": self.doubts(ledger).clear}
+        path, number = self._for_review
+        return {**numbers, "review": number} if path == ledger.path else numbers
 
     def count_waiting(self, ledger: Ledger, config: Config, now: float, after: After) -> None:
         """Count the messages for Review, unless that was done in this minute and the ledger has not changed.
@@ -159,25 +172,21 @@ class KeptValues:
     def _count(self, key: tuple[str, Config, float, _State], _: Tell) -> int:
         """Return how many messages wait for Review. It first judges the weak lessons, if they are out of date."""
         path, config, minute, _then = key
-        now, first = minute * _MINUTE, After()
+        now, first, counted = minute * _MINUTE, After(), self._for_review
         with _opened(path) as ledger:
             self.weak_lessons(ledger, config.scoring, now, first)
             for work in first:
                 work()
             weak = self.weak_lessons(ledger, config.scoring, now, []).value or ()
             number = len(waiting(ledger, config, now - LASTING, weak).asked)
-            self.counted("review", ledger, number)
+            if self._for_review is counted:  # otherwise the page itself has counted later mail
+                self.counted(ledger, number)
         return number
 
 
 def not_checked(snapshot: Snapshot[Checked]) -> str:
     """Return the heading of a page without a current check-up."""
     return "Not checked" if snapshot.has_failed else "Being checked"
-
-
-def _clear(ledger: Ledger, findings: Iterable[Misfiled]) -> int:
-    """Return how many of the clear findings are still open. Only these are looked up."""
-    return len(still_asked(ledger, (one for one in findings if one.is_clear)))
 
 
 def _state(ledger: Ledger) -> _State:
@@ -202,10 +211,11 @@ def _own_mail(key: _Judged, tell: Tell, most: int | None = None) -> "OwnMail":
         return judge_own_mail(ledger, scoring, tell, MOST if most is None else most)
 
 
-def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> str:
+def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> tuple[str, tuple[bytes, ...]]:
     path, _change, scoring, learning = key
     with _opened(path) as ledger:
-        return may_move.missing(ledger, scoring, learning)
+        doubted = may_move.doubted_ham(ledger, scoring, learning)
+        return may_move.missing(ledger, scoring, learning), tuple(lesson.digest for lesson in doubted)
 
 
 def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfiled]:

@@ -18,9 +18,11 @@ from urllib.parse import urlencode
 
 from spamnb.acts.answers import Answers
 from spamnb.base.errors import LedgerError, SpamnbError
+from spamnb.base.label import Label
 from spamnb.checkup.installation import Installation, installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
+from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import action_ids
 from spamnb.web.access import Access
@@ -125,6 +127,11 @@ class Visit:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing. No page waits."""
         return self.site.kept.missing(ledger, scoring, learning, self.after)
 
+    def doubted_ham(self) -> list[KnownMessage]:
+        """Return the learned ham that the filter would take for spam, if only that keeps mail from being moved."""
+        found = map(self.ledger.messages.find, self.site.kept.doubted_ham(self.ledger, self.config.learning))
+        return [known for known in found if known is not None and known.label is Label.HAM]
+
     def answers(self) -> Answers:
         """Return the object that carries out a person's answers. It notifies IMAP servers after the response."""
         answers = Answers(self.ledger, self.config, self.site.now)
@@ -162,7 +169,7 @@ class Visit:
     def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
         common = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None, "badges": {}}
         if kind == "page" and self.opened is not None:
-            common["badges"] = self.site.kept.badges(self.opened, self.config.scoring)
+            common["badges"] = self.site.kept.badges(self.opened)
             if self.request.path != "/review":
                 self.site.kept.count_waiting(self.opened, self.config, self.now, self.after)
             common["flash"] = flash(self.opened, self.did())

@@ -44,7 +44,7 @@ def findings(run: Run, command: str = "audit") -> list[dict[str, object]]:
 def test_json(wrong: Path, run: Run) -> None:
     """Each finding is an object on one line, with the place of the file and three clues."""
     (found,) = findings(run)
-    assert list(found) == ["path", "label", "probability", "weak", "clues", "message", "digest"]
+    assert list(found) == ["path", "label", "probability", "clear", "weak", "clues", "message", "digest"]
     assert (found["path"], found["label"], found["weak"]) == (str(wrong), "ham", False)
     assert isinstance(found["probability"], float)
     assert found["probability"] > 0.9
@@ -59,7 +59,8 @@ def test_a_list_in_a_pipe(wrong: Path, run: Run) -> None:
     """Without a terminal the command lists the findings with places and clues, and asks nothing."""
     result = run("audit")
     assert result.code == 0
-    first, second, third, fourth = result.out.splitlines()
+    above, first, second, third, fourth = result.out.splitlines()
+    assert above == "1 message is probably misfiled:"
     assert first.startswith("1. ")
     assert second.startswith("   called ham; without it, the probability of spam is ")
     assert third == f"   {wrong}"

@@ -22,8 +22,9 @@ from spamnb.ledger.copies.recovery import recover
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
 from spamnb.mail.tokens.tokenizer import VERSION
-from tests.cli.conftest import Run, ledger_file, maildir
+from tests.cli.conftest import Run, ledger_file, mail, maildir
 from tests.lessons import wrong_count
 
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
@@ -339,6 +340,20 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.state.begun_with = None
     assert said(run, "warning", "nothing is moved yet, 5 more ham messages to learn")
+
+
+def test_ham_that_keeps_mail_from_being_moved(well: Path, run: Run) -> None:
+    """Doctor and `status` name the ham that the filter would take for spam, and offer `audit`, not more training."""
+    wrong = mail(well / "wrong", "spam", 1, first=600) / "600.eml"
+    run("train", "--ham", wrong)
+    with Ledger(str(ledger_file(well))) as ledger:
+        ledger.state.begun_with = None
+    named = f"1 of the newest 20 ham messages would be taken for spam: {read(wrong.read_bytes()).summary}"
+    assert said(run, "warning", f"nothing is moved yet, {named}")
+    assert "spamnb audit, and say what it is" in run("doctor").out.partition("What to do:")[2]
+    assert f"The filter moves nothing yet: {named}. Say what it is: spamnb audit" in run("status").out
+    run("train", "--spam", wrong)
+    assert not said(run, "warning", "nothing is moved yet")
 
 
 def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

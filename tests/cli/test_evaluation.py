@@ -243,13 +243,13 @@ def test_own_mail(run: Run, home: Path) -> None:
         said := run("evaluate", "--at-most-one-ham-in", 2000).out
     )
     assert f"{MESSAGES} ham are too few to be sure of that" in said
-    assert "filed wrongly" not in said
+    assert "misfiled" not in said
     in_order = measured(run, "--protocol", "online")
     assert found["unsure"] < in_order["unsure"], "the spam is younger, and no filter without spam is tested"
     run("train", "--ham", *sorted((home / "Maildir/.Junk/cur").iterdir())[:2])
     for more in ((), ("--protocol", "user", "--habit", "tidy")):
         first = run("evaluate", *more).out.partition("\n")[0]
-        assert first == "2 messages look as if they were filed wrongly. Look first: spamnb audit"
+        assert first == "2 messages are probably misfiled. Look first: spamnb audit"
     config = home / ".config/spamnb/config.yaml"
     before = config.read_text()
     config.write_text(before + "scoring: {ham_cutoff: 1.0e-12, spam_cutoff: 2.0e-12}\n")

@@ -1,5 +1,6 @@
 """`init`: from nothing to a configuration."""
 
+import json
 import os
 import stat
 from pathlib import Path
@@ -474,16 +475,31 @@ def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
 
 
 def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
-    """After learning, init says how many messages look misfiled, before it names the next step."""
+    """Before the next step, init says how many messages are probably misfiled: as many as evaluate and audit say."""
     ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
     maildir(home / "Maildir", INBOX=ham, Archive=[message("spam", n) for n in range(50, 53)], Junk=spam)
     result = run("init", "--learn")
     assert result.code == 0
-    said = result.out.index("3 messages look as if they were filed wrongly. Look first: spamnb audit")
-    assert said < result.out.index("Next:")
-    assert "filed wrongly" in run("init", "--learn").out
-    assert "filed wrongly" not in run("-q", "init", "--learn").out
-    assert len(run("audit", "--json").out.splitlines()) == 3
+    number = "3 messages are probably misfiled"
+    assert result.out.index(f"{number}. Look first: spamnb audit") < result.out.index("Next:")
+    assert number in run("init", "--learn").out
+    assert "misfiled" not in run("-q", "init", "--learn").out
+    assert run("evaluate").out.startswith(f"{number}. Look first: spamnb audit\n")
+    assert run("audit").out.startswith(f"{number}:\n1. ")
+    assert [json.loads(line)["clear"] for line in run("audit", "--json").out.splitlines()] == [True] * 3
+
+
+def test_nobody_has_said_what_init_learns(home: Path, run: Run) -> None:
+    """Of what init has learned, audit and explain say in which folder it was; of what a person says, that."""
+    ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
+    wrong = message("spam", 50)
+    root = maildir(home / "Maildir", INBOX=ham, Archive=[wrong], Junk=spam)
+    assert run("init", "--learn").code == 0
+    (file,) = (root / ".Archive").glob("*/*")
+    assert "   learned as ham: it was in Archive at the start; without it," in run("audit").out
+    assert "is itself learned as ham: it was in Archive at the start. To leave" in run("explain", file).out
+    assert run("train", "--spam", file).code == 0
+    assert "is itself learned as spam (trained by hand). To leave" in run("explain", file).out
 
 
 # --- begin again ----------------------------------------------------------------------------------------------------

@@ -41,6 +41,15 @@ def test_a_dry_run_without_a_ledger_makes_none(home: Path, run: Run) -> None:
     assert list(home.iterdir()) == []
 
 
+def test_lessons_of_init_are_named(home: Path, run: Run) -> None:
+    """The totals name the lessons of `init` apart from others."""
+    maildir(home / "Maildir", INBOX=[message("ham", n) for n in range(3)], Junk=[message("spam", n) for n in range(2)])
+    run("init", "--learn")
+    assert run("train", "--ham", mail(home / "a", "ham", 1, first=100)).code == 0
+    total = run("undo", "--since", "1h", "--dry-run").out.splitlines()[-1]
+    assert total == "would undo 1 lesson, 5 lessons of init; nothing was changed"
+
+
 def test_much_is_not_undone_without_a_yes(trained: Path, run: Run) -> None:
     """Without a terminal, more than 20 actions need --yes; without it the command ends with 64 and says so."""
     refused = run("undo", "--since", "1h")

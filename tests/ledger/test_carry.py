@@ -26,3 +26,4 @@ def test_files_are_carried_over(ledger: Ledger) -> None:
     assert former is not None
     assert former.gone_at == 2.0
     assert ledger.locations.carry(old, new, set(), 4.0) == 0
+    assert (ledger.locations.at_start(two), ledger.locations.at_start(one)) == (["Old"], [])

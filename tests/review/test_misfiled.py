@@ -14,8 +14,9 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Lesson
 from spamnb.mail.reading import Reading, read
-from spamnb.review.misfiled import clearly_misfiled, count_clear, misfiled
+from spamnb.review.misfiled import Doubts, count_misfiled, misfiled
 from spamnb.review.near_copies import groups
+from spamnb.review.own_mail import judge_own_mail
 from spamnb.review.queue import teaching_order
 
 HAM, SPAM = Label
@@ -46,7 +47,7 @@ def learn(ledger: Ledger, raw: bytes, label: Label, weak: bool = False) -> Readi
 def test_only_what_is_called_otherwise_is_found(ledger: Ledger) -> None:
     """Mail that looks like the other class is a finding, with its clues; other mail is not."""
     assert misfiled(ledger, config(ledger)) == []
-    assert count_clear(ledger, config(ledger).scoring) == 0
+    assert count_misfiled(ledger, config(ledger).scoring) == (0, 0)
     wrong = learn(ledger, message("spam", 100), HAM)
     (found,) = misfiled(ledger, config(ledger))
     assert (found.digest, found.summary, found.label, found.weak) == (wrong.digest, wrong.summary, HAM, False)
@@ -68,9 +69,31 @@ def test_weak_ones_come_first_and_then_the_strongest(ledger: Ledger) -> None:
     for some in ([one for one in found if one.digest in weak], [one for one in found if one.digest not in weak]):
         strengths = [one.strength for one in some]
         assert strengths == sorted(strengths, reverse=True)
-    assert count_clear(ledger, config(ledger).scoring) == len(found) > 0
-    strongest = [one.digest for one in clearly_misfiled(ledger.lessons, config(ledger).scoring)]
-    assert strongest == [one.digest for one in sorted(found, key=lambda one: -one.strength)]
+
+
+def test_one_number_wherever_it_is_counted(ledger: Ledger, tmp_path: Path) -> None:
+    """The count, the list and the judgement for the pages name as many clear and less clear findings."""
+    for number in range(100, 104):
+        learn(ledger, message("spam", number), HAM)
+    for number in range(300, 308):
+        learn(ledger, mixed(number), SPAM if number % 2 else HAM)
+    both = tmp_path / "ham.eml", tmp_path / "spam.eml"
+    for path, label in zip(both, Label, strict=True):
+        path.write_bytes(message("spam", 100))
+        train(ledger, label, path)
+    scoring = config(ledger).scoring
+    counted = count_misfiled(ledger, scoring)
+    assert min(counted) > 0
+    found = misfiled(ledger, config(ledger))
+    assert [one.is_clear for one in found] == [True] * counted.clear + [False] * counted.less_clear
+    assert str(both[0]) in {one.place.path for one in found if one.place is not None}, "the other copy is counted too"
+    assert Doubts.of(judge_own_mail(ledger, scoring).findings) == counted
+
+
+def mixed(number: int) -> bytes:
+    """A message with words of both classes."""
+    halves = [message(kind, number).split(b"\n\n", 1)[1] for kind in ("ham", "spam")]
+    return b"Subject: both\nFrom: %d@both.example\nMessage-ID: <%d@both>\n\n" % (number, number) + b"\n".join(halves)
 
 
 def newsletter(number: int) -> bytes:
@@ -153,7 +176,7 @@ def test_a_copy_that_was_called_otherwise(ledger: Ledger, tmp_path: Path) -> Non
         HAM,
         ledger.lessons.find(read(ham.read_bytes()).digest),
     )
-    assert count_clear(ledger, config(ledger).scoring) == 0
+    assert count_misfiled(ledger, config(ledger).scoring) == (1, 0)
 
 
 def test_a_message_of_an_mbox_is_named_while_the_mbox_is_there(tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ def test_folders_are_learned_once(tmp_path: Path) -> None:
     config = _config(tmp_path, INBOX=ham, Junk=spam[:2], Sent=sent)
     assert learn_folders(config) == LearnedFolders(3, 2, 0, [])
     assert learn_folders(config) == LearnedFolders(0, 0, 5, [])
+    with Ledger(str(config.ledger)) as ledger:
+        lessons = [ledger.lessons.find(read(content).digest) for content in (ham[0], spam[0])]
+        assert [(lesson.decision, lesson.is_of_init) for lesson in lessons if lesson is not None] == [
+            *((Label.HAM, True), (Label.SPAM, True))
+        ]
 
 
 def test_what_is_recorded_is_not_read_again(tmp_path: Path) -> None:

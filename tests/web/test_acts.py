@@ -187,10 +187,10 @@ def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
     desk.browser.post(f"/m/{desk.number_of(taught)}/teach", label="ham")
     links = desk.browser.get("/history").tree.xpath("//div[@class='heading']//a/@href")
     assert links == ["undo"]
-    assert _boxes(desk.browser.get("/undo?span=today")) == {"moves": ("2 moves", True), "lessons": ("1 lesson", True)}
+    assert _boxes(desk.browser.get("/undo?span=today")) == {"moves": ("2 moves", True), "lessons": ("1 lesson", False)}
     page = desk.browser.get("/undo")
     assert page.tree.xpath("//a[@aria-current='true' and not(ancestor::nav)]/text()") == ["The last hour"]
-    assert _boxes(page) == {"moves": ("1 move", True), "lessons": ("1 lesson", True)}
+    assert _boxes(page) == {"moves": ("1 move", True), "lessons": ("1 lesson", False)}
     assert desk.browser.post("/undo", **_fields(page)).status == 400, "nothing is ticked"
     assert desk.browser.post("/undo", **_fields(page), lessons=1).status == 303
     assert (desk.label(taught), desk.where(moved)) == ((None, False), ["Junk"])
@@ -225,16 +225,31 @@ def test_undo_lessons_alone(desk: WebDesk) -> None:
         training.learn(desk.ledger, read(message("ham", 100 + number)), HAM, "a test", desk.now(), how=How.HAND)
     desk.ledger.record_lessons()
     page = desk.browser.get("/undo")
-    assert _boxes(page) == {"moves": ("0 moves", False), "lessons": ("3 lessons", True)}
+    assert _boxes(page) == {"moves": ("0 moves", False), "lessons": ("3 lessons", False)}
     known = desk.ledger.messages.ensure(b"m", "a letter").id
     desk.ledger.journal.settled(known, "a test", desk.now(), desk.ledger.journal.newest_id())
     choose(desk.ledger, "block", "*@shop.example", desk.now())
     later = desk.browser.get("/undo")
-    assert _boxes(later)["lessons"] == ("3 lessons, 1 answer", True)
-    assert _boxes(later)["choices"] == ("1 choice", True)
+    assert _boxes(later)["lessons"] == ("3 lessons, 1 answer", False)
+    assert _boxes(later)["choices"] == ("1 choice", False)
     after = desk.browser.follow(desk.browser.post("/undo", **_fields(page), lessons=1, choices=1))
     assert after.words.startswith("3 forgotten")
     assert in_force(desk.ledger) == [("block", "*@shop.example")], "it was made after the page was shown"
+
+
+def test_lessons_of_init_are_apart(desk: WebDesk) -> None:
+    """The lessons of `init` have a box of their own, and no box but that of the moves is ticked."""
+    desk.ahead += 2 * 3600
+    some = Batch.of([read(message("ham", number)) for number in range(100, 103)])
+    training.learn_batches(desk.ledger, [some], HAM, "was in a ham folder at the start", desk.now(), how=How.SEEN)
+    desk.browser.post(f"/m/{desk.number_of(message('ham', 100))}/teach", label="spam")
+    page = desk.browser.get("/undo")
+    boxes = {"moves": ("0 moves", False), "lessons": ("1 lesson", False), "init": ("3 lessons of spamnb init", False)}
+    assert _boxes(page) == boxes
+    desk.browser.post("/undo", **_fields(page), lessons=1)
+    assert desk.label(message("ham", 100)) == (HAM, False), "it is as init has learned it"
+    page = desk.browser.follow(desk.browser.post("/undo", **_fields(desk.browser.get("/undo")), init=1))
+    assert page.words.startswith("3 forgotten")
 
 
 def learn_a_thousand(desk: WebDesk) -> int:
@@ -398,7 +413,7 @@ def test_a_choice_in_the_history(desk: WebDesk) -> None:
         page = desk.browser.get(path)
         assert (page.status, "block *@shop.example" in page.words) == (200, True), path
         assert not page.tree.xpath("//a[contains(@href, 'm/0')]")
-    assert _boxes(page)["choices"] == ("1 choice", True)
+    assert _boxes(page)["choices"] == ("1 choice", False)
     for query in ("q=shop.EX", "show=chosen"):
         assert _told(desk, 2, f"/history?{query}") == ["you: chosen"], query
     desk.browser.post("/undo", id_=[str(number)], back="history")

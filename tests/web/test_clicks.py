@@ -94,7 +94,7 @@ def test_learn_five_reviewed_ones(fresh: Chromium, clicks: Clicks) -> None:
 
 
 def test_undo_an_hour(fresh: Chromium, clicks: Clicks) -> None:
-    """Three clicks at most undo all of the last hour, and the page before the last click shows its effect."""
+    """Three clicks at most undo all moves of the last hour, and the page before the last click shows its effect."""
     fresh.desk.ahead = -60.0
     offer = message("spam", 100)
     fresh.desk.deliver(offer)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from spamnb.acts import may_move
+from spamnb.acts import may_move, training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
@@ -50,3 +50,20 @@ def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
     said = kept.missing(desk.ledger, Scoring(), many, after)
     assert said == may_move.missing_now(desk.ledger.lessons, Scoring(), many) != ""
     assert not after
+
+
+def test_the_ham_that_keeps_mail_from_being_moved(desk: WebDesk) -> None:
+    """The overview and Review link to the ham that the filter would take for spam, and to Audit."""
+    desk.ledger.state.begun_with = None
+    wrong = message("spam", 900)
+    training.learn(desk.ledger, read(wrong), Label.HAM, "a test", desk.now(), how=How.HAND)
+    browser = Browser(desk.application(at_once=True))
+    browser.get("/")
+    for page in ("/", "/review"):
+        (told,) = browser.get(page).tree.xpath("//main//p[contains(., 'moves nothing yet')]")
+        links = [link.get("href") for link in told.xpath("./a")]
+        assert links == [f"m/{desk.number_of(wrong)}", "audit"], page
+        assert "would be taken for spam: CHEAP" in " ".join(told.text_content().split())
+    browser.post(f"/m/{desk.number_of(wrong)}/teach", label="spam")
+    browser.get("/")
+    assert "moves nothing yet" not in browser.get("/").words

@@ -323,9 +323,9 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
     pause = "Pause for an hour"
     assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
     with only_service(desk.ledger.path):
-        desk.browser._application._site.kept.counted("review", desk.ledger, 3)
+        desk.browser._application._site.kept.counted(desk.ledger, 3)
         assert heading(desk.browser) == ("3 to review", ["Review them", pause])
-        desk.browser._application._site.kept.counted("review", desk.ledger, 1)
+        desk.browser._application._site.kept.counted(desk.ledger, 1)
         assert heading(desk.browser) == ("1 to review", ["Review it", pause])
         desk.browser.post("/pause", span="1h")
         assert heading(desk.browser) == ("Moving is paused", ["Move again"])
@@ -347,7 +347,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
     browser, kept = Browser(application), application._site.kept
 
     def asked() -> tuple[str, list[str]]:
-        kept.counted("review", desk.ledger, 3)
+        kept.counted(desk.ledger, 3)
         page = browser.get("/")
         links = page.tree.xpath("//a[@href='audit' or @href='review'][not(ancestor::nav)]")
         return page.tree.findtext(".//title").removesuffix(" · spamnb"), [link.text for link in links]

@@ -14,7 +14,7 @@ from spamnb.evaluation.cutoffs import at_cutoffs, lost_at
 from spamnb.evaluation.measures import calibration_bins
 from spamnb.mail.reading import read
 from spamnb.review.own_mail import judge_own_mail
-from tests.web.desk import Browser, WebDesk
+from tests.web.desk import Answer, Browser, WebDesk
 
 WRONG = message("spam", 100)
 
@@ -111,6 +111,16 @@ def test_audit_after_learning(desk: WebDesk) -> None:
     assert browser.get("/audit").tree.findtext(".//title") == "1 probably misfiled · spamnb"
 
 
+def test_audit_of_the_newest(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Audit has judged only the newest learned messages, it says how many."""
+    training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now(), how=How.HAND)
+    for most, shown in ((60, "1 to 1 of 1 in your newest 60 learned messages"), (61, "1 to 1 of 1")):
+        monkeypatch.setattr("spamnb.review.own_mail.MOST", most)
+        browser = Browser(desk.application(at_once=True))
+        browser.get("/audit")
+        assert browser.get("/audit").tree.xpath("//p[@class='pager']/span/text()") == [shown]
+
+
 def test_one_class_only(tmp_path: Path) -> None:
     """If only ham is learned, there is nothing to compare, and the page says so."""
     desk = WebDesk(tmp_path)
@@ -137,6 +147,29 @@ def test_audit_asks(desk: WebDesk, browser: Browser) -> None:
         *("Ham", "Spam", "Later", "Forget it", "Do not ask again")
     ]
     assert question.xpath(".//input[@checked]/@value") == ["later"]
+
+
+def test_nobody_has_said_what_init_learned(desk: WebDesk) -> None:
+    """Of what init has learned, each page says in which folder it was, until a person answers."""
+    training.learn(desk.ledger, read(WRONG), Label.HAM, "was in a ham folder at the start", desk.now(), how=How.SEEN)
+    desk.deliver(WRONG, "INBOX")
+    number = desk.number_of(WRONG)
+    (place,) = desk.ledger.locations.of_message(number)
+    desk.ledger.locations.set_origin(place.folder, place.base, "before")
+    browser = Browser(desk.application(at_once=True))
+    browser.get("/audit")
+    was = "earned as ● ham: it was in INBOX at the start"
+    pages = {"/audit": was, f"/m/{number}": was, "/history": "filter: learned as ham: it was in INBOX at the start"}
+    for page, words in pages.items():
+        assert words in spaced(browser.get(page)), page
+    browser.post("/audit", **{f"say.{number}": "ham", f"was.{number}": "ham"})
+    assert "You said that it is ● ham" in spaced(browser.get(f"/m/{number}"))
+    assert pages["/history"] in spaced(browser.get("/history")), "that was so then"
+
+
+def spaced(page: Answer) -> str:
+    """The words of a page, with a blank behind each sign."""
+    return " ".join(page.words.replace("●", "● ").split())
 
 
 @pytest.mark.parametrize(

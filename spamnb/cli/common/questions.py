@@ -4,6 +4,7 @@ import argparse
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 
 from spamnb.acts.answers import Answer, Answers
 from spamnb.acts.current_files import CurrentFiles
@@ -16,10 +17,11 @@ from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, count_clear
+from spamnb.review.misfiled import Misfiled, count_misfiled
 
-JSON_HELP = "one JSON object per line: path, label, probability, weak, clues, message, digest"
+JSON_HELP = "one JSON object per line: path, label, probability, clear, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
+Above = Callable[[Sequence[Misfiled]], str]
 _KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answer.NEVER}
 _QUESTION = "[r]ight, [m] it is {other}, [v]iew, [f]orget, [n]ever again, [s]top, [?], Enter: later? "
 _HELP = """\
@@ -34,25 +36,22 @@ _OWN_ROWS = 6  # of a screen: the question, and the lines above it
 _LONGEST = 60  # characters of the text of a clue
 
 
-def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: int | None = None) -> int:
+def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: int | None = None) -> int:
     """At a terminal, ask about the findings of `find` until none is left; elsewhere only show them.
 
-    at_once: the number of questions before it calls `find` again.
+    above: returns the line above these findings, or "". at_once: the number of questions before it calls `find` again.
     """
     is_asking = not options.json and not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
     config, ledger = open_ledger(options) if is_asking else open_to_read(options)
-    if ledger is None:
-        if not options.json:
-            print(nothing)
-        return 0
-    with ledger:
-        found = find(ledger, config)
+    with ledger or nullcontext():
+        found = [] if ledger is None else find(ledger, config)
         if options.json:
             for one in found:
                 print(as_json(as_object(one)))
-        elif not found:
-            print(nothing)
-        elif is_asking:
+            return 0
+        if line := above(found):
+            print(line)
+        if ledger is not None and found and is_asking:
             _Dialogue(ledger, config, f"{command(options)} undo").ask_all(found, find, at_once)
         else:
             for number, one in enumerate(found, 1):
@@ -61,14 +60,13 @@ def ask_or_show(find: Find, nothing: str, options: argparse.Namespace, at_once: 
 
 
 def misfiled_hint(options: argparse.Namespace) -> str:
-    """Return how many learned messages look as if they were filed wrongly, in words; "" for none."""
+    """Return how many learned messages are probably misfiled, in words; "" for none."""
     config, ledger = open_to_read(options)
     if ledger is None:
         return ""
     with ledger:
-        number = count_clear(ledger, config.scoring)
-    looks = "looks as if it were" if number == 1 else "look as if they were"
-    return f"{plural(number, 'message')} {looks} filed wrongly. Look first: {command(options)} audit" if number else ""
+        doubts = count_misfiled(ledger, config.scoring)
+    return f"{doubts.sentence}. Look first: {command(options)} audit" if doubts.clear else ""
 
 
 def as_object(one: Misfiled) -> dict[str, object]:
@@ -77,6 +75,7 @@ def as_object(one: Misfiled) -> dict[str, object]:
         "path": None if one.place is None else one.place.path,
         "label": one.label.word if one.is_learned else None,
         "probability": round(one.judgement.probability, 6),
+        "clear": one.is_clear,
         "weak": one.weak,
         "clues": [
             {"token": clue.token, "ham": clue.ham, "spam": clue.spam, "log_odds": round(clue.log_odds, 6)}
@@ -169,6 +168,8 @@ class _Dialogue:
 def _lines(one: Misfiled, number: str) -> Iterable[str]:
     weakly = " weakly" if one.weak else ""
     called = f"called {one.label.word}{weakly}; without it," if one.is_learned else "not learned;"
+    if one.at_start:
+        called = f"learned as {one.label.word}: {escaped(one.at_start)}; without it,"
     yield f"{number} {escaped(one.summary)}"
     yield f"   {called} the probability of spam is {one.judgement.probability:.4f}"
     yield f"   {'its folder is not known' if one.place is None else escaped(one.place.path)}"

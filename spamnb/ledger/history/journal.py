@@ -49,6 +49,12 @@ class Action:
     verdict: str | None
     probability: float | None
 
+    @property
+    def is_of_init(self) -> bool:
+        """Whether `spamnb init` has learned the message by its folder, or this takes such a lesson back."""
+        is_weak = self.before_weak if self.after is None else self.after_weak
+        return self.kind == "learned" and self.how is How.SEEN and not is_weak
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -213,6 +219,11 @@ class Journal:
         """Return the identities of the messages that no question may ask about again."""
         where = f"{_NO_JUDGEMENT} AND a.kind = 'settled' AND a.state = 'done' AND a.takes_back IS NULL"
         return {action.digest for action in self._actions(where)}
+
+    def is_settled(self, message: int) -> bool:
+        """Whether no question may ask about this message again."""
+        where = "message = ? AND kind = 'settled' AND state = 'done' AND takes_back IS NULL"
+        return bool(self._db.all(f"SELECT 1 FROM action WHERE {where} LIMIT 1", (message,)))  # noqa: S608
 
     def of_answer(self, settled: int) -> list[Action]:
         """Return everything that a person's answer did, the oldest first: its lessons or forgetting, itself, its moves.

@@ -177,6 +177,20 @@ class Locations:
         """Yield all files that the message has, or had until another program took them, in no order."""
         return self._found("f.message = ? AND f.gone_by IS NULL", message)
 
+    def at_start(self, message: int) -> list[str]:
+        """Return the names of the folders that a message was in when its mailbox was first seen.
+
+        A renamed folder has its old name here: the later name of the same file is left out.
+        """
+        rows = self._db.all(
+            "SELECT DISTINCT o.name FROM file AS f JOIN folder AS o ON o.id = f.folder"
+            " WHERE f.message = ? AND f.origin = 'before' AND NOT EXISTS (SELECT 1 FROM file AS former"
+            " WHERE former.message = f.message AND former.base = f.base AND former.gone_at <= f.since)"
+            " ORDER BY o.name",
+            (message,),
+        )
+        return [name for (name,) in rows]
+
     def unlearned(self, folder: int, origins: Sequence[Origin]) -> Iterator[Location]:
         """Yield files of these origins that are in the folder, were read or answered, and never learned.
 

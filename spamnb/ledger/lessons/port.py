@@ -54,6 +54,11 @@ class Lesson:
         """The label that a person has given the message; a weak label is not a decision."""
         return None if self.weak else self.label
 
+    @property
+    def is_of_init(self) -> bool:
+        """Whether `spamnb init` has learned the message by its folder: nobody has said what it is."""
+        return self.label is not None and self.how is How.SEEN and not self.weak
+
     def is_as(self, other: "Lesson") -> bool:
         """Whether two lessons of one message agree, except in their numbers and in texts for people."""
         return (self.label, self.weak, self.at, self.how) == (other.label, other.weak, other.at, other.how)

@@ -8,7 +8,7 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import UNTAUGHT
-from spamnb.review.misfiled import Misfiled, still_asked, with_places
+from spamnb.review.misfiled import Doubts, Misfiled, still_asked, with_places
 from spamnb.review.near_copies import shape
 from spamnb.web.http import HttpError, Response, label_of
 from spamnb.web.parts.answered import answers_in
@@ -38,17 +38,16 @@ def audit(visit: Visit) -> Response:
     """Return a page of the findings, the clearest first."""
     snapshot = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
     findings = [] if snapshot.value is None else still_asked(visit.ledger, snapshot.value.findings)
-    clear = [finding for finding in findings if finding.is_clear]
+    doubts = Doubts.of(findings)
     start = visit.request.query.number("from") or 0
     shown = findings[start : start + _ON_A_PAGE]
     return visit.page(
         "audit.html",
-        title=f"{len(clear)} probably misfiled" if clear else "Audit",
+        title=doubts.heading if doubts.clear else "Audit",
         snapshot=snapshot,
         questions=_questions(visit, findings, shown),
         start=start,
         number=len(findings),
-        clear=len(clear),
         failed=visit.outcome("failed"),
         next=start + _ON_A_PAGE if start + _ON_A_PAGE < len(findings) else None,
     )

@@ -11,6 +11,7 @@ from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label
 from spamnb.filter.explain import Named, kept_reading, sides
+from spamnb.ledger.at_start import learned_at_start
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import KnownMessage
@@ -44,6 +45,7 @@ def message(visit: Visit) -> Response:
         "message.html",
         title="Message",
         known=known,
+        at_start=learned_at_start(ledger, known.digest),
         subject=subject,
         sender=sender,
         why=reasons,

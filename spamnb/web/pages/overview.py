@@ -16,6 +16,7 @@ from spamnb.ledger.history.figures import Judged
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import Status, status
+from spamnb.review.misfiled import Doubts
 from spamnb.web.http import Response, as_json
 from spamnb.web.kept import Snapshot
 from spamnb.web.kept_values import Checked, not_checked
@@ -41,8 +42,8 @@ def overview(visit: Visit) -> Response:
     snapshot = kept.glance(visit.site.now, visit.after)
     troubles = _troubles(snapshot)
     known = status(config, ledger, visit.now, visit.missing)
-    waiting = kept.badges(ledger, config.scoring).get("review", 0)
-    asked = _asked(kept.misfiled(ledger, config.scoring, visit.now, visit.after), waiting)
+    kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after)
+    asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
     heading = _heading(known, bool(config.mailboxes), asked, troubles) or Heading(not_checked(snapshot))
     days = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[days])
@@ -56,6 +57,7 @@ def overview(visit: Visit) -> Response:
         others=[one for one in asked if one.page != heading.page],
         known=known,
         learning=config.learning,
+        doubted=visit.doubted_ham(),
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
         troubles=troubles or [],
@@ -93,10 +95,10 @@ class Heading(NamedTuple):
     resumes: bool = False
 
 
-def _asked(misfiled: int, waiting: int) -> list[Heading]:
+def _asked(doubts: Doubts, waiting: int) -> list[Heading]:
     """Return the questions that wait for the person: first misfiled mail, then mail to review."""
     asked = (
-        ("audit", "Audit", misfiled, f"{misfiled:,} probably misfiled"),
+        ("audit", "Audit", sum(doubts) if doubts.clear else 0, doubts.heading),
         ("review", "Review", waiting, f"{waiting:,} to review"),
     )
     return [

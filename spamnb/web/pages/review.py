@@ -21,7 +21,7 @@ def review(visit: Visit) -> Response:
     """Return the page with the queue."""
     weak = _weak_lessons(visit)
     queue = _queue(visit, weak)
-    visit.site.kept.counted("review", visit.ledger, len(queue.asked))
+    visit.site.kept.counted(visit.ledger, len(queue.asked))
     asked = []
     for finding in queue.asked:
         number = visit.number_of(finding.digest)
@@ -37,6 +37,7 @@ def review(visit: Visit) -> Response:
         is_current=weak.is_current,
         has_failed=weak.has_failed,
         missing=visit.missing(visit.ledger, visit.config.scoring, visit.config.learning),
+        doubted=visit.doubted_ham(),
         away=without_inbox(visit.config),
         failed=visit.outcome("failed"),
         answered=visit.outcome("answered"),

@@ -14,7 +14,7 @@ from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import still_asked
+from spamnb.review.misfiled import Doubts, still_asked
 from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
 from spamnb.web.parts import charts
@@ -57,7 +57,7 @@ def tune(visit: Visit) -> Response:
         in_force=scoring.spam_cutoff,
         is_written=is_written(visit.config, "spam_cutoff"),
         choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
-        misfiled=sum(finding.is_clear for finding in still_asked(ledger, mail.findings)),
+        doubts=Doubts.of(still_asked(ledger, mail.findings)),
         for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.sentence} for row in rows],
         as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
         calibration=_reliability(mail),

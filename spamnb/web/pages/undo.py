@@ -1,7 +1,10 @@
-"""Undo some actions, or all of the last hour, of today, or since a line. The page shows their numbers first."""
+"""Undo some actions, or all of the last hour, of today, or since a line. The page shows their numbers first.
+
+The moves are ticked: they are what goes wrong in an hour. A lesson is seldom wrong, and many are lost at once.
+"""
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,9 +24,11 @@ from spamnb.web.visit import Visit
 _SHOWN = 50  # acts
 _LATEST = 4_000_000_000  # seconds since the epoch, the year 2096
 SPANS: Mapping[str, str] = {"hour": "The last hour", "today": "Today"}
+_INIT = "init"  # the lessons of `spamnb init`: without these the filter knows nothing, so they are apart from others
 BOXES: Mapping[str, tuple[Kind, ...]] = {
     "moves": ("moved",),
     "lessons": ("learned", "imported", "settled"),
+    _INIT: ("learned",),
     "choices": ("chosen",),
 }
 _NOUNS: Mapping[Kind, str] = {
@@ -99,17 +104,17 @@ def preview(visit: Visit) -> Response:
 
 
 def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
-    """Return the boxes with their numbers: always moves and lessons, and choices if there are any."""
+    """Return the boxes with their numbers: always moves and lessons, and the others if they have anything."""
     learned = {outcome.action.message for outcome in outcomes if outcome.action.kind == "learned"}
     boxes = []
     for name, kinds in BOXES.items():
         of_box = [
-            one for one in outcomes if one.action.kind in kinds and not _ends_only_the_asking(one.action, learned)
+            one for one in outcomes if _is_in(name, one.action) and not _ends_only_the_asking(one.action, learned)
         ]
         numbers = Counter(outcome.action.kind for outcome in of_box if outcome.fault is None)
         stay = [outcome for outcome in of_box if outcome.fault is not None]
         says = ", ".join(plural(numbers[kind], _NOUNS[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
-        if of_box or name != "choices":
+        if of_box or name in ("moves", "lessons"):
             boxes.append(Box(name, says, sum(numbers.values()), len(stay), str(stay[0].fault) if stay else ""))
     return boxes
 
@@ -119,8 +124,13 @@ def _ends_only_the_asking(action: Action, learned: Container[int]) -> bool:
     return action.kind == "settled" and action.message in learned
 
 
-def _all_since(ledger: Ledger, since: Since, boxes: Iterable[str]) -> list[Action]:
-    return taking_back.since(ledger, since.at, [kind for box in boxes for kind in BOXES[box]])
+def _is_in(box: str, action: Action) -> bool:
+    return action.kind in BOXES[box] and action.is_of_init is (box == _INIT)
+
+
+def _all_since(ledger: Ledger, since: Since, boxes: Collection[str]) -> list[Action]:
+    actions = taking_back.since(ledger, since.at, [kind for box in boxes for kind in BOXES[box]])
+    return [action for action in actions if any(_is_in(box, action) for box in boxes)]
 
 
 def undo(visit: Visit) -> Response:

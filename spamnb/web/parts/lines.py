@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from spamnb.acts.undo import why_not_undone
 from spamnb.base.label import How, Label
+from spamnb.ledger.at_start import was_in
 from spamnb.ledger.history.journal import Action, Line
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.parts.mailbox_names import Names
@@ -34,7 +35,7 @@ class Act:
     """One act. line: the line of its main action. parts: the lines of all its actions, the oldest first.
 
     hindrance: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: the time of its undo,
-    or None.
+    or None. at_start: why `init` has learned the message, in words, or "".
     """
 
     line: Line
@@ -42,6 +43,7 @@ class Act:
     hindrance: str
     mailbox: str = ""
     undone_at: float | None = None
+    at_start: str = ""
 
     @property
     def action(self) -> Action:
@@ -76,7 +78,7 @@ class Act:
     @property
     def did(self) -> str:
         """Who did what, such as "you: spam, moved to Junk"."""
-        words = [words for part in self.parts if (words := _words(part, self.line))]
+        words = [words for part in self.parts if (words := _words(part, self.line, self.at_start))]
         again = ["undo"] if self.line.is_contrary else ["done again"] if self.line.undos else []
         return f"{'you' if self._is_persons else 'filter'}: {', '.join(dict.fromkeys([*again, *words]))}"
 
@@ -85,7 +87,8 @@ class Act:
         action = self.action
         if self.line.undos or self.line.answer is not None or action.kind in ("settled", "chosen", "imported"):
             return True
-        return action.kind == "learned" and not (action.before_weak if action.after is None else action.after_weak)
+        is_weak = action.before_weak if action.after is None else action.after_weak
+        return action.kind == "learned" and not is_weak and not action.is_of_init
 
     @property
     def later(self) -> str:
@@ -101,7 +104,7 @@ class Act:
         return ", ".join(events)
 
 
-def _words(part: Line, main: Line) -> str:
+def _words(part: Line, main: Line, at_start: str = "") -> str:
     """Return what one action of an act did, in words; "" if another part of the act says it."""
     action, is_undo = part.action, part.is_contrary
     if action.kind == "moved":
@@ -109,7 +112,7 @@ def _words(part: Line, main: Line) -> str:
         done = f"moved{' back' if is_undo else ''}{goal}"
         return {"intent": f"is being moved{goal}", "failed": "was not moved"}.get(action.state, done)
     if action.kind == "learned":
-        return _lesson(action, is_undo=is_undo)
+        return _lesson(action, at_start, is_undo=is_undo)
     if action.kind == "imported":
         return "counts no longer imported" if is_undo else "counts imported"
     if action.kind == "chosen":
@@ -122,11 +125,13 @@ def _words(part: Line, main: Line) -> str:
     return f"moving is stopped, {stays}" if action.state == "withheld" else stays
 
 
-def _lesson(action: Action, *, is_undo: bool) -> str:
+def _lesson(action: Action, at_start: str, *, is_undo: bool) -> str:
     if action.after is None:
         return "no longer learned" if is_undo else "forgotten"
     if is_undo:
         return f"learned as {action.after.word} as before"
+    if action.is_of_init and at_start:
+        return f"learned as {action.after.word}: {at_start}"
     if action.after_weak and action.how is not None:
         return f"{action.after.word}, {_LEARNED_BY_ITSELF.get(action.how, 'by itself')}"
     return action.after.word
@@ -187,8 +192,15 @@ def _acts_of(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | N
         hindrance = "" if None in hindrances else str(hindrances[parts.index(line)])
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
         mailbox = "" if names is None else names.of_action(ledger, parts[-1].action)
-        told.append(Act(line, parts, hindrance, mailbox, None if undone_by is None else undone_by.at))
+        undone_at = None if undone_by is None else undone_by.at
+        told.append(Act(line, parts, hindrance, mailbox, undone_at, _at_start(ledger, line.action)))
     return told
+
+
+def _at_start(ledger: Ledger, action: Action) -> str:
+    if not action.is_of_init or action.after is None:
+        return ""
+    return was_in(ledger.locations.at_start(action.message), action.after)
 
 
 class Hour(NamedTuple):
