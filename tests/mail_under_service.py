@@ -28,7 +28,7 @@ class Mail:
         return content
 
     def contents(self, folder: str = "INBOX") -> list[bytes]:
-        """The messages of a folder. A file that goes away meanwhile is left out."""
+        """The messages of a folder. A file that has gone away is left out."""
         found = []
         for entry in scan(self.folders[folder]):
             try:
