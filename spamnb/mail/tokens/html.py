@@ -3,7 +3,6 @@
 import inspect
 import re
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote
@@ -18,12 +17,29 @@ _INLINE = frozenset(
     """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
     strong sub sup tt u var wbr""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
-_UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes"})
-# Whether text in these is visible depends on the program, and on the reader, who may have to open the element.
-_SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "video"})
-_SPECIAL = _UNSEEN | _SEEN_BY_SOME
-# A browser may show text in these outside of them: it moves the text in front of a table.
-_LOOSE = frozenset({"table", "tbody", "thead", "tfoot", "tr", "select", "body", "html"})
+# Raw text, which no program shows. But browsers read the tags in it inside <svg>, <math> or <select>, and a style such
+# as `display: block` shows all of it.
+_RAW = frozenset({"script", "style", "title"})
+_RAW_ATTRS = frozenset({"language", "media", "src", "type"})  # with these alone it has no style of its own
+_TAG = lazy_pattern(r"</?[a-z]", re.IGNORECASE)
+_TAG_OF_RAW = lazy_pattern(
+    r"</?(?:script|style|title|textarea|xmp|iframe|noembed|noframes|plaintext)[^<>]{0,2000}>?", re.IGNORECASE
+)
+# Whether text in these is visible depends on the program, and on the reader, who may have to open the element. Some end
+# earlier for a browser than for libxml2.
+_SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "noframes", "template", "video"})
+_SPECIAL = _RAW | _SEEN_BY_SOME
+# In these, and behind them if they end elsewhere, a style sheet may be none for a browser.
+_NO_SHEETS_IN = frozenset(
+    """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
+)
+# Only these hide text for certain. All others end in other places for libxml2 than for a browser if something is
+# missing, or a browser leaves them out, or moves their text in front of a table.
+_HIDING = frozenset({"div", "img", "p", "span"})
+# One of these ends the one before; for libxml2 it is in it.
+_ENDING = frozenset({"button", "nobr"})
+# Elements without an end, which libxml2 does not know: what follows is not in them.
+_EMPTY = frozenset({"bgsound", "embed", "image", "keygen", "source", "track", "wbr"})
 _OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, not that around them
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
@@ -31,6 +47,7 @@ _MEANINGFUL = frozenset(
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
 _LINKING = frozenset({"a", "area", "img", "form", "link"})
 _UNITS_STYLED = 15  # of work, to determine the look of an element
+_UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _PIECES = 40  # of a link's text
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
@@ -86,7 +103,7 @@ class _Sink:
         self._texts.append(text)
 
 
-_Text = list[str] | deque[str] | _Sink
+_Text = list[str] | _Sink
 
 
 class _Reader(Events):
@@ -97,12 +114,12 @@ class _Reader(Events):
         self._texts: list[str] = []  # in order, visible or not
         self._in_doubt, self._hidden = _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
-        self._unread: deque[str] = deque(maxlen=0)
         self._read = read
         self._work = work
         self._limits = limits
-        self._css: list[str] | None = None
-        self._is_for_all = True
+        self._raw_attrs: Mapping[str, str] = {}
+        self._raw_markup: list[str] = []
+        self._around: dict[str, tuple[Style, _Text]] = {}
         self._sheet = Sheet()
         self._styles: dict[tuple[object, ...], Style] = {}
         # For each open element: the style, None if no reader shows its text; and where its text is written.
@@ -117,12 +134,15 @@ class _Reader(Events):
         if name not in _INLINE:
             self._break()
         style, text = self._open[-1]
-        if len(self._open) > self._limits.html_depth:
+        if style is None:  # an element in raw text, as before libxml2 2.14
+            text.append(f"<{name}>")
+        elif name in _ENDING:
+            style, text = self._plainest(name, style, text)
+        if len(self._open) > self._limits.html_depth and name not in _RAW:
             self._note("limit:html_depth")
-            style, text = None, self._unread
-        if name in _SPECIAL:
+        elif name in _SPECIAL:
             style, text = self._special(name, attrs, style)
-        elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
+        elif (self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs))) and name not in _EMPTY:
             style = self._styled(name, attrs, style)
             if style is not None:
                 text = self._by_level[style.conceals]
@@ -139,13 +159,10 @@ class _Reader(Events):
             self._break()
         elif name == "a":
             self._close_link()
-        if name == "style" and self._css is not None:
-            self._sheet.add("".join(self._css), self._is_for_all)
-            self._sheet.in_doubt = self._sheet.in_doubt or bool(self._sheet.rules and self._hidden.places)
-            self._styles.clear()
-            self._css = None
         if len(self._open) > 1:
-            self._open.pop()
+            _, text = self._open.pop()
+            if name in _RAW and isinstance(text, list):
+                self._take_raw(name, "".join(text))
 
     def data(self, text: str) -> None:
         """Write text to the place for visible or for hidden text."""
@@ -157,6 +174,8 @@ class _Reader(Events):
 
     def finish(self) -> None:
         """Determine which text is visible."""
+        if self._raw_markup:
+            self._read_again("\n".join(self._raw_markup))
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
         if self._sheet.in_doubt or self._work.is_spent:  # hidden text may be visible after all
             hidden, in_doubt = [], [*in_doubt, *hidden]
@@ -175,13 +194,47 @@ class _Reader(Events):
 
     def _special(self, name: str, attrs: Mapping[str, str], above: Style | None) -> tuple[Style | None, _Text]:
         """Return the style of an element that not all programs show, and where its text is written."""
-        if name == "style":
-            self._css, self._is_for_all = [], _is_for_all(attrs)
-            return None, self._css
-        if above is None or (name in _UNSEEN and (name == "script" or name not in self._sheet.rules)):
-            return None, self._unread
+        if name in _RAW:
+            self._raw_attrs = attrs or {}
+            return None, []
+        if above is None:
+            return None, self._open[-1][1]
         style = above._replace(hidden=max(above.hidden, DOUBTFUL))
         return style, self._by_level[style.conceals]
+
+    def _plainest(self, name: str, style: Style, text: _Text) -> tuple[Style, _Text]:
+        """Return the style around this element, or around one of its name before if that conceals less."""
+        style, text = min((style, text), self._around.get(name, (style, text)), key=lambda each: each[0].conceals)
+        self._around[name] = style, text
+        return style, text
+
+    def _take_raw(self, name: str, raw: str) -> None:
+        """Take the content of an element that is raw text, at its end."""
+        has_tags = "<" in raw and _TAG.search(raw) is not None
+        if has_tags:
+            self._raw_markup.append(raw)
+        attrs, sheet = self._raw_attrs, self._sheet
+        if name == "style":
+            sheet.add(raw, _is_for_all(attrs) and not has_tags and _NO_SHEETS_IN.isdisjoint(self._met))
+            sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
+            self._styles.clear()
+        if (
+            "style" in attrs
+            or sheet.shows_raw
+            or (sheet.vague and not _RAW_ATTRS.issuperset(attrs))
+            or sheet.of(name, attrs)
+        ):
+            self._in_doubt.append(raw)
+
+    def _read_again(self, raw: str) -> None:
+        """Read raw text as markup. All of it is in doubt: only some programs see elements in it."""
+        if not self._work.take(len(raw) * _UNITS_MARKUP // 100 + raw.count("<") * _UNITS_A_TAG):
+            self._in_doubt.append(raw)
+            return
+        again = _Reader(self._read, self._limits, self._work)
+        again.feed_all(_TAG_OF_RAW.sub("\n", raw))
+        self._break()
+        self._in_doubt.append("".join(again._texts))
 
     def _meet(self, name: str) -> None:
         """Note an element of a new kind."""
@@ -222,8 +275,8 @@ class _Reader(Events):
         if not sheet and STYLING.isdisjoint(attrs):
             return above
         style = styled(attrs, above, sheet)
-        if name in _LOOSE:
-            style = style.doubted(above)
+        if name not in _HIDING:
+            style = style.hides_in_doubt(above)
         if style.same_colour and not self._sheet.certain:
             style = style._replace(same_colour=False)
         if style.same_colour and not above.same_colour:
@@ -286,7 +339,8 @@ _Reader.start.__signature__ = inspect.signature(_Reader.start)  # type: ignore[a
 def _is_for_all(attrs: Mapping[str, str]) -> bool:
     """Tell whether a <style> holds on every screen. AMP hides text before its own program runs, and then shows it."""
     media = attrs.get("media", "all").strip().lower()
-    return media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
+    is_css = attrs.get("type", "").lower() in {"", "text/css"}
+    return is_css and media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
 
 
 def _same_site(target: str, shown: str) -> bool:
