@@ -221,6 +221,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: attached(b"image/png", b"\x89PNG\r\n\x1a\n" + b"\0\0\xff\xffIHDR" * 80_000),
         {"attached:image/png"},
     ),
+    "attached-texts": (
+        lambda: many_parts(
+            99, b"Content-Type: text/plain\nContent-Disposition: attachment\n\n%s\n" % (chinese(1600) + b"\xff")
+        ),
+        {"limit:unspaced_chars"},
+    ),
     "attachments": (
         lambda: many_parts(99, b"Content-Disposition: attachment; filename=%s\n\nx\n" % filled(b"a.b", 4000)),
         set(),
@@ -266,7 +272,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     # Attached pages.
     "page-programs": (
         lambda: page(b"<script>eval(a)</script>"),
-        {"attached-html:eval", "attached-html:script", "limit:html_chars"},
+        {"attached-html:eval", "attached-html:script", "limit:html_chars", "limit:work"},
     ),
     "page-program": (lambda: page(b"at ob(", b"<script>"), {"attached-html:script", "limit:html_chars"}),
     "page-handlers": (lambda: page(b" onx=location", b"<p"), {"limit:html_chars"}),
@@ -281,8 +287,11 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         ),
         {"attached-url:a.b.c.d.e", "limit:html_chars", "limit:links"},
     ),
-    "page-depth": (lambda: page(b"<div>"), {"limit:html_chars", "limit:html_tags"}),
-    "page-charset": (lambda: page(b"\xff\xc3"), {"limit:html_chars", "limit:work"}),
+    "page-depth": (lambda: page(b"<div>"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "page-charset": (
+        lambda: page(b"\xff\xc3"),
+        {"limit:html_chars", "limit:unspaced_chars", "limit:work"},
+    ),
     "page-noise": (lambda: b"Content-Type: image/svg+xml\n\n" + noise(4), {"limit:html_chars", "limit:work"}),
     "page-drawing": (
         lambda: page(b'<a xlink:href="http://a.b/"><script/></a>', b"<svg>", b"image/svg+xml"),
