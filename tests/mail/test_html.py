@@ -28,7 +28,16 @@ def page(markup: str) -> HtmlText:
         ("a<img src=x>b", ["a", "b"]),
         ("a<wbr>b", ["ab"]),
         ("&lt;a&gt;&nbsp;&amp;&#98;", ["<a>", "&b"]),
-        ("a<unknown>b</unknown>", ["a", "b"]),
+        ("V<unknown>i</unknown>a<o:p></o:p>g<time>r</time>a", ["Viagra"]),
+        ("V<script>x</script>i<style>y</style>a<title>z</title>gra", ["Viagra"]),
+        ("V<object></object>i<noscript>a</noscript>g<map></map>ra", ["Viagra"]),
+        ("V<img width=0 src=x>i<img style='display:none' src=x>a<img src=x style='width:0'>gra", ["Viagra"]),
+        ("V<div style='display:inline'>i</div>agra", ["Viagra"]),
+        ("<style>.b{display:inline}</style>V<div class=b>i</div>agra", ["Viagra"]),
+        ("V<div style='display:none'>x</div>iagra", ["Viagra"]),
+        ("a<span style='display:block'>b</span>c", ["a", "b", "c"]),
+        ("<nav>a</nav>b<section>c</section>d", ["a", "b", "c", "d"]),
+        ("a<button>b</button>c<input>d<select><option>e<option>f</select>", ["a", "b", "c", "d", "e", "f"]),
         ("<script>x</script>a<style>y</style>", ["a"]),
         ("<img alt='a b'>", ["a", "b"]),
         ("a<b", ["a"]),
@@ -213,6 +222,33 @@ def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
 def test_what_a_browser_shows_is_never_left_out(markup):
     """Text counts as visible if a browser shows it, though libxml2 or a part of CSS would have it hidden."""
     assert "secret" in page(markup.format("secret") + "<p>shown").visible.split()
+
+
+def test_a_word_with_an_annotation_in_it_is_a_word():
+    """A word counts with and without the small text above it, and with a picture's text that may not be shown."""
+    found = page("<ruby>V<rt>x</rt></ruby>iagra c<img width=1 alt=y>heap a<div hidden>z</div>b")
+    assert found.certain.split() == ["Viagra", "cheap", "ab"]
+    assert found.visible.split() == ["Vxiagra", "c", "y", "heap", "a", "z", "b"]
+
+
+@over_rows(
+    "markup",
+    [
+        "<bdo dir=rtl>argaiv</bdo>",
+        "<div dir=rtl><bdo>argaiv</bdo></div>",
+        "<span style='unicode-bidi:bidi-override;direction:rtl'>argaiv</span>",
+        "<style>.b{unicode-bidi:bidi-override;direction:rtl}</style><b class=b>argaiv</b>",
+        "<b dir=rtl><span style='unicode-bidi:isolate-override'>argaiv</span></b>",
+        "&#x202e;argaiv&#x202c;",
+        "<bdo dir=rtl>a<br>argaiv</bdo>",
+        "<bdo dir=ltr>viagra</bdo>",
+        "<bdo>viagra</bdo>",
+        "<p dir=rtl>viagra",
+    ],
+)
+def test_letters_that_run_backwards_are_read_as_they_are_seen(markup):
+    """Words whose letters a style or an element turns round count as a reader sees them."""
+    assert "viagra" in read(b"Content-Type: text/html\n\n" + markup.encode()).tokens
 
 
 def test_words_that_are_hidden_in_doubt_count_in_both_readings():

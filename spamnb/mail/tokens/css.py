@@ -13,7 +13,7 @@ from typing import NamedTuple, TypedDict
 
 from spamnb.base.patterns import lazy_pattern
 
-STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"})  # the attributes to look at
+STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden", "dir"})  # the attributes to look at
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's
 _SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
 
@@ -69,6 +69,7 @@ _VALID_SELECTOR = lazy_pattern(rf"(?=\S){_COMPOUND}(?:(?:[ \n]*[>+~][ \n]*|[ \n]
 _RAW = lazy_pattern(r"[*:]|\b(?:head|script|style|title)\b", re.IGNORECASE)  # in a selector
 _BLANKS = " \t\n\r\f"  # of CSS and HTML; a blank of another kind is a letter
 _CLASS = lazy_pattern(f"[^{_BLANKS}]+")
+_FLOWS = ("block", "contents", "flex", "flow-root", "grid", "inline", "list-item", "none", "table")  # of `display`
 # They give other declarations another value later.
 _MOVING = ("animation", "transition", "-webkit-animation", "-moz-animation")
 
@@ -78,7 +79,7 @@ class Style(NamedTuple):
 
     Text that is `hidden` stays hidden. Three kinds are hidden until an element in them sets a different value: text
     that is `invisible`, has letters of no size (`tiny`), or has the colour of its ground (`same_colour`). An unknown
-    colour or ground is "".
+    colour or ground is "". `is_rtl`: text runs from right to left.
     """
 
     hidden: int = SHOWN
@@ -87,6 +88,7 @@ class Style(NamedTuple):
     same_colour: bool = False
     colour: str = "#000000"
     background: str = "#ffffff"
+    is_rtl: bool = False
 
     @property
     def conceals(self) -> int:
@@ -110,7 +112,11 @@ class Style(NamedTuple):
 
 
 class Declared(TypedDict, total=False):
-    """The values that declarations set. in_doubt: a part of them is not followed, and may overrule the rest."""
+    """The values that declarations set. in_doubt: a part of them is not followed, and may overrule the rest.
+
+    breaks: whether the element stands apart from the words around it. is_thin: a picture of this size is not seen.
+    is_override: its letters run in its direction.
+    """
 
     gone: int
     undisplayed: int
@@ -118,6 +124,10 @@ class Declared(TypedDict, total=False):
     tiny: int
     colour: str
     background: str
+    breaks: bool
+    is_thin: bool
+    direction: str
+    is_override: bool
     in_doubt: bool
 
 
@@ -151,8 +161,34 @@ def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) ->
         tiny = min(style.tiny, DOUBTFUL)
     if invisible == _UNKNOWN:
         invisible = min(style.invisible, DOUBTFUL)
-    looks = Style(hidden, invisible, tiny, same_colour, colour, background)
+    direction = found.get("direction", attrs.get("dir", "").lower())
+    is_rtl = direction == "rtl" or (style.is_rtl and direction != "ltr")
+    looks = Style(hidden, invisible, tiny, same_colour, colour, background, is_rtl)
     return looks.doubted(style) if found.get("in_doubt") or len(written) > _CSS_CHARS else looks
+
+
+class Flow(NamedTuple):
+    """How an element stands in the text around it: whether it breaks a word, and whether its letters run backwards.
+
+    A `breaks` of None is for its name to decide.
+    """
+
+    breaks: bool | None = None
+    is_undisplayed: bool = False
+    is_thin: bool = False
+    is_reversed: bool = False
+
+
+def flow(name: str, attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) -> Flow:
+    """Return how an element of that name, with these attributes and that style, stands in the text around it.
+
+    >>> flow("div", {"style": "display:inline"}, Style()).breaks, flow("bdo", {}, Style(is_rtl=True)).is_reversed
+    (False, True)
+    """
+    found = sheet | declared(attrs.get("style", "")[:_CSS_CHARS])
+    is_undisplayed = bool(found.get("undisplayed", "hidden" in attrs))
+    is_reversed = style.is_rtl and found.get("is_override", name == "bdo")
+    return Flow(found.get("breaks"), is_undisplayed, found.get("is_thin", False), is_reversed)
 
 
 @lru_cache(maxsize=512)  # a page repeats its declarations
@@ -160,9 +196,9 @@ def declared(css: str) -> Declared:
     """Return the values that declarations set; for one property the last value holds.
 
     >>> declared("Display:none; color:#FFF; background: url(x.png) #222; border: 0")
-    {'undisplayed': 2, 'colour': '#ffffff', 'background': ''}
+    {'undisplayed': 2, 'breaks': False, 'colour': '#ffffff', 'background': ''}
     >>> declared("display:block !important; display:none")
-    {'undisplayed': 2, 'in_doubt': True}
+    {'undisplayed': 2, 'breaks': False, 'in_doubt': True}
     """
     found: Declared = {}
     gone: dict[str, int] = {}
@@ -174,6 +210,8 @@ def declared(css: str) -> Declared:
         level: int | None = HIDDEN
         if name == "display":
             level = found["undisplayed"] = _level(value == "none", value.startswith("none"))
+            if value.startswith(_FLOWS):
+                found["breaks"] = not value.startswith(("inline", "contents", "none"))
             in_doubt = in_doubt or "contents" in value  # then other declarations do not hold for it
         elif name == "visibility":
             level = found["invisible"] = _level(value in {"hidden", "collapse"}, value.startswith("hidden"))
@@ -195,7 +233,12 @@ def declared(css: str) -> Declared:
             in_doubt = True
         elif name.startswith(_MOVING):
             in_doubt = True
-        is_small = is_small or (name in _SIZES and _NO_SIZE.match(value) is not None)
+        elif name == "direction":
+            found["direction"] = value
+        elif name == "unicode-bidi":
+            found["is_override"] = value.endswith("-override")
+        if name in _SIZES and _NO_SIZE.match(value):
+            is_small = found["is_thin"] = True
         is_cut = is_cut or (name.startswith("overflow") and value.startswith(("hidden", "clip")))
         is_odd = bool(mark) and (level != HIDDEN or weight.strip() != "important")
         in_doubt = in_doubt or is_odd or is_open(declaration)
@@ -299,7 +342,7 @@ class Sheet:
         >>> sheet = Sheet()
         >>> sheet.add("@media print { .a {display: block} } p.a, #b { Display: none; float: left }")
         >>> sheet.rules, sheet.vague
-        ({'p.a': {'undisplayed': 2}, '#b': {'undisplayed': 2}}, True)
+        ({'p.a': {'undisplayed': 2, 'breaks': False}, '#b': {'undisplayed': 2, 'breaks': False}}, True)
         """
         self.in_doubt = self.in_doubt or len(css) > _SHEET_CHARS or "@import" in css.lower()
         depth, is_stray = 0, False  # open braces; whether a closing one too many makes the next rule invalid

@@ -5,18 +5,23 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import DOUBTFUL, NOTHING, STYLING, Sheet, Style, styled
+from spamnb.mail.tokens.css import DOUBTFUL, NOTHING, STYLING, Sheet, Style, flow, styled
 from spamnb.mail.tokens.markup import Events
 
-# Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
-_INLINE = frozenset(
-    """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
-    strong sub sup tt u var wbr""".split()  # noqa: SIM905 - names are easier to read without quotes
+# Elements that break a word, unless a style says otherwise: `a<br>b` and `a<td>b` are two, `V<b></b>iagra` is one.
+_BREAKING = frozenset(
+    """address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog dir
+    div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe
+    image img input isindex legend li listing main marquee menu meter nav noframes ol optgroup option p plaintext pre
+    progress search section select summary svg table tbody td textarea tfoot th thead tr ul video xmp""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
+_THIN = frozenset({"0", "1"})  # pixels of a picture
+_BACKWARDS, _FORWARDS = "\u202e", "\u202c"  # the marks for letters that run backwards, and for their end
 # Raw text, which no program shows. But browsers read the tags in it inside <svg>, <math> or <select>, and a style such
 # as `display: block` shows all of it.
 _RAW = frozenset({"script", "style", "title"})
@@ -27,7 +32,9 @@ _TAG_OF_RAW = lazy_pattern(
 )
 # Whether text in these is visible depends on the program, and on the reader, who may have to open the element. Some end
 # earlier for a browser than for libxml2.
-_SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "noframes", "template", "video"})
+_SEEN_BY_SOME = frozenset(
+    {"audio", "canvas", "datalist", "details", "dialog", "noframes", "rp", "rt", "template", "video"}
+)
 _SPECIAL = _RAW | _SEEN_BY_SOME
 # In these, and behind them if they end elsewhere, a style sheet may be none for a browser.
 _NO_SHEETS_IN = frozenset(
@@ -106,6 +113,14 @@ class _Sink:
 _Text = list[str] | _Sink
 
 
+class _Look(NamedTuple):
+    """The style of an element, whether it breaks a word, and whether its letters run backwards."""
+
+    style: Style
+    breaks: bool
+    is_reversed: bool = False
+
+
 class _Reader(Events):
     """Writes the text down as the parser's events come."""
 
@@ -121,9 +136,10 @@ class _Reader(Events):
         self._raw_markup: list[str] = []
         self._around: dict[str, tuple[Style, _Text]] = {}
         self._sheet = Sheet()
-        self._styles: dict[tuple[object, ...], Style] = {}
-        # For each open element: the style, None if no reader shows its text; and where its text is written.
-        self._open: list[tuple[Style | None, _Text]] = [(Style(), self._texts)]
+        self._looks: dict[tuple[object, ...], _Look] = {}
+        # For each open element: the style, None if no reader shows its text; where its text is written; whether it
+        # breaks words; and whether it runs backwards.
+        self._open: list[tuple[Style | None, _Text, bool, bool]] = [(Style(), self._texts, True, False)]
         self._met: set[str] = set()  # names of elements
         self._link: tuple[str, int] | None = None
 
@@ -131,9 +147,8 @@ class _Reader(Events):
         """Note the effect of an element on the text in it."""
         if name not in self._met:
             self._meet(name)
-        if name not in _INLINE:
-            self._break()
-        style, text = self._open[-1]
+        style, text, _, _ = self._open[-1]
+        breaks, is_reversed = name in _BREAKING, False
         if style is None:  # an element in raw text, as before libxml2 2.14
             text.append(f"<{name}>")
         elif name in _ENDING:
@@ -142,25 +157,32 @@ class _Reader(Events):
             self._note("limit:html_depth")
         elif name in _SPECIAL:
             style, text = self._special(name, attrs, style)
-        elif (self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs))) and name not in _EMPTY:
-            style = self._styled(name, attrs, style)
-            if style is not None:
-                text = self._by_level[style.conceals]
+        elif (self._sheet.rules or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs))) and name not in _EMPTY:
+            look = self._styled(name, attrs, style)
+            if look is not None:
+                style, text = look.style, self._by_level[look.style.conceals]
+                breaks, is_reversed = look.breaks, look.is_reversed
+        if name == "img" and attrs.get("width", "").strip() in _THIN:
+            breaks = False
+        self._break(name, text, breaks)
         if style is not None and style.tiny and name in _OWN_SIZE:
             style = style._replace(tiny=DOUBTFUL)
             text = self._by_level[style.conceals]
-        self._open.append((style, text))
+        self._open.append((style, text, breaks, is_reversed))
+        if is_reversed:
+            text.append(_BACKWARDS)
         if name in _LINKING:
             self._read_links(name, attrs)
 
     def end(self, name: str) -> None:
         """Close an element; lxml closes each one that it opened, in order."""
-        if name not in _INLINE:
-            self._break()
-        elif name == "a":
+        if name == "a":
             self._close_link()
         if len(self._open) > 1:
-            _, text = self._open.pop()
+            _, text, breaks, is_reversed = self._open.pop()
+            if is_reversed:
+                text.append(_FORWARDS)
+            self._break(name, text, breaks)
             if name in _RAW and isinstance(text, list):
                 self._take_raw(name, "".join(text))
 
@@ -217,14 +239,14 @@ class _Reader(Events):
         if name == "style":
             sheet.add(raw, _is_for_all(attrs) and not has_tags and _NO_SHEETS_IN.isdisjoint(self._met))
             sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
-            self._styles.clear()
+            self._looks.clear()
         if (
             "style" in attrs
             or sheet.shows_raw
             or (sheet.vague and not _RAW_ATTRS.issuperset(attrs))
             or sheet.of(name, attrs)
         ):
-            self._in_doubt.append(raw)
+            self._in_doubt.append(f"\n{raw}\n")
 
     def _read_again(self, raw: str) -> None:
         """Read raw text as markup. All of it is in doubt: only some programs see elements in it."""
@@ -233,8 +255,7 @@ class _Reader(Events):
             return
         again = _Reader(self._read, self._limits, self._work)
         again.feed_all(_TAG_OF_RAW.sub("\n", raw))
-        self._break()
-        self._in_doubt.append("".join(again._texts))
+        self._in_doubt.append("\n" + "".join(again._texts))
 
     def _meet(self, name: str) -> None:
         """Note an element of a new kind."""
@@ -244,10 +265,13 @@ class _Reader(Events):
         if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
             self._read.elements.add(name)
 
-    def _break(self) -> None:
-        texts = self._texts
-        if texts and texts[-1] != "\n":
-            texts.append("\n")
+    def _break(self, name: str, text: _Text, breaks: bool) -> None:
+        """Break a word; if an element that does so may be hidden, then only together with its text."""
+        if breaks:
+            if self._texts and self._texts[-1] != "\n":
+                self._texts.append("\n")
+        elif text is self._in_doubt and name in _BREAKING:
+            text.append("\n")
 
     def _note(self, note: str) -> None:
         if note not in self._read.notes:
@@ -261,19 +285,20 @@ class _Reader(Events):
             return
         found.append(url[:2000].strip())
 
-    def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> Style | None:
+    def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> _Look | None:
         if not self._work.take(_UNITS_STYLED) or above is None:
-            return above
+            return None
         attrs = attrs or {}  # testing lxml's empty mapping is slow
         like = (name, above, *map(attrs.get, _LOOKED_AT))  # a page has few kinds of element, and many of each
-        if like not in self._styles:
-            self._styles[like] = self._find_style(name, attrs, above)
-        return self._styles[like]
+        if like not in self._looks:
+            self._looks[like] = self._find_look(name, attrs, above)
+        return self._looks[like]
 
-    def _find_style(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
+    def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
+        breaks = name in _BREAKING
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
-        if not sheet and STYLING.isdisjoint(attrs):
-            return above
+        if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
+            return _Look(above, breaks)
         style = styled(attrs, above, sheet)
         if name not in _HIDING:
             style = style.hides_in_doubt(above)
@@ -281,7 +306,12 @@ class _Reader(Events):
             style = style._replace(same_colour=False)
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
-        return style
+        stands = flow(name, attrs, style, sheet)
+        if stands.breaks is not None:
+            breaks = stands.breaks
+        elif stands.is_undisplayed:
+            breaks = False
+        return _Look(style, breaks and not (name == "img" and stands.is_thin), stands.is_reversed)
 
     def _read_links(self, name: str, attrs: Mapping[str, str]) -> None:
         if name == "a":
@@ -329,7 +359,7 @@ class _Reader(Events):
         if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
-            self.data(f" {alt} ")
+            (self.data if self._open[-1][2] else self._in_doubt.append)(f" {alt} ")
 
 
 # lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.
