@@ -83,6 +83,21 @@ def _behind_parameters(letter: str, spam: str) -> bytes:
     return _FIELD + opening + b"\n--=_b\nX-A: b\nContent-Type: " + page(marked(spam)) + b"\n--=_b--\n"
 
 
+# For libxml2 a text follows; for a browser an element ends.
+_RAW_FOR_SOME = (
+    *(f"<{around}><{name}></{around}>" for around in ("svg", "math") for name in ("style", "title", "script")),
+)
+# Browsers do not take `.b` from these.
+_NO_SHEETS = {
+    "another type": '<style type="text/x">.b{display:none}</style>',
+    "a bracket before it": "<style>] ;.b{display:none}</style>",
+    "an invalid selector beside it": "<style>.b,::x{display:none}</style>",
+    "its sheet in a template": "<template><style>.b{display:none}</style></template>",
+}
+_NO_STYLES = ("a:{;display:none;}", "display:none;all:revert")
+_OWN_SIZES = ("font-size:calc(12px)", "font:message-box", "all:initial", "font-size:max(9px,1em)", "font-size:revert")
+_VOID = ("wbr", "embed", "source", "track", "keygen", "bgsound", "image")
+
 # The first of each group has both texts in sight; the others are compared with it.
 WAYS: dict[str, dict[str, Way]] = {
     "plain text": {
@@ -138,5 +153,19 @@ WAYS: dict[str, dict[str, Way]] = {
         "letter: `display:none`, spam: `mso-hide:all`": in_markup(
             '<div style="display:none">%s</div>', '<div style="mso-hide:all">%s</div>'
         ),
+        **{f"spam: behind `{opening}`": shown(f"{opening}%s") for opening in _RAW_FOR_SOME},
+        **{f"spam: `.b` with {name}": shown(f"{sheet}<p class=b>%s</p>") for name, sheet in _NO_SHEETS.items()},
+        **{f"spam: `{style}`": shown(f'<div style="{style}">%s</div>') for style in _NO_STYLES},
+        **{
+            f"spam: `font-size:0`, inside it `{style}`": shown(
+                f'<div style="font-size:0"><div style="{style}">%s</div></div>'
+            )
+            for style in _OWN_SIZES
+        },
+        **{
+            f"spam: `<{name} style=display:none>` before it": shown(f"<{name} style=display:none>x<{name}>%s")
+            for name in ("nobr", "button")
+        },
+        **{f"spam: `<{name} style=display:none>` before it": shown(f"<{name} style=display:none>%s") for name in _VOID},
     },
 }

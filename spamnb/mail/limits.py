@@ -21,7 +21,7 @@ class Limits:
     unspaced_chars: int = 40_000  # letters of Chinese and other scripts without spaces: each of them makes a token
     html_chars: int = 400_000  # of markup over all HTML parts
     html_tags: int = 40_000  # number of "<" in it
-    html_depth: int = 200  # libxml2 itself gives up at 256
+    html_depth: int = 200  # below it, elements look like those around them
     links: int = 200
     work: int = 400_000  # units, see Work
     tokens: int = 4_000  # distinct

@@ -221,6 +221,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: attached(b"image/png", b"\x89PNG\r\n\x1a\n" + b"\0\0\xff\xffIHDR" * 80_000),
         {"attached:image/png"},
     ),
+    "attached-texts": (
+        lambda: many_parts(
+            99, b"Content-Type: text/plain\nContent-Disposition: attachment\n\n%s\n" % (chinese(1600) + b"\xff")
+        ),
+        {"limit:unspaced_chars"},
+    ),
     "attachments": (
         lambda: many_parts(99, b"Content-Disposition: attachment; filename=%s\n\nx\n" % filled(b"a.b", 4000)),
         set(),
@@ -266,7 +272,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     # Attached pages.
     "page-programs": (
         lambda: page(b"<script>eval(a)</script>"),
-        {"attached-html:eval", "attached-html:script", "limit:html_chars"},
+        {"attached-html:eval", "attached-html:script", "limit:html_chars", "limit:work"},
     ),
     "page-program": (lambda: page(b"at ob(", b"<script>"), {"attached-html:script", "limit:html_chars"}),
     "page-handlers": (lambda: page(b" onx=location", b"<p"), {"limit:html_chars"}),
@@ -281,8 +287,11 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         ),
         {"attached-url:a.b.c.d.e", "limit:html_chars", "limit:links"},
     ),
-    "page-depth": (lambda: page(b"<div>"), {"limit:html_chars", "limit:html_tags"}),
-    "page-charset": (lambda: page(b"\xff\xc3"), {"limit:html_chars", "limit:work"}),
+    "page-depth": (lambda: page(b"<div>"), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "page-charset": (
+        lambda: page(b"\xff\xc3"),
+        {"limit:html_chars", "limit:unspaced_chars", "limit:work"},
+    ),
     "page-noise": (lambda: b"Content-Type: image/svg+xml\n\n" + noise(4), {"limit:html_chars", "limit:work"}),
     "page-drawing": (
         lambda: page(b'<a xlink:href="http://a.b/"><script/></a>', b"<svg>", b"image/svg+xml"),
@@ -533,7 +542,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-depth": (lambda: html(b"<div>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-depth-links": (lambda: html(b"<a>"), {"limit:html_chars", "limit:html_tags"}),
     "html-depth-text": (lambda: html(b"<div>x "), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
-    "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth", "limit:work"}),
+    "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_chars", "limit:html_depth"}),
     "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_chars", "limit:html_depth", "limit:html_tags"}),
     "html-closed": (lambda: html(b"</p></b>"), {"limit:html_chars", "limit:html_tags"}),
@@ -564,7 +573,19 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-instructions": (lambda: html(b"<?a b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), {"limit:html_chars"}),
     "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
-    "html-script": (lambda: html(b"</scrip", b"<script>"), {"html:script", "limit:html_chars", "limit:html_tags"}),
+    "html-script": (
+        lambda: html(b"</scrip", b"<script>"),
+        {"html:script", "limit:html_chars", "limit:html_tags", "limit:text_chars", "limit:work"},
+    ),
+    "html-raw-in-svg": (
+        lambda: html(b"</svg><p style='display:none'>x <style>", b"<svg><style>"),
+        {"html:svg", "limit:html_chars", "limit:text_chars", "limit:work"},
+    ),
+    "html-raw-often": (lambda: html(b"<style><p></style>x "), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-nobr": (lambda: html(b"<nobr style='font-size:0'>x"), {"limit:html_chars", "limit:html_depth"}),
+    "html-sheet-nested": (lambda: html(b"a{b(", b"<style>"), {"limit:html_chars"}),
+    "html-sheet-quotes": (lambda: html(b"a{b:'\"}", b"<style>"), {"limit:html_chars"}),
+    "html-sheets": (lambda: html(b"<style>.a,.b{font-size:0}</style><p class=a>x"), {"limit:html_chars"}),
     "html-titles": (lambda: html(b"<title>x</title>"), {"limit:html_chars", "limit:html_tags"}),
     "html-links": (
         lambda: html(b'<a href="http://a.bb/">http://c.dd/</a>'),

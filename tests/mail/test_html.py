@@ -28,7 +28,16 @@ def page(markup: str) -> HtmlText:
         ("a<img src=x>b", ["a", "b"]),
         ("a<wbr>b", ["ab"]),
         ("&lt;a&gt;&nbsp;&amp;&#98;", ["<a>", "&b"]),
-        ("a<unknown>b</unknown>", ["a", "b"]),
+        ("V<unknown>i</unknown>a<o:p></o:p>g<time>r</time>a", ["Viagra"]),
+        ("V<script>x</script>i<style>y</style>a<title>z</title>gra", ["Viagra"]),
+        ("V<object></object>i<noscript>a</noscript>g<map></map>ra", ["Viagra"]),
+        ("V<img width=0 src=x>i<img style='display:none' src=x>a<img src=x style='width:0'>gra", ["Viagra"]),
+        ("V<div style='display:inline'>i</div>agra", ["Viagra"]),
+        ("<style>.b{display:inline}</style>V<div class=b>i</div>agra", ["Viagra"]),
+        ("V<div style='display:none'>x</div>iagra", ["Viagra"]),
+        ("a<span style='display:block'>b</span>c", ["a", "b", "c"]),
+        ("<nav>a</nav>b<section>c</section>d", ["a", "b", "c", "d"]),
+        ("a<button>b</button>c<input>d<select><option>e<option>f</select>", ["a", "b", "c", "d", "e", "f"]),
         ("<script>x</script>a<style>y</style>", ["a"]),
         ("<img alt='a b'>", ["a", "b"]),
         ("a<b", ["a"]),
@@ -118,7 +127,6 @@ def test_hidden_text_is_told_apart(markup):
         '<div style="font-size:0"><table><td>{}</table></div>',
         # The style sheet may overrule it.
         "<style>p{{display:block !important}}</style><p style='display:none'>{}</p>",
-        "<style>p p, *{{display:block !important}}</style><p style='display:none'>{}</p>",
         "<style>@media screen{{p{{display:block !important}}}}</style><p style='display:none'>{}</p>",
         "<style media='(min-width:1px)'>p{{display:block !important}}</style><p style='display:none'>{}</p>",
         "<p style='display:none'>{}</p><style>p{{display:block !important}}</style>",
@@ -131,7 +139,6 @@ def test_hidden_text_is_told_apart(markup):
         "<style>.a{{display:none}}</style><p class=A>{}</p>",
         # Browsers move text in a table that is in none of its cells.
         "<table style='display:none'>{}<td></table>",
-        "<style>title{{display:block}}</style><p><title>{}</title></p>",
     ],
 )
 def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
@@ -139,6 +146,109 @@ def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
     found = page(markup.format("secret") + "<p>shown")
     assert (found.hidden.split(), found.certain.split()) == (["secret"], ["shown"])
     assert sorted(found.visible.split()) == ["secret", "shown"]
+
+
+@over_rows(
+    "markup",
+    [
+        # Tags in raw text are elements for a browser if it is in one of these.
+        *(
+            f"<{around}><{raw}></{around}>{{}}"
+            for around in ("svg", "math", "select")
+            for raw in ("style", "title", "script")
+        ),
+        "<svg><style></svg>{}<svg><title></svg>",
+        "<svg><style></svg><p style='display:none'>{}",
+        "<p>shown</p><svg><style><p>{}",
+        # Their text is shown if a style says so.
+        "<script type=x style='display:block'>{}</script>",
+        "<title style='display:block'>{}</title>",
+        "<style>.a{{display:block}}</style><script type=x class=a>{}</script>",
+        "<style>[x]{{display:block}}</style><script type=x x>{}</script>",
+        "<style>*{{display:block}}</style><script type=x>{}</script>",
+        "<style>script{{display:block}}</style><script type=x>{}</script>",
+        "<style>head,style{{display:block}} {}</style>",
+        "<style>p p, *{{display:block !important}}</style><p style='display:none'>{}</p>",
+        "<style>title{{display:block}}</style><p><title>{}</title></p>",
+        # Browsers leave these rules out.
+        "<style>] .b{{display:none}}</style><p class=b>{}",
+        "<style>];.b{{display:none}}</style><p class=b>{}",
+        "<style>.b,::x{{display:none}}</style><p class=b>{}",
+        "<style>.b,%{{display:none}}</style><p class=b>{}",
+        "<style>[x{{}} .b{{display:none}}</style><p class=b>{}",
+        "<style>@x '\"'\"; .b{{display:none}} a{{x:'\"'}}</style><p class=b>{}",
+        # Browsers do not see the declaration, or overrule it.
+        '<p style="a:{{;display:none;}}">{}</p>',
+        '<p style="x:)(;display:none">{}</p>',
+        "<p style=\"x:'&quot;'&quot;;display:none;y:'&quot;\">{}</p>",
+        '<p style="display:none;all:revert">{}</p>',
+        '<p style="opacity:0;display:contents">{}</p>',
+        '<p style="opacity:0;animation:a 1s both">{}</p>',
+        "<style>@import 'data:text/css,p{{display:block!important}}'</style><p style='display:none'>{}</p>",
+        "<style>a{{x:'/*'}} p{{display:block!important}} a{{x:'*/'}}</style><p style='display:none'>{}</p>",
+        "<style>a{{x:url(/*)}} p{{display:block!important}} a{{x:url(*/)}}</style><p style='display:none'>{}</p>",
+        "<style>p{{display:block!important; x{{y:z}}}}</style><p style='display:none'>{}</p>",
+        "<style>p{{x{{y:z}} display:block!important}}</style><p style='display:none'>{}</p>",
+        # In letters of no size, letters of a size of their own, perhaps.
+        *(
+            f'<div style="font-size:0"><p style="{style}">{{}}</p></div>'
+            for style in ("font:message-box", "all:initial", "font-size:max(9px,1em)", "font-size:revert")
+        ),
+        '<div style="visibility:hidden"><p style="all:initial">{}</p></div>',
+        # These end where the next one begins, or elsewhere, or are no elements for a browser.
+        "<nobr style='display:none'>x <nobr>{}",
+        "<div style='display:none'><nobr>x</nobr></div><nobr>{}",
+        "<button style='display:none'>x<button>{}",
+        "<section style='display:none'><div></section>{}</div>",
+        "<template><div></template>{}</div>",
+        "<td style='display:none'>{}</td>",
+        "<noframes>{}</noframes>",
+        # For a browser no style sheet, no such rule, or no such declaration.
+        "<style type='text/x'>.b{{display:none}}</style><p class=b>{}",
+        "<template><style>.b{{display:none}}</style></template><p class=b>{}",
+        "<select><style>.b{{display:none}}</style></select><p class=b>{}",
+        "<style>}} .b{{display:none}}</style><p class=b>{}",
+        "<style>@media print{{@media print{{a{{x:y}}}} .b{{display:none}}}}</style><p class=b>{}",
+        "<style>.1b{{display:none}}</style><p class=1b>{}",
+        "<style>.b{{display:none}}</style><p class='a\xa0b'>{}",
+        "<p style='\xa0display:none'>{}",
+        "<p style='dis/**/play:none'>{}",
+        # These have no text in them.
+        *(f"<{name} style='display:none'>{{}}" for name in ("wbr", "embed", "image", "source", "track", "keygen")),
+        "<bgsound style='display:none'>{}",
+        "<head><x>{}",
+    ],
+)
+def test_what_a_browser_shows_is_never_left_out(markup):
+    """Text counts as visible if a browser shows it, though libxml2 or a part of CSS would have it hidden."""
+    assert "secret" in page(markup.format("secret") + "<p>shown").visible.split()
+
+
+def test_a_word_with_an_annotation_in_it_is_a_word():
+    """A word counts with and without the small text above it, and with a picture's text that may not be shown."""
+    found = page("<ruby>V<rt>x</rt></ruby>iagra c<img width=1 alt=y>heap a<div hidden>z</div>b")
+    assert found.certain.split() == ["Viagra", "cheap", "ab"]
+    assert found.visible.split() == ["Vxiagra", "c", "y", "heap", "a", "z", "b"]
+
+
+@over_rows(
+    "markup",
+    [
+        "<bdo dir=rtl>argaiv</bdo>",
+        "<div dir=rtl><bdo>argaiv</bdo></div>",
+        "<span style='unicode-bidi:bidi-override;direction:rtl'>argaiv</span>",
+        "<style>.b{unicode-bidi:bidi-override;direction:rtl}</style><b class=b>argaiv</b>",
+        "<b dir=rtl><span style='unicode-bidi:isolate-override'>argaiv</span></b>",
+        "&#x202e;argaiv&#x202c;",
+        "<bdo dir=rtl>a<br>argaiv</bdo>",
+        "<bdo dir=ltr>viagra</bdo>",
+        "<bdo>viagra</bdo>",
+        "<p dir=rtl>viagra",
+    ],
+)
+def test_letters_that_run_backwards_are_read_as_they_are_seen(markup):
+    """Words whose letters a style or an element turns round count as a reader sees them."""
+    assert "viagra" in read(b"Content-Type: text/html\n\n" + markup.encode()).tokens
 
 
 def test_words_that_are_hidden_in_doubt_count_in_both_readings():

@@ -30,7 +30,12 @@ CASES = {
     "unspaced_chars": (5, CHINESE, "七八", "limit:unspaced_chars"),
     "html_chars": (12, b"Content-Type: text/html\n\n<p>kept kept <p>left", "left", "limit:html_chars"),
     "html_tags": (2, b"Content-Type: text/html\n\nkept<p>kept<p>kept<p>left", "left", "limit:html_tags"),
-    "html_depth": (4, b"Content-Type: text/html\n\nkept<p><div><div><div>left", "left", "limit:html_depth"),
+    "html_depth": (
+        4,
+        b"Content-Type: text/html\n\n<p><div><div><div hidden>kept",
+        "html:hidden-text",
+        "limit:html_depth",
+    ),
     "links": (1, LINKS, "url:two.example", "limit:links"),
     "work": (60, b"Subject: kept\n\n" + b"some " * 30 + b"left", "left", "limit:work"),
     "tokens": (12, b"Subject: x\n\n" + b" ".join(b"w%d" % n for n in range(99)), "w98", "limit:tokens"),

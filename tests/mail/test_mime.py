@@ -205,11 +205,29 @@ def test_attachments_are_named_and_measured():
     assert "secret" not in tokens
 
 
-def test_a_text_file_that_is_attached_is_not_read():
-    """A text that the reader is not shown is only named."""
-    raw = b"Content-Type: text/plain; name=a.txt\nContent-Disposition: attachment\n\nsecret\n"
-    assert "secret" not in read(raw).tokens
-    assert "attached-name:a.txt" in read(raw).tokens
+@over_rows(
+    "fields",
+    [
+        b"Content-Type: text/plain; name=a.txt\nContent-Disposition: attachment\n",
+        b"Content-Type: text/x-diff; name=a.txt\nContent-Disposition: attachment\n",
+        b"Content-Type: application/octet-stream; name=a.txt\n",
+        b"Content-Type: application/octet-stream\nContent-Disposition: attachment; filename=a.txt\n",
+        b"Content-Type: message/delivery-status; name=a.txt\n",
+        b"Content-Type: text/plain; name=a.ics\nContent-Disposition: attachment\n\nBEGIN:VCALENDAR",
+    ],
+)
+def test_an_attached_text_is_read(fields):
+    """A text that most programs show below the message is read, and is an attachment too."""
+    tokens = read(fields + b"\nplums\n").tokens
+    assert "plums" in tokens
+    assert {"attached-name:a.txt", "attached-name:a.ics"} & tokens.keys()
+
+
+def test_an_attached_text_does_not_cost_the_message_its_own():
+    """An attached text in front, as long as is read, takes nothing from the message's own text."""
+    attached = b"Content-Type: text/plain\nContent-Disposition: attachment\n\n" + b"x " * 150_000
+    raw = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n%s\n--b\n\nplums\n--b--\n" % attached
+    assert {"plums", "limit:text_chars"} <= read(raw).tokens.keys()
 
 
 @pytest.mark.parametrize("kind", ["text/calendar", "application/ics"])

@@ -1,4 +1,4 @@
-"""Attached pages: their programs and their links; never their words."""
+"""Attached pages: their programs and their links. Their words count if a program may show them below the message."""
 
 import base64
 
@@ -16,7 +16,7 @@ PAGE = b"""<!DOCTYPE html><html><head><title>Sign in</title>
 <script src="https://code.example/a.js"></script></head>
 <body onload="document.write(unescape('%3c'))"><form action="https://post.example/login"><input type="PASSWORD">
 </form><iframe src="data:text/html;base64,eA=="></iframe><img src="data:image/png;base64,eA==">
-<a href="http://192.0.2.7/">words</a><a href="mailto:anna@mail.example">anna</a></body></html>
+<a href="http://192.0.2.7/">words</a> <a href="mailto:anna@mail.example">anna</a></body></html>
 """
 DRAWING = b"""<?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"><text>words</text>
@@ -43,16 +43,9 @@ def tokens_of(features: set[str], hosts: set[str]) -> set[str]:
 @over_rows(
     ("fields", "content", "expected"),
     [
-        (b"Content-Type: text/html\nContent-Disposition: attachment", PAGE, tokens_of(OF_PAGE, HOSTS_OF_PAGE)),
         (b"Content-Type: application/octet-stream; name=a.HTM", PAGE, tokens_of(OF_PAGE, HOSTS_OF_PAGE)),
-        (
-            b"Content-Type: text/plain\nContent-Disposition: attachment; filename=a.shtml",
-            PAGE,
-            tokens_of(OF_PAGE, HOSTS_OF_PAGE),
-        ),
         (b"Content-Type: image/svg+xml", DRAWING, tokens_of(OF_DRAWING, HOSTS_OF_DRAWING)),
         (b"Content-Type: application/octet-stream; name=a.svg", DRAWING, tokens_of(OF_DRAWING, HOSTS_OF_DRAWING)),
-        (b"Content-Type: text/html\nContent-Disposition: attachment", b"words", set()),
         (b"Content-Type: application/pdf; name=a.html", PAGE, set()),
     ],
 )
@@ -67,13 +60,31 @@ def test_an_attached_page_is_read_for_what_it_does(fields, content, expected):
 
 
 @over_rows(
+    "fields",
+    [
+        b"Content-Type: text/html\nContent-Disposition: attachment",
+        b"Content-Type: text/plain\nContent-Disposition: attachment; filename=a.shtml",
+    ],
+)
+def test_a_page_that_is_attached_as_text_is_text_too(fields):
+    """Thunderbird shows the text of a page that is attached as such."""
+    found = read(attached(fields, PAGE)).tokens.keys()
+    assert tokens_of(OF_PAGE, HOSTS_OF_PAGE) <= found
+    assert {"hello", "words", "anna"} <= found
+    assert not any(token.startswith(("html:", "tag:")) for token in found)
+
+
+@over_rows(
     ("kind", "disposition", "filename", "form"),
     [
         ("text/html", "", "a.html", Form.HTML),
         ("text/html", "inline", "a.html", Form.HTML),
         ("application/xhtml+xml", "attachment", "", Form.PAGE),
         ("text/plain", "", "a.html", Form.TEXT),
-        ("text/plain", "attachment", "a.txt", Form.FILE),
+        ("text/plain", "attachment", "a.txt", Form.ATTACHED),
+        ("message/delivery-status", "", "", Form.ATTACHED),
+        ("message/rfc822", "", "a.txt", Form.FILE),
+        ("application/octet-stream", "", "a.TXT", Form.ATTACHED),
         ("application/octet-stream", "", "a.xhtml. ", Form.PAGE),
         ("application/octet-stream", "", "html", Form.FILE),
         ("application/octet-stream", "", "", Form.FILE),

@@ -13,10 +13,12 @@ from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_tel
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.parsing.mime import Entity, Part, parse_entity
 from spamnb.mail.parsing.part_forms import HTML, Form
+from spamnb.mail.parsing.readings import is_text_type
 from spamnb.mail.parsing.shown_addresses import authors
 
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SHOWN = (Form.TEXT, Form.HTML)
+_LATER = (*_SHOWN, Form.CALENDAR, Form.ATTACHED, Form.PAGE, Form.FILE)
 _SIGNATURE_SPACE = "-- "
 _UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, per hundred bytes
 _UNITS_CALENDAR = 10  # per hundred characters
@@ -43,9 +45,10 @@ class Message(NamedTuple):
     """The content of a message. Field names are in lower case; values are decoded and unfolded.
 
     `authors` are the addresses of From, and "" for what is in doubt.
-    `subjects` are those of forwarded messages. `calendars` are invitations, attached or not; `pages` the markup of
-    attached HTML and SVG files. `structure` has the media types from the root to each leaf. `notes` say what
-    was odd or left out. `work` is the work left for the later steps.
+    `subjects` are those of forwarded messages. `calendars` are invitations, attached or not; `attached_texts` the texts
+    that most programs show below the message; `pages` the markup of attached HTML and SVG files. `structure` has the
+    media types from the root to each leaf. `notes` say what was odd or left out. `work` is the work left for the later
+    steps.
     """
 
     fields: tuple[tuple[str, str], ...]
@@ -54,6 +57,7 @@ class Message(NamedTuple):
     texts: tuple[Text, ...]
     attachments: tuple[Attachment, ...]
     calendars: tuple[Calendar, ...]
+    attached_texts: tuple[Text, ...]
     pages: tuple[str, ...]
     structure: tuple[tuple[str, ...], ...]
     charsets: tuple[str, ...]
@@ -88,7 +92,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     notes.extend(entity.notes)
     spoken = cache(lambda: _fallback_charset(entity))
     reader = _Parts(limits, spoken)
-    texts, attachments, calendars, pages = [], [], [], []
+    texts, attachments, calendars, attached_texts, pages = [], [], [], [], []
     for part in entity.parts:
         notes.extend(part.notes)
         if part.is_attached:
@@ -98,11 +102,17 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         if part.form in _SHOWN:
             texts.append(reader.text(part, work))
     some = work.quarter()  # attachments must not use up what the text needs, so they come after it
-    for part in sorted(entity.parts, key=lambda part: part.form is Form.PAGE):  # nor what an invitation needs
+    for part in sorted(entity.parts, key=lambda part: _LATER.index(part.form)):  # nor what an invitation needs
         if part.form is Form.CALENDAR:
             calendars.append(reader.calendar(part, some))
+            if part.media_type == "text/plain":  # programs that do not look at the name of the file
+                attached_texts.append(reader.text(part, some))
+        elif part.form is Form.ATTACHED:
+            attached_texts.append(reader.text(part, some))
         elif part.form is Form.PAGE:
             pages.append(reader.page(part, some))
+            if is_text_type(part.media_type):  # Thunderbird shows it
+                attached_texts.append(Text(pages[-1], part.media_type in HTML, part.group))
     work.rejoin(some)
     notes.extend(reader.notes)
     some = work.quarter()
@@ -118,6 +128,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         texts=tuple(texts),
         attachments=tuple(attachments),
         calendars=tuple(calendars),
+        attached_texts=tuple(attached_texts),
         pages=tuple(pages),
         structure=tuple(part.path for part in entity.parts),
         charsets=tuple([part.charset or "none" for part in entity.parts if not part.is_attached]),

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,9 @@ class _Shared:
     edges: dict[str, int] = field(default_factory=dict)
 
 
+_Read = Callable[[str, Limits, _Shared], Counter[str]]
+
+
 def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
     """Return the tokens of all texts. If a content has alternatives, a token counts as often as in the one with most.
 
@@ -61,18 +64,24 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
     total: Counter[str] = Counter()
     groups: dict[int, Counter[str]] = {}
     shared = _Shared(work, limits.unspaced_chars)
-    texts: tuple[Text | Calendar, ...] = (*message.texts, *message.calendars)
-    for text in texts:
-        read = _html if text.is_html else _plain
-        found = read(text.text, limits, shared)
-        if text.is_html and isinstance(text, Calendar):  # most programs show it unchanged: nothing in it is hidden
-            found |= _plain(_TAG.sub(" ", text.text), limits, shared)
+
+    def add(text: Text | Calendar, read_markup: _Read) -> None:
+        found = (read_markup if text.is_html else _plain)(text.text, limits, shared)
         if not text.group:
             total.update(found)
         elif text.group not in groups:
             groups[text.group] = found
         else:
             _raise_to(groups[text.group], found)
+
+    for text in message.texts:
+        add(text, _html)
+    for calendar in message.calendars:
+        add(calendar, _html_of_calendar)
+    for_pages = work.quarter()
+    for text in message.attached_texts:
+        add(text, _html_of_page)
+    work.rejoin(for_pages)
     for found in groups.values():
         total.update(found)
     total = total or Counter(["body-empty:"])
@@ -162,6 +171,18 @@ def _html(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
         more.append("html:image-instead-of-text")
     tokens.update(more)
     return tokens
+
+
+def _html_of_calendar(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
+    found = _html(markup, limits, shared)
+    return found | _plain(_TAG.sub(" ", markup), limits, shared)  # most programs show it unchanged: nothing is hidden
+
+
+def _html_of_page(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
+    """Return the tokens of an attached page's text alone: what the page does has tokens of another kind."""
+    from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - as above
+
+    return _plain(read_html(_affordable(markup, shared.work), limits, shared.work).visible, limits, shared)
 
 
 def _page(markup: str, limits: Limits, work: Work) -> Iterator[str]:

@@ -13,13 +13,13 @@ from typing import NamedTuple, TypedDict
 
 from spamnb.base.patterns import lazy_pattern
 
-STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden"})  # the attributes to look at
+STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden", "dir"})  # the attributes to look at
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's
 _SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
 
 # How surely text cannot be seen. Text that some readers see and others do not, or may not, is DOUBTFUL.
 SHOWN, DOUBTFUL, HIDDEN = range(3)
-_UNKNOWN = -1  # a size that this module does not understand
+_UNKNOWN = -1  # a value that this module does not understand
 _FAR_AWAY = lazy_pattern(r"-(?:999|\d{4})")
 # Doubtful: an element around it may reverse the effect, and some hold only for some elements, or for some programs.
 _GONE = {
@@ -52,8 +52,26 @@ _NAMED = dict.fromkeys(
 ) | {"black": "#000000"}
 _TRANSPARENT = "transparent"
 _COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+_GAP = "\x01"  # in the place of a comment
+_STRING = lazy_pattern(rf"\"[^\"\\\n{_GAP}]*\"|'[^'\\\n{_GAP}]*'")
+_IN_BRACKETS = lazy_pattern(rf"\([^(){_GAP}]*\)|\[[^\[\]{_GAP}]*\]")
+_OPENING = lazy_pattern(r"[\"'(\[{}\\]")
+_BRACKETS = 5  # of them inside one another
 _SHEET_MARKS = lazy_pattern(r"\A\s{0,99}<!--|-->\s{0,99}\Z")  # of comments in HTML; CSS ignores these two
-_SELECTOR = lazy_pattern(r"([a-z][a-z0-9]{0,15})?([.#][\w-]{1,60})?", re.IGNORECASE)
+_NAME = r"-?[a-z_][\w-]{0,59}"
+_SELECTOR = lazy_pattern(rf"([a-z][a-z0-9]{{0,15}})?([.#]{_NAME})?", re.IGNORECASE)
+# If one selector of a list is not valid, browsers drop the whole rule. These are valid.
+_COMPOUND = (
+    rf"(?:[a-z][a-z0-9-]{{0,30}}|\*)?(?:[.#]{_NAME}|\[[a-z-]{{1,40}}(?:[~|^$*]?=(?:{_NAME}|\"[^\"\\\n]{{0,99}}\"))?\]"
+    "|:(?:link|visited|hover|active|focus|(?:first|last)-child)|::?(?:before|after))*"
+)
+_VALID_SELECTOR = lazy_pattern(rf"(?=\S){_COMPOUND}(?:(?:[ \n]*[>+~][ \n]*|[ \n]+)(?=\S){_COMPOUND})*", re.IGNORECASE)
+_RAW = lazy_pattern(r"[*:]|\b(?:head|script|style|title)\b", re.IGNORECASE)  # in a selector
+_BLANKS = " \t\n\r\f"  # of CSS and HTML; a blank of another kind is a letter
+_CLASS = lazy_pattern(f"[^{_BLANKS}]+")
+_FLOWS = ("block", "contents", "flex", "flow-root", "grid", "inline", "list-item", "none", "table")  # of `display`
+# They give other declarations another value later.
+_MOVING = ("animation", "transition", "-webkit-animation", "-moz-animation")
 
 
 class Style(NamedTuple):
@@ -61,7 +79,7 @@ class Style(NamedTuple):
 
     Text that is `hidden` stays hidden. Three kinds are hidden until an element in them sets a different value: text
     that is `invisible`, has letters of no size (`tiny`), or has the colour of its ground (`same_colour`). An unknown
-    colour or ground is "".
+    colour or ground is "". `is_rtl`: text runs from right to left.
     """
 
     hidden: int = SHOWN
@@ -70,6 +88,7 @@ class Style(NamedTuple):
     same_colour: bool = False
     colour: str = "#000000"
     background: str = "#ffffff"
+    is_rtl: bool = False
 
     @property
     def conceals(self) -> int:
@@ -83,9 +102,21 @@ class Style(NamedTuple):
         hidden, invisible, tiny = (min(own, DOUBTFUL) for own in (self.hidden, self.invisible, self.tiny))
         return self._replace(hidden=max(above.hidden, hidden), invisible=invisible, tiny=tiny)
 
+    def hides_in_doubt(self, above: "Style") -> "Style":
+        """Return this style in an element of that one, if the element may be none, or end earlier, for a browser."""
+        hidden, invisible, tiny = (
+            min(own, max(outer, DOUBTFUL))
+            for own, outer in ((self.hidden, above.hidden), (self.invisible, above.invisible), (self.tiny, above.tiny))
+        )
+        return self._replace(hidden=hidden, invisible=invisible, tiny=tiny)
+
 
 class Declared(TypedDict, total=False):
-    """The values that declarations set. in_doubt: a part of them is not followed, and may overrule the rest."""
+    """The values that declarations set. in_doubt: a part of them is not followed, and may overrule the rest.
+
+    breaks: whether the element stands apart from the words around it. is_thin: a picture of this size is not seen.
+    is_override: its letters run in its direction.
+    """
 
     gone: int
     undisplayed: int
@@ -93,6 +124,10 @@ class Declared(TypedDict, total=False):
     tiny: int
     colour: str
     background: str
+    breaks: bool
+    is_thin: bool
+    direction: str
+    is_override: bool
     in_doubt: bool
 
 
@@ -124,8 +159,36 @@ def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) ->
     invisible, tiny = found.get("invisible", style.invisible), found.get("tiny", style.tiny)
     if tiny == _UNKNOWN:
         tiny = min(style.tiny, DOUBTFUL)
-    looks = Style(hidden, invisible, tiny, same_colour, colour, background)
+    if invisible == _UNKNOWN:
+        invisible = min(style.invisible, DOUBTFUL)
+    direction = found.get("direction", attrs.get("dir", "").lower())
+    is_rtl = direction == "rtl" or (style.is_rtl and direction != "ltr")
+    looks = Style(hidden, invisible, tiny, same_colour, colour, background, is_rtl)
     return looks.doubted(style) if found.get("in_doubt") or len(written) > _CSS_CHARS else looks
+
+
+class Flow(NamedTuple):
+    """How an element stands in the text around it: whether it breaks a word, and whether its letters run backwards.
+
+    A `breaks` of None is for its name to decide.
+    """
+
+    breaks: bool | None = None
+    is_undisplayed: bool = False
+    is_thin: bool = False
+    is_reversed: bool = False
+
+
+def flow(name: str, attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) -> Flow:
+    """Return how an element of that name, with these attributes and that style, stands in the text around it.
+
+    >>> flow("div", {"style": "display:inline"}, Style()).breaks, flow("bdo", {}, Style(is_rtl=True)).is_reversed
+    (False, True)
+    """
+    found = sheet | declared(attrs.get("style", "")[:_CSS_CHARS])
+    is_undisplayed = bool(found.get("undisplayed", "hidden" in attrs))
+    is_reversed = style.is_rtl and found.get("is_override", name == "bdo")
+    return Flow(found.get("breaks"), is_undisplayed, found.get("is_thin", False), is_reversed)
 
 
 @lru_cache(maxsize=512)  # a page repeats its declarations
@@ -133,20 +196,23 @@ def declared(css: str) -> Declared:
     """Return the values that declarations set; for one property the last value holds.
 
     >>> declared("Display:none; color:#FFF; background: url(x.png) #222; border: 0")
-    {'undisplayed': 2, 'colour': '#ffffff', 'background': ''}
+    {'undisplayed': 2, 'breaks': False, 'colour': '#ffffff', 'background': ''}
     >>> declared("display:block !important; display:none")
-    {'undisplayed': 2, 'in_doubt': True}
+    {'undisplayed': 2, 'breaks': False, 'in_doubt': True}
     """
     found: Declared = {}
     gone: dict[str, int] = {}
     is_small = is_cut = in_doubt = False
-    for declaration in _COMMENT.sub("", css.lower()).split(";") if css else ():
-        name, _, value = declaration.partition(":")
+    for declaration in _COMMENT.sub(_GAP, css.lower()).split(";") if css else ():
+        name, _, value = declaration.replace(_GAP, " ").partition(":")
         value, mark, weight = value.partition("!")
-        name, value = name.strip(), value.strip()
+        name, value = name.strip(_BLANKS), value.strip(_BLANKS)
         level: int | None = HIDDEN
         if name == "display":
             level = found["undisplayed"] = _level(value == "none", value.startswith("none"))
+            if value.startswith(_FLOWS):
+                found["breaks"] = not value.startswith(("inline", "contents", "none"))
+            in_doubt = in_doubt or "contents" in value  # then other declarations do not hold for it
         elif name == "visibility":
             level = found["invisible"] = _level(value in {"hidden", "collapse"}, value.startswith("hidden"))
         elif name in {"font-size", "font"}:
@@ -162,7 +228,17 @@ def declared(css: str) -> Declared:
             level = gone[name] = _level(_CLEAR.fullmatch(value), _CLEAR.match(value))
         elif name in _GONE:
             level = gone[name] = _level(False, _GONE[name].match(value))
-        is_small = is_small or (name in _SIZES and _NO_SIZE.match(value) is not None)
+        elif name == "all":  # every other value is that of the page, or of the element around
+            found["tiny"] = found["invisible"] = _UNKNOWN
+            in_doubt = True
+        elif name.startswith(_MOVING):
+            in_doubt = True
+        elif name == "direction":
+            found["direction"] = value
+        elif name == "unicode-bidi":
+            found["is_override"] = value.endswith("-override")
+        if name in _SIZES and _NO_SIZE.match(value):
+            is_small = found["is_thin"] = True
         is_cut = is_cut or (name.startswith("overflow") and value.startswith(("hidden", "clip")))
         is_odd = bool(mark) and (level != HIDDEN or weight.strip() != "important")
         in_doubt = in_doubt or is_odd or is_open(declaration)
@@ -180,11 +256,20 @@ def _level(is_hidden: object, is_doubtful: object) -> int:
 
 
 def is_open(css: str) -> bool:
-    """Tell whether a piece of CSS continues after its end, in quotation marks or brackets, or has escapes."""
+    """Tell whether a piece of CSS continues after its end, in quotation marks or brackets, or has escapes.
+
+    >>> is_open("x: url('a.png')"), is_open("x: )("), is_open("x: \\"'\\"'")
+    (False, True, True)
+    """
     if css.isalnum():
         return False
-    odd_quotes = css.count('"') % 2 or css.count("'") % 2
-    return bool(odd_quotes) or "\\" in css or "[" in css or css.count("(") != css.count(")")
+    if '"' in css or "'" in css:
+        css = _STRING.sub("", css)
+    for _ in range(_BRACKETS):
+        if "(" not in css and "[" not in css:
+            break
+        css = _IN_BRACKETS.sub("", css)
+    return _OPENING.search(css) is not None
 
 
 def _tininess(value: str, is_shorthand: bool) -> int | None:
@@ -242,12 +327,13 @@ class Sheet:
 
     All other rules, such as those for some screens only (@media), may hold for any element. If such a rule shows text,
     the text hidden by other rules is `vague`. If it overrules style attributes, all hidden text is `in_doubt`.
-    `certain`: they set no background.
+    `certain`: they set no background. `shows_raw`: a rule may show what is in <style>, <script> or <title>.
     """
 
     rules: dict[str, Declared] = field(default_factory=dict)
     certain: bool = True
     vague: bool = False
+    shows_raw: bool = False
     in_doubt: bool = False
 
     def add(self, css: str, for_all: bool = True) -> None:
@@ -256,28 +342,41 @@ class Sheet:
         >>> sheet = Sheet()
         >>> sheet.add("@media print { .a {display: block} } p.a, #b { Display: none; float: left }")
         >>> sheet.rules, sheet.vague
-        ({'p.a': {'undisplayed': 2}, '#b': {'undisplayed': 2}}, True)
+        ({'p.a': {'undisplayed': 2, 'breaks': False}, '#b': {'undisplayed': 2, 'breaks': False}}, True)
         """
-        self.in_doubt = self.in_doubt or len(css) > _SHEET_CHARS
-        inside = False
-        for rule in _SHEET_MARKS.sub("", _COMMENT.sub("", css[:_SHEET_CHARS])).split("}"):
-            selectors, brace, declarations = rule.rpartition("{")
-            found = declared(declarations[:_CSS_CHARS].strip()) if brace else NOTHING
-            self.in_doubt = self.in_doubt or is_open(declarations) or len(declarations) > _CSS_CHARS
-            if "{" in selectors:
-                inside = True
-            elif not brace:
-                inside = False
-            if inside or not for_all:
-                self._add_for_some(found)
-            elif found:
-                self._add(selectors.rpartition(";")[2], found)
+        self.in_doubt = self.in_doubt or len(css) > _SHEET_CHARS or "@import" in css.lower()
+        depth, is_stray = 0, False  # open braces; whether a closing one too many makes the next rule invalid
+        *rules, rest = _SHEET_MARKS.sub("", _COMMENT.sub(_GAP, css[:_SHEET_CHARS])).split("}")
+        for rule in [*rules, rest] if "{" in rest else rules:
+            around, brace, declarations = rule.rpartition("{")
+            outer, _, inner = around.rpartition("{")
+            unread = inner if outer else ""  # declarations beside a rule in a rule
+            if depth:
+                unread = around if brace else rule
+            depth += rule.count("{")
+            if brace:
+                found = declared(declarations[:_CSS_CHARS].strip(_BLANKS))
+                if depth == 1 and for_all and not is_stray:
+                    self._add(_behind_statements(around.replace(_GAP, " ")), found)
+                else:
+                    self._add_for_some(found)
+                if found.get("undisplayed") == SHOWN:
+                    self.shows_raw = self.shows_raw or _RAW.search(around) is not None
+            self.in_doubt = (
+                self.in_doubt
+                or len(declarations) > _CSS_CHARS
+                or is_open(declarations)
+                or is_open(around.replace("{", " "))
+                or (";" in unread if brace else not unread.isspace() and unread != "")
+            )
+            is_stray = depth == 0
+            depth = max(0, depth - 1)
 
     def of(self, name: str, attrs: Mapping[str, str]) -> Declared:
         """Return all values for an element: for its kind first, for its id last."""
         found = self.rules.get(name, NOTHING)
         written = attrs.get("class", "")
-        classes = written[:500].lower().split()
+        classes = _CLASS.findall(written[:500].lower())
         # If there are several classes, the order in the sheet decides. Capitals and small letters differ.
         in_doubt = self.vague or written != written.lower() or len(written) > 500 or len(classes) > _CLASSES
         of_classes = NOTHING
@@ -300,15 +399,27 @@ class Sheet:
         self.vague = self.vague or any(level not in {None, HIDDEN} for level in looks)
 
     def _add(self, selectors: str, found: Declared) -> None:
-        for selector in selectors.split(","):
-            simple = _SELECTOR.fullmatch(selector.strip())
+        if not found:
+            return
+        each = [selector.strip(_BLANKS) for selector in selectors.split(",")]
+        is_valid = len(selectors) <= _CSS_CHARS and all(map(_VALID_SELECTOR.fullmatch, each))
+        own = found if is_valid else found | {"in_doubt": True}
+        for selector in each:
+            simple = _SELECTOR.fullmatch(selector)
             if simple is None or len(self.rules) >= _RULES:
                 self._add_for_some(found)
                 continue
             element, name = (simple[1] or "").lower(), simple[2] or ""
             key = element + name.lower()
-            self.rules[key] = self.rules.get(key, NOTHING) | found
+            self.rules[key] = self.rules.get(key, NOTHING) | own
             if name != name.lower():  # a page may distinguish capitals from small letters
                 self.rules[key]["in_doubt"] = True
             if not name:  # a whole page may have a colour that is also the ground of a cell without text
                 self.rules[key].pop("colour", None)
+
+
+def _behind_statements(prelude: str) -> str:
+    """Return what follows the statements in front of a rule, such as `@charset "x";`."""
+    while ";" in prelude and prelude.lstrip(_BLANKS).startswith("@"):
+        prelude = prelude.partition(";")[2]
+    return prelude

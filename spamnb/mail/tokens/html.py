@@ -3,27 +3,50 @@
 import inspect
 import re
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import DOUBTFUL, NOTHING, STYLING, Sheet, Style, styled
+from spamnb.mail.tokens.css import DOUBTFUL, NOTHING, STYLING, Sheet, Style, flow, styled
 from spamnb.mail.tokens.markup import Events
 
-# Elements that do not break a word: `V<b></b>iagra` is one word, `a<br>b` and `a<td>b` are two.
-_INLINE = frozenset(
-    """a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark nobr q s samp small span strike
-    strong sub sup tt u var wbr""".split()  # noqa: SIM905 - names are easier to read without quotes
+# Elements that break a word, unless a style says otherwise: `a<br>b` and `a<td>b` are two, `V<b></b>iagra` is one.
+_BREAKING = frozenset(
+    """address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog dir
+    div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe
+    image img input isindex legend li listing main marquee menu meter nav noframes ol optgroup option p plaintext pre
+    progress search section select summary svg table tbody td textarea tfoot th thead tr ul video xmp""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
-_UNSEEN = frozenset({"script", "style", "head", "title", "template", "noframes"})
-# Whether text in these is visible depends on the program, and on the reader, who may have to open the element.
-_SEEN_BY_SOME = frozenset({"audio", "canvas", "datalist", "details", "dialog", "video"})
-_SPECIAL = _UNSEEN | _SEEN_BY_SOME
-# A browser may show text in these outside of them: it moves the text in front of a table.
-_LOOSE = frozenset({"table", "tbody", "thead", "tfoot", "tr", "select", "body", "html"})
+_THIN = frozenset({"0", "1"})  # pixels of a picture
+_BACKWARDS, _FORWARDS = "\u202e", "\u202c"  # the marks for letters that run backwards, and for their end
+# Raw text, which no program shows. But browsers read the tags in it inside <svg>, <math> or <select>, and a style such
+# as `display: block` shows all of it.
+_RAW = frozenset({"script", "style", "title"})
+_RAW_ATTRS = frozenset({"language", "media", "src", "type"})  # with these alone it has no style of its own
+_TAG = lazy_pattern(r"</?[a-z]", re.IGNORECASE)
+_TAG_OF_RAW = lazy_pattern(
+    r"</?(?:script|style|title|textarea|xmp|iframe|noembed|noframes|plaintext)[^<>]{0,2000}>?", re.IGNORECASE
+)
+# Whether text in these is visible depends on the program, and on the reader, who may have to open the element. Some end
+# earlier for a browser than for libxml2.
+_SEEN_BY_SOME = frozenset(
+    {"audio", "canvas", "datalist", "details", "dialog", "noframes", "rp", "rt", "template", "video"}
+)
+_SPECIAL = _RAW | _SEEN_BY_SOME
+# In these, and behind them if they end elsewhere, a style sheet may be none for a browser.
+_NO_SHEETS_IN = frozenset(
+    """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
+)
+# Only these hide text for certain. All others end in other places for libxml2 than for a browser if something is
+# missing, or a browser leaves them out, or moves their text in front of a table.
+_HIDING = frozenset({"div", "img", "p", "span"})
+# One of these ends the one before; for libxml2 it is in it.
+_ENDING = frozenset({"button", "nobr"})
+# Elements without an end, which libxml2 does not know: what follows is not in them.
+_EMPTY = frozenset({"bgsound", "embed", "image", "keygen", "source", "track", "wbr"})
 _OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, not that around them
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
@@ -31,6 +54,7 @@ _MEANINGFUL = frozenset(
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
 _LINKING = frozenset({"a", "area", "img", "form", "link"})
 _UNITS_STYLED = 15  # of work, to determine the look of an element
+_UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _PIECES = 40  # of a link's text
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
@@ -86,7 +110,15 @@ class _Sink:
         self._texts.append(text)
 
 
-_Text = list[str] | deque[str] | _Sink
+_Text = list[str] | _Sink
+
+
+class _Look(NamedTuple):
+    """The style of an element, whether it breaks a word, and whether its letters run backwards."""
+
+    style: Style
+    breaks: bool
+    is_reversed: bool = False
 
 
 class _Reader(Events):
@@ -97,16 +129,17 @@ class _Reader(Events):
         self._texts: list[str] = []  # in order, visible or not
         self._in_doubt, self._hidden = _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
-        self._unread: deque[str] = deque(maxlen=0)
         self._read = read
         self._work = work
         self._limits = limits
-        self._css: list[str] | None = None
-        self._is_for_all = True
+        self._raw_attrs: Mapping[str, str] = {}
+        self._raw_markup: list[str] = []
+        self._around: dict[str, tuple[Style, _Text]] = {}
         self._sheet = Sheet()
-        self._styles: dict[tuple[object, ...], Style] = {}
-        # For each open element: the style, None if no reader shows its text; and where its text is written.
-        self._open: list[tuple[Style | None, _Text]] = [(Style(), self._texts)]
+        self._looks: dict[tuple[object, ...], _Look] = {}
+        # For each open element: the style, None if no reader shows its text; where its text is written; whether it
+        # breaks words; and whether it runs backwards.
+        self._open: list[tuple[Style | None, _Text, bool, bool]] = [(Style(), self._texts, True, False)]
         self._met: set[str] = set()  # names of elements
         self._link: tuple[str, int] | None = None
 
@@ -114,38 +147,44 @@ class _Reader(Events):
         """Note the effect of an element on the text in it."""
         if name not in self._met:
             self._meet(name)
-        if name not in _INLINE:
-            self._break()
-        style, text = self._open[-1]
-        if len(self._open) > self._limits.html_depth:
+        style, text, _, _ = self._open[-1]
+        breaks, is_reversed = name in _BREAKING, False
+        if style is None:  # an element in raw text, as before libxml2 2.14
+            text.append(f"<{name}>")
+        elif name in _ENDING:
+            style, text = self._plainest(name, style, text)
+        if len(self._open) > self._limits.html_depth and name not in _RAW:
             self._note("limit:html_depth")
-            style, text = None, self._unread
-        if name in _SPECIAL:
+        elif name in _SPECIAL:
             style, text = self._special(name, attrs, style)
-        elif self._sheet.rules or (attrs and not STYLING.isdisjoint(attrs)):
-            style = self._styled(name, attrs, style)
-            if style is not None:
-                text = self._by_level[style.conceals]
+        elif (self._sheet.rules or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs))) and name not in _EMPTY:
+            look = self._styled(name, attrs, style)
+            if look is not None:
+                style, text = look.style, self._by_level[look.style.conceals]
+                breaks, is_reversed = look.breaks, look.is_reversed
+        if name == "img" and attrs.get("width", "").strip() in _THIN:
+            breaks = False
+        self._break(name, text, breaks)
         if style is not None and style.tiny and name in _OWN_SIZE:
             style = style._replace(tiny=DOUBTFUL)
             text = self._by_level[style.conceals]
-        self._open.append((style, text))
+        self._open.append((style, text, breaks, is_reversed))
+        if is_reversed:
+            text.append(_BACKWARDS)
         if name in _LINKING:
             self._read_links(name, attrs)
 
     def end(self, name: str) -> None:
         """Close an element; lxml closes each one that it opened, in order."""
-        if name not in _INLINE:
-            self._break()
-        elif name == "a":
+        if name == "a":
             self._close_link()
-        if name == "style" and self._css is not None:
-            self._sheet.add("".join(self._css), self._is_for_all)
-            self._sheet.in_doubt = self._sheet.in_doubt or bool(self._sheet.rules and self._hidden.places)
-            self._styles.clear()
-            self._css = None
         if len(self._open) > 1:
-            self._open.pop()
+            _, text, breaks, is_reversed = self._open.pop()
+            if is_reversed:
+                text.append(_FORWARDS)
+            self._break(name, text, breaks)
+            if name in _RAW and isinstance(text, list):
+                self._take_raw(name, "".join(text))
 
     def data(self, text: str) -> None:
         """Write text to the place for visible or for hidden text."""
@@ -157,6 +196,8 @@ class _Reader(Events):
 
     def finish(self) -> None:
         """Determine which text is visible."""
+        if self._raw_markup:
+            self._read_again("\n".join(self._raw_markup))
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
         if self._sheet.in_doubt or self._work.is_spent:  # hidden text may be visible after all
             hidden, in_doubt = [], [*in_doubt, *hidden]
@@ -175,13 +216,46 @@ class _Reader(Events):
 
     def _special(self, name: str, attrs: Mapping[str, str], above: Style | None) -> tuple[Style | None, _Text]:
         """Return the style of an element that not all programs show, and where its text is written."""
-        if name == "style":
-            self._css, self._is_for_all = [], _is_for_all(attrs)
-            return None, self._css
-        if above is None or (name in _UNSEEN and (name == "script" or name not in self._sheet.rules)):
-            return None, self._unread
+        if name in _RAW:
+            self._raw_attrs = attrs or {}
+            return None, []
+        if above is None:
+            return None, self._open[-1][1]
         style = above._replace(hidden=max(above.hidden, DOUBTFUL))
         return style, self._by_level[style.conceals]
+
+    def _plainest(self, name: str, style: Style, text: _Text) -> tuple[Style, _Text]:
+        """Return the style around this element, or around one of its name before if that conceals less."""
+        style, text = min((style, text), self._around.get(name, (style, text)), key=lambda each: each[0].conceals)
+        self._around[name] = style, text
+        return style, text
+
+    def _take_raw(self, name: str, raw: str) -> None:
+        """Take the content of an element that is raw text, at its end."""
+        has_tags = "<" in raw and _TAG.search(raw) is not None
+        if has_tags:
+            self._raw_markup.append(raw)
+        attrs, sheet = self._raw_attrs, self._sheet
+        if name == "style":
+            sheet.add(raw, _is_for_all(attrs) and not has_tags and _NO_SHEETS_IN.isdisjoint(self._met))
+            sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
+            self._looks.clear()
+        if (
+            "style" in attrs
+            or sheet.shows_raw
+            or (sheet.vague and not _RAW_ATTRS.issuperset(attrs))
+            or sheet.of(name, attrs)
+        ):
+            self._in_doubt.append(f"\n{raw}\n")
+
+    def _read_again(self, raw: str) -> None:
+        """Read raw text as markup. All of it is in doubt: only some programs see elements in it."""
+        if not self._work.take(len(raw) * _UNITS_MARKUP // 100 + raw.count("<") * _UNITS_A_TAG):
+            self._in_doubt.append(raw)
+            return
+        again = _Reader(self._read, self._limits, self._work)
+        again.feed_all(_TAG_OF_RAW.sub("\n", raw))
+        self._in_doubt.append("\n" + "".join(again._texts))
 
     def _meet(self, name: str) -> None:
         """Note an element of a new kind."""
@@ -191,10 +265,13 @@ class _Reader(Events):
         if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
             self._read.elements.add(name)
 
-    def _break(self) -> None:
-        texts = self._texts
-        if texts and texts[-1] != "\n":
-            texts.append("\n")
+    def _break(self, name: str, text: _Text, breaks: bool) -> None:
+        """Break a word; if an element that does so may be hidden, then only together with its text."""
+        if breaks:
+            if self._texts and self._texts[-1] != "\n":
+                self._texts.append("\n")
+        elif text is self._in_doubt and name in _BREAKING:
+            text.append("\n")
 
     def _note(self, note: str) -> None:
         if note not in self._read.notes:
@@ -208,27 +285,33 @@ class _Reader(Events):
             return
         found.append(url[:2000].strip())
 
-    def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> Style | None:
+    def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> _Look | None:
         if not self._work.take(_UNITS_STYLED) or above is None:
-            return above
+            return None
         attrs = attrs or {}  # testing lxml's empty mapping is slow
         like = (name, above, *map(attrs.get, _LOOKED_AT))  # a page has few kinds of element, and many of each
-        if like not in self._styles:
-            self._styles[like] = self._find_style(name, attrs, above)
-        return self._styles[like]
+        if like not in self._looks:
+            self._looks[like] = self._find_look(name, attrs, above)
+        return self._looks[like]
 
-    def _find_style(self, name: str, attrs: Mapping[str, str], above: Style) -> Style:
+    def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
+        breaks = name in _BREAKING
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
-        if not sheet and STYLING.isdisjoint(attrs):
-            return above
+        if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
+            return _Look(above, breaks)
         style = styled(attrs, above, sheet)
-        if name in _LOOSE:
-            style = style.doubted(above)
+        if name not in _HIDING:
+            style = style.hides_in_doubt(above)
         if style.same_colour and not self._sheet.certain:
             style = style._replace(same_colour=False)
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
-        return style
+        stands = flow(name, attrs, style, sheet)
+        if stands.breaks is not None:
+            breaks = stands.breaks
+        elif stands.is_undisplayed:
+            breaks = False
+        return _Look(style, breaks and not (name == "img" and stands.is_thin), stands.is_reversed)
 
     def _read_links(self, name: str, attrs: Mapping[str, str]) -> None:
         if name == "a":
@@ -276,7 +359,7 @@ class _Reader(Events):
         if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
-            self.data(f" {alt} ")
+            (self.data if self._open[-1][2] else self._in_doubt.append)(f" {alt} ")
 
 
 # lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.
@@ -286,7 +369,8 @@ _Reader.start.__signature__ = inspect.signature(_Reader.start)  # type: ignore[a
 def _is_for_all(attrs: Mapping[str, str]) -> bool:
     """Tell whether a <style> holds on every screen. AMP hides text before its own program runs, and then shows it."""
     media = attrs.get("media", "all").strip().lower()
-    return media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
+    is_css = attrs.get("type", "").lower() in {"", "text/css"}
+    return is_css and media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
 
 
 def _same_site(target: str, shown: str) -> bool:

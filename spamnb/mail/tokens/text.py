@@ -1,5 +1,6 @@
 """Turn text into words: normal forms, look-alike letters, words, numbers by shape, languages without spaces."""
 
+import re
 import string
 import unicodedata
 from collections import Counter
@@ -21,8 +22,14 @@ _MIXED_WORD = lazy_pattern(
     rf"\b(?=[^\WA-Za-z]{{0,63}}[A-Za-z])(?=[^\W{_CYRILLIC_OR_GREEK}]{{0,63}}[{_CYRILLIC_OR_GREEK}])\w{{1,64}}\b"
 )
 _INVISIBLE = lazy_pattern(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e01ef]"
 )
+# In a word, programs show nothing for these, or an empty box: control characters, and letters of a private alphabet.
+_CONTROLS = bytes([*range(9), *range(14, 32), 127])
+_STRANGE = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
+_STRANGE_IN_WORD = lazy_pattern(f"(?<=[^\\W_])[{_STRANGE}]+(?=[^\\W_])")
+_BACKWARDS = lazy_pattern("\u202e([^\u202c]*)")  # up to the end of the override, or of the text
 # Latin letters in other forms, which NFKC makes plain: mathematical ones, in circles except Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
 _FORMS = "\U0001d400-\U0001d6a5\u24b6\u24b7\u24b9-\u24c1\u24c3\u24c4\u24c6\u24c8-\u24e9\U0001f130-\U0001f149"
 _FULL_WIDTH = "\uff21-\uff3a\uff41-\uff5a"  # ordinary beside East Asian scripts
@@ -34,9 +41,13 @@ _STYLED_WORD = lazy_pattern(
 )
 _STYLED_EAST_ASIAN = lazy_pattern(f"[{_FORMS}][A-Za-z{_FORMS}]|(?<=[A-Za-z])[{_FORMS}]")
 # Emoji are joined with these, and Persian and Indian scripts are spelt with them. Latin text does not need them.
-_JOINER = "[\u200c\u200d\ufe00-\ufe0f]"
+_JOINER = "[\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
 _JOINED = lazy_pattern(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
 _COMBINING = lazy_pattern("[\u0300-\u036f]{2,}")
+# Marks on a letter with which they make no other letter: a quick test, and the pattern.
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_LEFT_OVER = lazy_pattern(_MARK)
+_MARKS_ON_LETTER = lazy_pattern(f"(?<=[^\\W\\d_]){_MARK}+")
 
 # Scripts written without spaces: Thai, Lao, Myanmar, Khmer, kana, Han.
 _NO_SPACES = (
@@ -99,15 +110,22 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     ('viagra', ['styled', 'lookalike'])
     """
     text = text.replace("\xa0", " ")  # as NFKC does; most texts have nothing else beyond ASCII
+    notes: list[str] = []
     if text.isascii():
-        return text, []
-    notes = []
-    shown, beyond = text, _beyond_ascii(text)
+        if len(text.encode().translate(None, _CONTROLS)) < len(text):
+            text = _without_strange(text, notes)
+        return text, notes
+    beyond = _beyond_ascii(text)
+    if _BACKWARDS.search(beyond):
+        text = _BACKWARDS.sub(_turned, text)
+        notes.append("invisible")
+    shown = text
     visible = _INVISIBLE.sub("", beyond)
     if visible != beyond:
         shown = _INVISIBLE.sub("", text)
-        if _INVISIBLE.search(_JOINED.sub("", text)):
+        if "invisible" not in notes and _INVISIBLE.search(_JOINED.sub("", text)):
             notes.append("invisible")
+    shown = _without_strange(shown, notes)
     if _COMBINING.search(visible):
         shown = _COMBINING.sub("", shown)
     if _STYLED.search(visible):
@@ -115,12 +133,32 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
         if styled.search(shown):
             notes.append("styled")
     shown = _compatible(shown, most)
-    if _LOOKALIKE.search(_beyond_ascii(shown)):
+    beyond = _beyond_ascii(shown)
+    if _LEFT_OVER.search(beyond):
+        shown = _MARKS_ON_LETTER.sub("", shown)
+    if _LOOKALIKE.search(beyond):
         folded = _MIXED_WORD.sub(lambda word: word[0].translate(_LOOKALIKES), shown)
         if folded != shown:
             notes.append("lookalike")
             shown = folded
     return shown, notes
+
+
+def _without_strange(text: str, notes: list[str]) -> str:
+    """Return the text without control characters and private letters in its words, and note that there were some."""
+    shown = _STRANGE_IN_WORD.sub("", text)
+    if shown != text and "invisible" not in notes:
+        notes.append("invisible")
+    return shown
+
+
+def _turned(backwards: re.Match[str]) -> str:
+    """Return text that runs backwards in the order in which a reader sees its letters.
+
+    In plain text it runs backwards to the end of the line; in HTML the lines may be one. So later lines come twice.
+    """
+    first, _, later = backwards[1].partition("\n")
+    return f"{first[::-1]}\n{later}\n{later[::-1]}" if later else first[::-1]
 
 
 def _beyond_ascii(text: str) -> str:
