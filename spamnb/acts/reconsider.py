@@ -12,7 +12,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.port import Lessons, Relabel
 from spamnb.rules import weak_lessons
 
-OUTDATED = "learned weakly, and contradicted by what was learned since"
+OUTDATED = "newer lessons contradict this weak one"
 OUTDATED_DAYS = 10  # between two looks at all weak lessons
 _NEWEST = 400  # messages that show a person's habits
 _PAGE = 500

@@ -32,12 +32,15 @@ _BY = {"page": "on a page", "prompt": "at the prompt"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    kinds = ("allow SENDER ...", "block SENDER ...", "spam_cutoff NUMBER", "ham_cutoff NUMBER", "--forget SENDER")
+    parser.usage = "".join(f"spamnb choose {kind}\n       " for kind in kinds) + "spamnb choose [--json]"
     option = parser.add_argument
     add_json(parser, "list the choices, one JSON object per line")
     option("--forget", action="append", default=[], metavar="SENDER", help="take back the choice about this sender")
-    kinds = "allow: their mail is ham; block: their mail is spam; or a key of `scoring`"
-    option("kind", nargs="?", choices=get_args(ChoiceKind), help=kinds)
-    option("values", nargs="*", metavar="SENDER|NUMBER", help="whose mail, or the cutoff")
+    what = "allow: mail of these senders is ham. block: it is spam. "
+    what += "spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham"
+    option("kind", nargs="?", choices=get_args(ChoiceKind), metavar="WHAT", help=what)
+    option("values", nargs="*", metavar="SENDER|NUMBER", help="the senders, or the cutoff, from 0 to 1")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -6,7 +6,7 @@ example:
 
 import argparse
 
-from spamnb.cli.common.arguments import ALIASES, COMMANDS, no_such, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, named_by, no_such, parser_of, program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,6 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _command(name: str) -> str:
-    if name not in COMMANDS and name not in ALIASES:
+    if (command := named_by(name)) not in COMMANDS:
         raise argparse.ArgumentError(None, no_such(name))
-    return ALIASES.get(name, name)
+    return command

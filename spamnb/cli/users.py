@@ -38,11 +38,13 @@ _HEAD = ("user", "state", "learned", "judged", "corrected", "last mail", "size",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    calls = ("[--all] [--json] [NAME ...]", "forget [--yes] NAME ...", "retry [NAME ...]")
+    parser.usage = "\n       ".join(f"spamnb users {call}" for call in calls)
     option = parser.add_argument
     add_json(parser, "one JSON object per line")
     option("--all", action="store_true", help=f"list all users, and not only {_FEW}")
     option("--yes", action="store_true", help="do not ask before it forgets users")
-    option("names", nargs="*", metavar="NAME", help="users to list; or `forget` or `retry` and users to do that for")
+    option("names", nargs="*", metavar="NAME", help="a user to list, or the user of `forget` or `retry`")
 
 
 def run(options: argparse.Namespace) -> int:

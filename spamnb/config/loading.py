@@ -162,7 +162,7 @@ def compose_any(content: str) -> yaml.Node | None:
         raise _invalid(f"the character {character} is not allowed; remove it", line=line) from None
     except (ValueError, OverflowError) as error:
         # QUIRK: PyYAML converts the numbers in "\UFFFFFFFF" and "%YAML 99…9.1" unchecked, and gives no place.
-        raise _invalid(f"not YAML ({error}); remove the escape or directive with this number") from None
+        raise _invalid(f"not YAML: a number is too large ({error}); correct the \\U… or the line with %YAML") from None
     return root
 
 

@@ -191,8 +191,8 @@ def load_host(
     """Return the host of a configuration. Raises ConfigError like `load`, and UsageError if it is one person's."""
     template = load_any(path, environ)
     if not template.is_template:
-        what = f"{escaped(os.fspath(path))} is the configuration of one person, and needs no --user"
-        raise UsageError(f"{what}. That of a mail host has fields in its `path`: docs/mail-host.md")
+        what = f"{escaped(os.fspath(path))} is the configuration of one person, and not of a mail host"
+        raise UsageError(f"{what}, which has fields in its `path`: docs/mail-host.md")
     return Host(template, Path(path), share)
 
 

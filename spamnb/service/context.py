@@ -75,7 +75,7 @@ class Context:
         config = self.in_force
         return Filter(self.ledger.lessons, config.scoring, config.senders)
 
-    # --- messages that are not read, because the service has ended over them
+    # --- messages that are not read, because the service crashed while it read them
 
     def look_up_skipped(self) -> None:
         """Load the skipped messages again: a command may have let some be read again."""

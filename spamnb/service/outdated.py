@@ -28,4 +28,4 @@ class OutdatedLessons(LedgerJob):
             forgotten += sum(training.relabel(self._ledger, changes, now))
             yield
         if forgotten:
-            _log.info("forgot %s, %s", plural(forgotten, "message"), reconsider.OUTDATED)
+            _log.info("forgot %s that newer lessons contradict", plural(forgotten, "weak lesson"))

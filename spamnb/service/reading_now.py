@@ -131,7 +131,7 @@ def remember(ledger: Ledger, met: list[Met]) -> None:
             if is_cause or what in state.suspected:
                 state.suspected = tuple(one for one in state.suspected if one != what)
                 state.skipped = tuple(dict.fromkeys((*state.skipped, what)))
-                _log.error("%s is no longer read: the service has ended over it", escaped(what))
+                _log.error("%s is no longer read: the service crashed while it read this message", escaped(what))
             else:
                 state.suspected = (*state.suspected, what)
-                _log.warning("the service has ended while it read %s; it is read a second time", escaped(what))
+                _log.warning("the service ended while it read %s, which is read a second time", escaped(what))

@@ -468,4 +468,4 @@ def _device(path: str | Path) -> int | None:
 def _of_skipped(skipped: Sequence[str]) -> str:
     if not skipped:
         return ""
-    return f"{plural(len(skipped), 'message')} not read, because the service has ended over it: spamnb users retry"
+    return f"{plural(len(skipped), 'message')} not read, because the service crashed over it: spamnb users retry"

@@ -8,9 +8,11 @@ import pytest
 
 from spamnb import __version__
 from spamnb.base.errors import UsageError
+from spamnb.cli.common import arguments
 from spamnb.cli.common.argument_types import moment as _moment
 from spamnb.cli.common.arguments import ALIASES, COMMANDS, GROUPS, parser_of
 from tests.cli.conftest import Run, costs
+from tests.table import over_rows
 
 
 def test_contract() -> None:
@@ -59,12 +61,32 @@ def test_other_names(run: Run, alias: str, name: str) -> None:
 
 
 def test_evaluate_shows_three_options(run: Run) -> None:
-    """`evaluate` shows three options first; the others are below "for research" and "on several machines"."""
+    """`evaluate` shows three options; --help-all shows the others below "for research" and "on several machines"."""
     shown = run("help", "evaluate").out
-    assert shown.index("options:") < shown.index("for research:") < shown.index("on several machines:")
-    first = shown[shown.index("arguments:") : shown.index("for research:")]
-    names = re.findall(r"^  (?:-h, )?(\S+)", first, re.MULTILINE)
-    assert names == ["CORPUS", "--help", "--at-most-one-ham-in", "--json"]
+    names = re.findall(r"^  (?:-h, )?(\S+)", shown[shown.index("arguments:") : shown.index("example:")], re.MULTILINE)
+    assert names == ["CORPUS", "--help", "--at-most-one-ham-in", "--json", "--help-all"]
+    whole = run("evaluate", "--help-all")
+    assert whole.code == 0
+    assert whole.out.index("options:") < whole.out.index("for research:") < whole.out.index("on several machines:")
+    assert "--help-all" not in run("help", "train").out
+
+
+@over_rows(
+    ("typed", "instead"),
+    [
+        (["block", "*@shop.example"], ["choose", "block", "*@shop.example"]),
+        (["allow", "*@shop.example"], ["choose", "allow", "*@shop.example"]),
+        (["why", "m"], ["explain", "m"]),
+        (["check", "m"], ["score", "m"]),
+        (["classify", "m"], ["score", "m"]),
+        (["test", "m"], ["score", "m"]),
+    ],
+)
+def test_words_that_people_try_first(typed: list[str], instead: list[str]) -> None:
+    """Such a word does what its command does, and `help` shows that command."""
+    tried, meant = vars(arguments.parse(typed)), vars(arguments.parse(instead))
+    assert tried == meant
+    assert arguments.named_by(typed[0]) == instead[0]
 
 
 @pytest.mark.parametrize(
@@ -165,6 +187,12 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     ("arguments", "says"),
     [
         (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
+        (("imap",), "there is no command 'imap' (did you mean init --imap?); help: spamnb --help"),
+        (("host",), "there is no command 'host' (did you mean init --host?); help: spamnb --help"),
+        (
+            ("Whitelist", "x"),
+            "there is no command 'Whitelist' (did you mean choose allow SENDER?); help: spamnb --help",
+        ),
         (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
         (("status", "--user", "an na"), "'an na' cannot be the name of a user; help: spamnb status --help"),
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),

@@ -19,7 +19,7 @@ def answer(at_terminal: At) -> Callable[..., str]:
 
     def call(command: str, answers: Sequence[str]) -> str:
         typed = [one if one == "\x04" else f"{one}\n" for one in answers]
-        code, shown, _ = at_terminal(command, answers=typed, prompt="Enter: later? ")
+        code, shown, _ = at_terminal(command, answers=typed, prompt="[?] ")
         assert code == 0, shown
         return shown.replace("\r\n", "\n")
 
@@ -81,11 +81,11 @@ def test_nothing_to_ask(home: Path, run: Run, command: str) -> None:
 
 def test_answers_at_a_terminal(wrong: Path, run: Run, answer: Callable[..., str]) -> None:
     """A key answers; any other key explains the keys and asks again; one number takes everything back."""
-    shown = answer("audit", ["x", "m"])
+    shown = answer("audit", ["x", "s"])
     assert "1 of 1: " in shown
-    assert shown.count("[r]ight, [m] it is spam, ") == 2
-    assert "   m      it is spam: the filter learns it, and moves it to the spam folder" in shown
-    assert "   r      right: you decide that it is ham" in shown
+    assert shown.count("[h]am, [s]pam, [l]ater, ") == 2
+    assert "   s  spam: the filter learns it, and moves it to the spam folder" in shown
+    assert "   h  ham: you decide that this is right" in shown
     assert "the file stays" in shown
     assert "That was all." in shown
     assert findings(run) == []
@@ -99,7 +99,9 @@ def test_answers_at_a_terminal(wrong: Path, run: Run, answer: Callable[..., str]
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("keys", "left"), [(["s"], 1), ([""], 1), (["\x04"], 1), (["n"], 0), (["r"], 0), (["f"], 0)])
+@pytest.mark.parametrize(
+    ("keys", "left"), [(["q"], 1), ([""], 1), (["l"], 1), (["\x04"], 1), (["n"], 0), (["h"], 0), (["f"], 0)]
+)
 def test_keys(wrong: Path, run: Run, answer: Callable[..., str], keys: list[str], left: int) -> None:
     """Stop, later and the end of input change nothing; what was answered is not asked about again."""
     answer("audit", keys)
@@ -112,10 +114,9 @@ def test_keys(wrong: Path, run: Run, answer: Callable[..., str], keys: list[str]
 def test_the_other_way_round(taught: Path, run: Run, answer: Callable[..., str]) -> None:
     """About mail learned as spam the question is whether it is ham, and `?` explains each key."""
     assert run("train", "--spam", mail(taught / "wrong", "ham", 1, first=600)).code == 0
-    shown = answer("audit", ["?", "s"])
-    assert "[m] it is ham, " in shown
-    explained = shown.partition("Enter: later? ?\n")[2].partition("[r]ight")[0].splitlines()
-    assert [line.split()[0] for line in explained] == ["r", "m", "v", "f", "n", "s", "Enter"]
+    shown = answer("audit", ["?", "q"])
+    explained = shown.partition("[?] ?\n")[2].partition("[h]am")[0].splitlines()
+    assert [line.split()[0] for line in explained] == ["s", "h", "l", "v", "f", "n", "q"]
     assert "moves it to the inbox" in explained[1]
 
 
@@ -125,16 +126,16 @@ def test_viewed(taught: Path, run: Run, answer: Callable[..., str]) -> None:
     (taught / "wrong").write_bytes(message("spam", 600).partition(b"\n\n")[0] + b"\n\n" + b"\n".join(lines) + b"\n")
     run("train", "--ham", "wrong")
     (found,) = findings(run)
-    shown = answer("audit", ["v", "v", "v", "v", "s"])
-    first, second, third, again = shown.split("Enter: later? v\n")[1:]
+    shown = answer("audit", ["v", "v", "v", "v", "q"])
+    first, second, third, again = shown.split("[?] v\n")[1:]
     assert first.splitlines()[1].startswith("From: ")
     assert "Subject: " in first
     assert "line 0 \\x1b[2J" in first
     assert "\\u202e." in first
     assert not {"\x1b", "\u202e", "\t"} & set(shown)
     assert max(map(str.count, (first, second, third), ["\n"] * 3)) <= 30
-    assert "[v] shows more. [r]ight" in first
-    assert "[v] shows more. [r]ight" in second
+    assert "[v] shows more. [h]am" in first
+    assert "[v] shows more. [h]am" in second
     assert "line 59 " in third
     assert "what follows" not in third
     assert again.partition("[v] shows")[0] == first.partition("[v] shows")[0]
@@ -149,7 +150,7 @@ def test_viewed_wherever_it_was_learned(taught: Path, run: Run, answer: Callable
     assert run("train", "--ham", file).code == 0
     if not is_mbox:
         file.unlink()
-    shown = answer("audit", ["v", "s"])
+    shown = answer("audit", ["v", "q"])
     assert ("\nFrom: " in shown) == is_mbox
     assert ("Its file is gone, or cannot be read" in shown) != is_mbox
 
@@ -162,7 +163,7 @@ def test_viewed_in_a_mailbox(taught: Path, run: Run, answer: Callable[..., str])
     kept.write_bytes(message("spam", 601))
     assert run("run", "--once").code == 0
     kept.rename(kept.with_name("1800000000.M2P1.host:2,RS"))
-    shown = answer("review", ["v", "m"])
+    shown = answer("review", ["v", "s"])
     assert "\nFrom: " in shown
     assert "To undo: spamnb undo " in shown
     assert len(list((root / ".Junk" / "cur").iterdir())) == 1

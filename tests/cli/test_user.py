@@ -108,7 +108,7 @@ def test_one_person_has_no_users(person: Path, run: Run, home: Path, command: st
     result = run("--config", person, "--user", ANNA, command, *FOR_ONE.get(command, []))
     assert result.code == 64, result
     assert result.err.splitlines()[-1] == (
-        f"spamnb: {person} is the configuration of one person, and needs no --user. That of a mail host has"
+        f"spamnb: {person} is the configuration of one person, and not of a mail host, which has"
         " fields in its `path`: docs/mail-host.md"
     )
     assert not (home / "l").exists()

@@ -192,7 +192,7 @@ def test_users(users: MailHost, delivering: Exim) -> None:
         assert ("X-Spam-Flag" in fields) == bool(folder)
         assert fields["Envelope-to"] == user
         assert body == content.partition(b"\n\n")[2]
-        assert f"told to spamd for {user}" in users.log()
+        assert f"answered spamc for {user}" in users.log()
         done = ["moved" if folder else "judged"]
         until(
             lambda user=user, done=done: users.kinds(user, content) == done,

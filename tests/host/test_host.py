@@ -155,7 +155,7 @@ def test_load_user(host: Host, tmp_path: Path) -> None:
     person.write_text("mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\nledger: /l\n")
     config, fault = load_user(person, {}, "")
     assert (config.ledger, config.user, fault) == (Path("/l"), "", "")
-    with pytest.raises(UsageError, match=r"person\.yaml is the configuration of one person, and needs no --user"):
+    with pytest.raises(UsageError, match=r"person\.yaml is the configuration of one person, and not of a mail host"):
         load_user(person, {}, ANNA)
     with pytest.raises(UsageError, match="is the configuration of a mail host: name one of its users"):
         load_user(host.path, {}, "")

@@ -75,7 +75,7 @@ def test_told_at_delivery(host: Host, server: Exim, many: int) -> None:
     host.settle(client)  # which teaches one
     assert _journal(host, mail["spam"] + mail["ham"]) == [["judged"]] * many
     assert _totals(host) == [before[0] + 1, before[1]]
-    assert host.log().count("told to spamd") == many
+    assert host.log().count("answered spamc") == many
     assert server.log("panic") == ""
     client.move(mail["spam"][0], "Junk", "INBOX")
     host.wait_for(mail["spam"][0], "learned ham")

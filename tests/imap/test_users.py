@@ -92,7 +92,7 @@ def test_delivered_to_several(served: Served) -> None:
         (found,) = served.users.mail(user, folder)
         assert found.count(b"X-Spamnb: ") == 1
         assert (b"\nX-Spam-Flag: YES\n" in found.replace(b"\r\n", b"\n")) == (user != BOB)
-        assert f"told to spamd for {user}" in served.users.log()
+        assert f"answered spamc for {user}" in served.users.log()
         until(
             lambda user=user: served.users.kinds(user, content) == ["judged"],
             lambda: f"it to be seen: {served.users.log()}",

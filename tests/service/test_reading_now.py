@@ -69,7 +69,7 @@ def test_a_message_that_ends_the_process(taught: Site, end: str, lives: int) -> 
     spam = site.deliver(message("spam", 801))
     start(site, end)
     until(lambda: spam in site.contents("Junk"), "other mail moved")
-    assert "is no longer read: the service has ended over it" in site.log()
+    assert "is no longer read: the service crashed while it read this message" in site.log()
     assert site.contents("INBOX") == [culprit]
     site.end()
     assert site.faults() == []

@@ -10,6 +10,7 @@ from spamnb.base.errors import UsageError
 _BYTES = {"K": 10**3, "M": 10**6, "G": 10**9}
 _MOST_DIGITS = 15
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+_UNITS = {"second": "s", "minute": "m", "min": "m", "hour": "h", "day": "d", "week": "w"}
 
 
 def at_least(least: int) -> Callable[[str], int]:
@@ -65,11 +66,11 @@ def size(text: str) -> int:
 def span(text: str) -> int | None:
     """Return seconds, or None if the text is not a span of time.
 
-    >>> span("2h"), span("two hours")
-    (7200, None)
+    >>> span("2h"), span("1 hour"), span("two hours")
+    (7200, 3600, None)
     """
-    found = re.fullmatch(r"(\d{1,6})\s*([smhdw])", text.strip().lower(), re.ASCII)
-    return None if found is None else int(found[1]) * _SECONDS[found[2]]
+    found = re.fullmatch(rf"(\d{{1,6}})\s*(?:({'|'.join(_UNITS)})s?|([smhdw]))", text.strip().lower(), re.ASCII)
+    return None if found is None else int(found[1]) * _SECONDS[found[3] or _UNITS[found[2]]]
 
 
 def moment(text: str, now: float | None = None) -> float:

@@ -67,7 +67,39 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
     "compare": "compare all event models by the protocol of Metsis et al. (2006)",  # for research: see `evaluate`
     "help": "show all commands, or how to use one of them",
 }
-ALIASES = {"learn": "train", "forget": "untrain"}  # the names in other filters; these are all
+ALIASES = {"learn": "train", "forget": "untrain"}  # the names in other filters; these are all that help shows
+_TRIED = {  # words that people try first, which work
+    "allow": ("choose", "allow"),
+    "block": ("choose", "block"),
+    "check": ("score",),
+    "classify": ("score",),
+    "test": ("score",),
+    "why": ("explain",),
+}
+_MEANT = {  # words whose command needs something that only the person knows
+    "add": "init MAILDIR",
+    "blacklist": "choose block SENDER",
+    "browser": "web",
+    "delete": "untrain",
+    "find": "history WORD",
+    "ham": "train --ham PATH",
+    "host": "init --host",
+    "imap": "init --imap",
+    "install": "install-unit",
+    "list": "history",
+    "log": "history",
+    "rescue": "undo",
+    "search": "history WORD",
+    "setup": "init",
+    "spam": "train --spam PATH",
+    "start": "run",
+    "stats": "status",
+    "stop": "pause",
+    "unblock": "choose --forget SENDER",
+    "unlearn": "untrain",
+    "whitelist": "choose allow SENDER",
+}
+_FOLDED = ("for research", "on several machines")  # groups of options that only --help-all shows, if the first is there
 _MODULES = {"import": "import_", "install-unit": "install_unit"}  # whose names differ from their command's
 _FIRST = ("init", "run", "web --open", "status", "help")
 _EPILOG = """\
@@ -84,14 +116,34 @@ Help on a command: spamnb help COMMAND
 """
 
 
+class _HelpAll(argparse.Action):
+    """Print the help with all groups of options, and exit."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+        setattr(parser, "shows_all", True)  # noqa: B010 - of _Parser, which alone has this option
+        parser.print_help()
+        parser.exit()
+
+
 class _Parser(argparse.ArgumentParser):
     """argparse with the exit code of sysexits.h: its own 2 would mean "unsure" to a mail recipe."""
+
+    shows_all = False  # also the folded groups
 
     def __init__(self, prog: str, description: str, epilog: str, usage: str | None = None) -> None:
         layout = argparse.RawDescriptionHelpFormatter
         super().__init__(prog, usage, description, epilog, formatter_class=layout, add_help=False)
         self._positionals.title = "arguments"
         self.add_argument("-h", "--help", action="help", help="show this help")
+
+    def format_help(self) -> str:
+        groups, titles = self._action_groups, {group.title for group in self._action_groups}
+        if _FOLDED[0] in titles and not self.shows_all:
+            self._action_groups = [group for group in groups if group.title not in _FOLDED]
+        try:
+            return super().format_help()
+        finally:
+            self._action_groups = groups
 
     def error(self, message: str) -> NoReturn:
         self.exit(exit_codes.USAGE, f"spamnb: {escaped(message)}; help: {self.prog} --help\n")
@@ -108,12 +160,12 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     name, *rest = options.command or [""]
     if not name:
         program().exit(exit_codes.USAGE, _first_commands())
-    options.command = ALIASES.get(name, name)
+    options.command, *more = _TRIED.get(name, (ALIASES.get(name, name),))
     if options.command not in COMMANDS:
         program().error(no_such(name))
     parser = parser_of(options.command)
     add_shared(parser, is_shown=False)
-    _, unknown = parser.parse_known_intermixed_args(rest, options)
+    _, unknown = parser.parse_known_intermixed_args([*more, *rest], options)
     if unknown:
         parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if options.verbose and options.quiet:
@@ -128,9 +180,15 @@ def _first_commands() -> str:
 
 
 def no_such(command: str) -> str:
-    """Return the message about an unknown command, with the nearest command."""
-    near = difflib.get_close_matches(command[:60], [*COMMANDS, *ALIASES], n=1)
-    return f"there is no command {command!r}" + (f" (did you mean {near[0]}?)" if near else "")
+    """Return the message about an unknown command, with the command that is meant, or is written alike."""
+    words = {name: name for name in (*COMMANDS, *ALIASES)} | _MEANT
+    near = difflib.get_close_matches(command[:60].lower(), words, n=1)
+    return f"there is no command {command!r}" + (f" (did you mean {words[near[0]]}?)" if near else "")
+
+
+def named_by(word: str) -> str:
+    """Return the command that a word of the command line names, as typed for `spamnb help`; the word if none."""
+    return _TRIED.get(word, (ALIASES.get(word, word),))[0]
 
 
 def program() -> argparse.ArgumentParser:
@@ -155,6 +213,8 @@ def parser_of(command: str) -> argparse.ArgumentParser:
     parser = _Parser(f"spamnb {command}", about.rstrip(), f"example:\n{examples}")
     if hasattr(module, "add_arguments"):
         module.add_arguments(parser)
+    if any(group.title == _FOLDED[0] for group in parser._action_groups):
+        parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="show this help with the options for research")
     parser.set_defaults(run=module.run, interrupted=getattr(module, "INTERRUPTED", "what was done so far is kept"))
     return parser
 

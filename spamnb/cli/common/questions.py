@@ -22,16 +22,18 @@ from spamnb.review.misfiled import Misfiled, count_misfiled
 JSON_HELP = "one JSON object per line: path, label, probability, clear, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
 Above = Callable[[Sequence[Misfiled]], str]
-_KEYS = {"r": Answer.RIGHT, "m": Answer.OTHERWISE, "f": Answer.FORGET, "n": Answer.NEVER}
-_QUESTION = "[r]ight, [m] it is {other}, [v]iew, [f]orget, [n]ever again, [s]top, [?], Enter: later? "
+_LABELS = {"h": Label.HAM, "s": Label.SPAM}  # the keys are those of the pages
+_KEYS = {"f": Answer.FORGET, "n": Answer.NEVER}
+_LATER, _QUIT = ("", "l"), "q"
+_QUESTION = "[h]am, [s]pam, [l]ater, [v]iew, [f]orget, [n]ever again, [q]uit, [?] "
 _HELP = """\
-   r      right: you decide that it is {label}
-   m      it is {other}: the filter learns it, and moves it to {goal} if its folder is watched
-   v      view the message; type v again to see more
-   f      forget it: it teaches nothing, and is not moved
-   n      never ask about it again, and change nothing
-   s      stop asking
-   Enter  later: leave it unchanged"""
+   {same}  {label}: you decide that this is right
+   {others}  {other}: the filter learns it, and moves it to {goal} if its folder is watched
+   l  later, as Enter: leave it unchanged
+   v  view the message; type v again to see more
+   f  forget it: it teaches nothing, and is not moved
+   n  never ask about it again, and change nothing
+   q  stop asking"""
 _OWN_ROWS = 6  # of a screen: the question, and the lines above it
 _LONGEST = 60  # characters of the text of a clue
 
@@ -115,30 +117,33 @@ class _Dialogue:
         for number, one in enumerate(found, 1):
             print("\n".join(("", *_lines(one, f"{number} of {len(found)}:"))))
             typed = self._typed(one)
-            if typed == "s":
+            if typed == _QUIT:
                 return False
-            if typed:
+            if typed in _LABELS:
+                self._give(one, Answer.RIGHT if _LABELS[typed] is one.label else Answer.OTHERWISE)
+            elif typed in _KEYS:
                 self._give(one, _KEYS[typed])
         return True
 
     def _typed(self, one: Misfiled) -> str:
-        """Return the key of an answer, "" for later, or "s" to stop, also at the end of input."""
-        other, goal = ("spam", "the spam folder") if one.label is Label.HAM else ("ham", "the inbox")
+        """Return the key of an answer, of later, or to quit, also at the end of input."""
+        others, other, goal = ("s", "spam", "the spam folder") if one.label is Label.HAM else ("h", "ham", "the inbox")
         waiting: list[str] = []  # screens of the message that are not shown yet
         while True:
             try:
-                typed = input(_QUESTION.format(other=other)).strip().lower()
+                typed = input(_QUESTION).strip().lower()
             except EOFError:
                 print()
-                return "s"
-            if typed in ("", "s") or typed in _KEYS:
+                return _QUIT
+            if typed in (*_LATER, _QUIT) or typed in _LABELS or typed in _KEYS:
                 return typed
             if typed == "v":
                 waiting = waiting or self._screens(one)
                 print(f"\n{waiting.pop(0)}\n")
                 print("[v] shows more. " if waiting else "", end="")
             else:
-                print(_HELP.format(label=one.label.word, other=other, goal=goal))
+                same = "h" if others == "s" else "s"
+                print(_HELP.format(same=same, label=one.label.word, others=others, other=other, goal=goal))
 
     def _screens(self, one: Misfiled) -> list[str]:
         """Return the message of the question, in pieces for the terminal."""

@@ -205,7 +205,7 @@ def _header(line: bytes) -> _Header:
         raise ValueError(f"has more than {_MOST_TOKENS} tokens: prune the ledger that they come from first")
     mark = values.get(_MARK, "")
     if not isinstance(mark, str):
-        raise ValueError(f"has a '{_MARK}' that is not text")  # noqa: TRY004 - what the file says, not what was called
+        raise ValueError(f"has no text as its '{_MARK}'")  # noqa: TRY004 - what the file says, not what was called
     return _Header(tuple(versions), values["ham"], values["spam"], values["tokens"], mark)
 
 

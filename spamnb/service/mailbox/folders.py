@@ -181,7 +181,7 @@ class Folders:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None  # before it is opened: opening a device may have an effect
             if not self._context.begin_to_read(parse_name(entry.name).key):
-                self.unreadable.log(path, f"{path} is not read, because the service has ended over it: {_SKIPPED}")
+                self.unreadable.log(path, f"{path} is not read, because the service crashed over it: {_SKIPPED}")
                 return None
             raw = take(self._chunks(folder, entry))
         except FileNotFoundError:

@@ -151,7 +151,7 @@ class Requests:
             skips, suspects = ledger.use(lambda its: (what in its.state.skipped, what in its.state.suspected))
             if skips:
                 _log.warning("a message over which the service has ended is not read: spamnb users retry")
-                raise RequestError(ResponseStatus.REFUSED, "the service has ended over this message")
+                raise RequestError(ResponseStatus.REFUSED, "the service crashed while it read this message")
         self._reading.begin(asked.whose.name, what)
         try:
             yield
@@ -176,7 +176,8 @@ class Requests:
         asker, held = asked.by("spamd"), f", {judged.hindrance.words}" if judged.hindrance else ""
         written = None if judged.hindrance else self._remember(asked, judged, asker, ledger)
         verdict, probability, *_ = judged.judgement
-        _log.info("%s %.4f %s: told to %s%s", verdict, probability, name_of(reading, config.log), asker, held)
+        name, by = name_of(reading, config.log), asked.by("spamc")
+        _log.info("%s %.4f %s: answered %s%s", verdict, probability, name, by, held)
         pieces = _answer(request, judged.delivered, report(judged, config) if explains else b"")
         return pieces if written is None else Told(pieces, written, REMEMBERED_WITHIN)
 

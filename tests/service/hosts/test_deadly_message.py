@@ -32,7 +32,7 @@ def test_a_message_that_ends_the_process(process: Process) -> None:
     assert process.end() == 0
     assert process.contents(ONE) == [culprit]
     assert {name: row.fault for name, row in process.rows().items() if row.fault} == {
-        ONE: "1 message not read, because the service has ended over it: spamnb users retry"
+        ONE: "1 message not read, because the service crashed over it: spamnb users retry"
     }
 
 

@@ -15,7 +15,7 @@ from tests.service.spamd.conftest import OfHost, Service, request
 
 SPAM, OTHER = message("spam", 1), message("spam", 2)
 WHAT = f"digest:{identity(SPAM).hex()}"
-REFUSED = b"SPAMD/1.0 69 Service Unavailable: the service has ended over this message\r\n"
+REFUSED = b"SPAMD/1.0 69 Service Unavailable: the service crashed while it read this message\r\n"
 
 
 @pytest.mark.parametrize("command", ["CHECK", "REPORT", "TELL"])
