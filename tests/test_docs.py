@@ -7,6 +7,7 @@ import shlex
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -101,10 +102,18 @@ def test_benchmarks_in_the_text_exist(document: str) -> None:
 
 
 def test_set_up_commands_are_those_of_the_checks() -> None:
-    """The README's first two blocks install the package, and run the demonstration and the tests as .ci/run does."""
-    first, second = (one.text.strip() for one in blocks("README.md")[:2])
+    """The README's two commands install the package, and run the demonstration and the tests as .ci/run does."""
+    first, second = (one.text.strip() for one in blocks("README.md") if one.language == "sh")
     assert first.endswith("spamnb demo")
     assert f"\n{second.rpartition('.venv/bin/')[2]}\n" in (ROOT / ".ci/run").read_text()
+
+
+def test_readme_says_where_the_project_is() -> None:
+    """The README names the addresses of the sources and of the place for faults, which pyproject.toml keeps."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        urls = tomllib.load(file)["project"]["urls"]
+    assert f"git clone {urls['Source']}" in read("README.md")
+    assert urls["Issues"] in read("README.md")
 
 
 _SPOKEN = ("*.md", "docs/*", "spamnb/**/*.py", "systemd/*", "debian/*", ".ci/*", "config.example.yaml")

@@ -9,6 +9,8 @@ example:
 import argparse
 import contextlib
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +21,7 @@ from pathlib import Path
 from spamnb.acts.moves import bases_now
 from spamnb.base.errors import SpamnbError
 from spamnb.base.label import Role
+from spamnb.cli.common.demo_mail import FALSE_FRIEND, FRIEND, SHOP, WATCHES
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config import Mailbox, render
@@ -29,7 +32,9 @@ from spamnb.maildir.messages import deliver, scan
 INTERRUPTED = "the demo is over, and its files are removed"
 _LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 of each
 _PATIENCE = 30.0
+_TIME = len("2026-01-12 18:03:11 ")
 _DWELL = 1.0
+_SUBJECTS = ("Sunday walk", "Replica watches", "Your order 2041", "Re: the budget draft")
 _ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
 
 
@@ -89,26 +94,29 @@ class _Demo:
                 self._service.wait()
 
     def play(self) -> None:
-        """Play three scenes: judge, correct a wrong verdict, report spam that the filter missed."""
-        spam, ham = message("spam", 100), message("ham", 100)
-        self._show("Two messages are delivered, one of each kind.")
-        for content in (spam, ham):
+        """Play three scenes: judge four messages, take a wanted one out of Junk, file spam that the filter missed."""
+        self._show(
+            "Four messages come: of a friend, of a watch seller, of a shop where you buy, and of a false friend."
+        )
+        for content in (FRIEND, WATCHES, SHOP, FALSE_FRIEND):
             deliver(self._inbox, content, next(self._bases))
-        self._until("the spam to be moved", lambda: self._find(self._junk, spam))
-        self._until("the ham to be judged", lambda: self._logs("ham") and self._find(self._inbox, ham))
-        self._show(f"  the spam is in Junk, the ham still in INBOX\n  log: {self._logs('spam')}\n")
+        for subject in _SUBJECTS:
+            self._until(f"a verdict on {subject!r}", lambda subject=subject: self._logs(subject))  # type: ignore[misc]
+            self._show(f"  {self._logs(subject)}")
+        if not (self._find(self._inbox, FRIEND) and self._find(self._junk, WATCHES)):
+            raise _failed("the letter of a friend is not in the inbox, or the spam is not in Junk")
 
-        self._show("You disagree, and move the message from Junk back to INBOX, as a mail program does.")
-        self._move_by_hand(spam, self._junk, self._inbox)
+        self._show("\nThe order is wanted. You move it from Junk back to INBOX, as a mail program does.")
+        self._move_by_hand(SHOP, self._junk, self._inbox)
         self._until("the correction to be learned", lambda: self._logs("learned as ham"))
-        if not self._find(self._inbox, spam):
+        if not self._find(self._inbox, SHOP):
             raise _failed("the corrected message was moved again")
-        self._show(f"  it stays there, and the filter learns it as ham\n  log: {self._logs('learned as ham')}\n")
+        self._show(f"  {self._logs('learned as ham')}")
 
-        self._show("You find spam in the inbox, and move it to Junk.")
-        self._move_by_hand(ham, self._inbox, self._junk)
+        self._show("The false friend is after your password. You move that letter to Junk.")
+        self._move_by_hand(FALSE_FRIEND, self._inbox, self._junk)
         self._until("the missed spam to be learned", lambda: self._logs("learned as spam"))
-        self._show(f"  log: {self._logs('learned as spam')}\n")
+        self._show(f"  {self._logs('learned as spam')}")
 
     def verify(self) -> None:
         """Check the counts."""
@@ -117,8 +125,8 @@ class _Demo:
             ham, spam = ledger.lessons.totals()[:2].tolist()
         if faults or (ham, spam) != (_LESSONS + 1, _LESSONS + 1):
             raise _failed(f"{ham} ham, {spam} spam, {'; '.join(faults) or 'no faults'}")
-        self._show(f"The ledger holds {ham} ham and {spam} spam messages, and its counts are their sum: spamnb verify")
-        self._show("Every step worked. Next, your own mail: spamnb init")
+        self._show(f"\nIt has learned both: the ledger holds {ham} ham and {spam} spam messages now.")
+        self._show(f"Every step worked. Next, your own mail: {_program()} init")
 
     def _find(self, folder: Folder, content: bytes) -> str:
         """Return the path of a message in a folder, or ""."""
@@ -135,8 +143,8 @@ class _Demo:
         os.rename(path, os.path.join(destination.subdir("cur"), f"{next(self._bases)}:2,S"))
 
     def _logs(self, word: str) -> str:
-        """Return the last line of the service's log with that word, or ""."""
-        return next((line for line in reversed(self._log().splitlines()) if word in line), "")
+        """Return the last line of the service's log with that word, without its time, or ""."""
+        return next((line[_TIME:] for line in reversed(self._log().splitlines()) if word in line), "")
 
     def _log(self) -> str:
         return (self._directory / "log").read_text(encoding="utf-8", errors="replace")
@@ -147,6 +155,16 @@ class _Demo:
             if self._service.poll() is not None or time.monotonic() > end:
                 raise _failed(f"timed out waiting for {what}; the log: {self._log()}")
             time.sleep(0.02)
+
+
+def _program() -> str:
+    """Return what to type for this program: its name if a shell finds it, else the path or module of this call."""
+    called = sys.argv[0]
+    if os.path.basename(called) != "spamnb":
+        return f"{shlex.quote(sys.executable)} -m spamnb"
+    found = shutil.which("spamnb")
+    is_found = found is not None and os.path.exists(called) and os.path.samefile(found, called)
+    return "spamnb" if is_found else shlex.quote(called)
 
 
 def _failed(why: str) -> SpamnbError:

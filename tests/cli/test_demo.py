@@ -3,11 +3,13 @@
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import COMMAND, Run
+from tests.documents import block
 from tests.patience import PATIENCE, until
 
 
@@ -18,6 +20,8 @@ def test_demo_works_and_leaves_nothing(home: Path, process: Run) -> None:
     assert (result.code, result.err) == (0, "")
     for step in ("moved from INBOX to Junk", "learned as ham", "learned as spam", "Every step worked"):
         assert step in result.out
+    assert set(block("README.md", "demo-output").splitlines()) - {"…"} <= set(result.out.splitlines())
+    assert result.out.splitlines()[-1] == f"Every step worked. Next, your own mail: {sys.executable} -m spamnb init"
     assert os.listdir(home / "tmp") == []
     assert os.listdir(home) == ["tmp"]
 
