@@ -150,8 +150,8 @@ def test_what_train_says_at_ctrl_c(home: Path, run: Run, monkeypatch: pytest.Mon
     """Interrupted, `train` says how many messages it has learned, and these are learned."""
     learn = learning.learn
 
-    def interrupted(*given: Any) -> Iterator[learning.Committed]:
-        yield from islice(learn(*given), kept)
+    def interrupted(*given: Any, **how: Any) -> Iterator[learning.Committed]:
+        yield from islice(learn(*given, **how), kept)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(learning, "learn", interrupted)
