@@ -201,9 +201,9 @@ def _copies(path: str, config: Config | None, here: Installation, whole: bool) -
         return ok("copies", "none are made: `copies` is 0 in the configuration")
     copies = rolling(path)
     if not copies:
-        return warning(
-            "copies", f"none in {directory_of(path)}", f"the service makes one a day; or: {here.spamnb} backup"
-        )
+        command = f"{here.spamnb} backup"
+        means = f"none in {directory_of(path)}"
+        return warning("copies", means, f"the service makes one a day; or: {command}", command)
     newest = copies[0]
     age = time.time() - os.path.getmtime(newest)
     if whole and os.path.getsize(newest) < _LARGE and (faults := faults_of_copy(newest)):

@@ -59,7 +59,7 @@ class Senders:
         Mail is allowed if its list or all its senders are, and blocked if one of them is. "" is a sender that no
         pattern matches.
         """
-        of_list, *of_senders = _names("", list_id), *[_names(sender, "") for sender in senders]
+        of_list, of_senders = _of_list(list_id), list(map(_of_sender, senders))
         allowed = _first_match(self.allow, of_list) or _first_match_of_all(self.allow, of_senders)
         if allowed:
             return Label.HAM, allowed
@@ -109,7 +109,7 @@ def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
     >>> matches_sender("bücher.example", "a@xn--bcher-kva.example", "")
     True
     """
-    return _matches(pattern, _names(sender, list_id))
+    return _matches(pattern, _of_sender(sender)) or _matches(pattern, _of_list(list_id))
 
 
 class _Names(NamedTuple):
@@ -119,24 +119,33 @@ class _Names(NamedTuple):
     domains: tuple[str, ...]
 
 
-def _names(sender: str, list_id: str) -> _Names:
-    """Return the names of a sender and a list. A name longer than any address matches nothing."""
-    addresses, lists = ([name for name in _spellings(given) if len(name) <= _LONGEST] for given in (sender, list_id))
-    domains = [name.rpartition("@")[2] for name in addresses]
-    return _Names(tuple(addresses), tuple([f".{name}" for name in dict.fromkeys([*domains, *lists])]))
+def _of_sender(address: str) -> _Names:
+    """Return the names of a sender: the address and its domain."""
+    addresses = _spellings(address)
+    return _Names(addresses, tuple([f".{name.rpartition('@')[2]}" for name in addresses]))
+
+
+def _of_list(list_id: str) -> _Names:
+    """Return the names of a mailing list."""
+    return _Names((), tuple([f".{name}" for name in _spellings(list_id)]))
 
 
 def _spellings(name: str) -> tuple[str, ...]:
     """Return the spellings of a name: its domain in the letters of the DNS, and in those that people read.
 
+    A name longer than any address matches nothing, so it is left out.
+
     >>> _spellings("a@bücher.example"), _spellings("a@example.org")
     (('a@xn--bcher-kva.example', 'a@bücher.example'), ('a@example.org',))
     """
-    if not name or len(name) > _LONGEST or (name.isascii() and "xn--" not in name):
-        return (name,) if name else ()
+    if not name or len(name) > _LONGEST:
+        return ()
+    if name.isascii() and "xn--" not in name:
+        return (name,)
     local, at, domain = name.rpartition("@")
     labels = domain.split(".")
-    return tuple([f"{local}{at}{'.'.join(map(recode, labels))}" for recode in (_in_the_dns, _for_people)])
+    both = [f"{local}{at}{'.'.join(map(recode, labels))}" for recode in (_in_the_dns, _for_people)]
+    return tuple([spelling for spelling in both if len(spelling) <= _LONGEST])
 
 
 def _in_the_dns(label: str) -> str:

@@ -15,7 +15,7 @@ from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import LedgerError, UsageError
 from spamnb.base.label import Verdict
 from spamnb.config import Config, Scoring, parse
-from spamnb.config.named_senders import SendersInForce, matches_sender, sender_pattern
+from spamnb.config.named_senders import SendersInForce, sender_pattern
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.ledger import Ledger
@@ -174,8 +174,8 @@ def test_hostile_patterns(ledger: Ledger, written: str) -> None:
     assert ledger.journal.newest_id() == 0
 
 
-@given(st.text(st.characters(), max_size=40), st.text(max_size=40))
-def test_any_text(text: str, sender: str) -> None:
+@given(st.text(st.characters(), max_size=40))
+def test_any_text(text: str) -> None:
     """Any text is a pattern that is printable and is read as itself, or is refused."""
     try:
         pattern = sender_pattern(text)
@@ -184,7 +184,6 @@ def test_any_text(text: str, sender: str) -> None:
         return
     assert pattern.isprintable()
     assert sender_pattern(pattern) == pattern
-    assert matches_sender(pattern, sender, "") in (True, False)
 
 
 def test_a_pattern_of_before_with_more_stars(ledger: Ledger) -> None:

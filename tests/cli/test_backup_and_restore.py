@@ -8,18 +8,20 @@ import shlex
 import socket
 import stat
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from spamnb.ledger.copies.copy import held_of
+from spamnb.ledger.copies.copy import held_of, unpack
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, Run, counts, ledger_file, mail
+from tests.cli.conftest import COMMAND, Run, counts, ledger_file, mail, maildir
 from tests.lessons import wrong_count
 from tests.patience import PATIENCE
 
@@ -48,6 +50,41 @@ def test_backup(taught: Path, run: Run) -> None:
     assert "26 spam" in run("backup", "--force", "copy.sqlite").out
     assert run("-q", "backup", "other.sqlite").out == ""
     assert sorted(path.name for path in taught.glob("*.sqlite*")) == ["copy.sqlite", "other.sqlite"]
+
+
+def test_the_copy_of_the_day(taught: Path, run: Run) -> None:
+    """Without FILE, `backup` makes the daily copy, as doctor advises, and keeps as many as the configuration says."""
+    maildir(taught / "Maildir", INBOX=[])
+    assert run("init", "--no-learn").code == 0
+    copies = ledger_file(taught).parent / "copies"
+    old, older = (copies / f"ledger-2020-01-0{day}.sqlite.gz" for day in (2, 1))
+    today = of_day(str(ledger_file(taught)), time.time())
+    assert "; or: spamnb backup\n" in run("doctor").out
+    result = run("backup")
+    assert (result.code, result.out.partition(": ")[0]) == (0, f"wrote {today}")
+    assert held_in(today) == (25, 25)
+    assert "spamnb backup" not in run("doctor").out
+    for copy in (old, older):
+        copy.write_bytes(b"")
+    config = taught / ".config/spamnb/config.yaml"
+    text = config.read_text()
+    config.write_text(f"{text}service: {{copies: 2}}\n")
+    run("train", "--spam", "spam.eml")
+    assert run("backup").code == 0
+    assert (held_in(today), sorted(copies.iterdir())) == ((25, 26), [old, Path(today)])
+    config.write_text(f"{text}service: {{copies: 0}}\n")
+    for arguments, said in (((), "name a FILE"), (("--force",), "--force is for a FILE")):
+        refused = run("backup", *arguments)
+        assert (refused.code, said in refused.err) == (64, True)
+
+
+def held_in(copy: str) -> tuple[int, int]:
+    """Return how many ham and spam messages a compressed copy holds."""
+    plain = f"{copy}.plain"
+    unpack(copy, plain)
+    held = held_of(plain)
+    os.unlink(plain)
+    return held.ham, held.spam
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])

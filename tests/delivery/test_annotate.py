@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spamnb.delivery.annotate import annotate
+from spamnb.identity.digests import identity
 
 NAMES = ("X-Spamnb", "X-Spam-Flag")
 OURS = (("X-Spamnb", "ham, probability=0.000001"),)
@@ -36,6 +37,13 @@ def test_place() -> None:
     """Our fields come after the line of an mbox and the Return-Path, like SpamAssassin's."""
     raw = b"From a Mon Jan  1 10:00:00 2024\nReturn-Path: <a@b>\nReceived: by c\nTo: d\n\nHello\n"
     assert annotated(raw) == raw.replace(b"Received", b"X-Spamnb: ham, probability=0.000001\nReceived")
+
+
+@pytest.mark.parametrize("line", [b"From a@b Mon Jan  1 10:00:00 2024\n", b">From a@b\n", b"From : a@b\n"])
+def test_it_stays_the_same_message(line: bytes) -> None:
+    """The identity leaves out the lines of an mbox before a header, so our fields come behind all of them."""
+    raw = line + b"Subject: hello\nMessage-ID: <1@b>\n\nHello\n"
+    assert identity(annotated(raw)) == identity(raw)
 
 
 @pytest.mark.parametrize(

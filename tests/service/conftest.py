@@ -2,9 +2,9 @@
 
 import os
 import shutil
-import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
@@ -129,19 +129,24 @@ class Site(Mail, ServiceProcess):
 
 
 @contextmanager
-def in_thread(site: Site, now: Callable[[], float] = time.time) -> Iterator[None]:
-    """The service in a thread of this process, by a clock that may be set."""
+def in_thread(site: Site, now: Callable[[], float] = time.time) -> Iterator[tuple[Daemon, "Future[None]"]]:
+    """The service in a thread of this process, by a clock that may be set, and its end.
+
+    It is stopped in any case. If it has ended by a fault, that fault is raised here.
+    """
     notifier = Notifier({})
     daemon = Daemon(lambda: load(site.config, {}), notifier, now)
-    thread = threading.Thread(target=daemon.run)
-    thread.start()
+    threads = ThreadPoolExecutor(1)
+    running = threads.submit(daemon.run)
     try:
-        until(lambda: bool(notifier.status), "the start")
-        yield
+        until(lambda: bool(notifier.status) or running.done(), "the start")
+        yield daemon, running
     finally:
         daemon.stop()
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
+        try:
+            running.result(PATIENCE)
+        finally:
+            threads.shutdown(wait=running.done())
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.lessons.batch import Batch
+from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.web import action_ids
@@ -382,6 +383,19 @@ def test_who_did_it(desk: WebDesk) -> None:
     answer = desk.browser.get("/history").tree.xpath("//li[@data-row][2]//form[@action='undo']/input/@value")[-1]
     desk.browser.post("/undo", id_=answer)
     assert (desk.where(trained), desk.label(trained)) == (["TrainSpam"], (None, False))
+
+
+def test_who_has_forgotten_it(desk: WebDesk) -> None:
+    """A person may forget a lesson that the filter learned by itself, and the filter may forget one too."""
+    for number in (141, 142):
+        desk.deliver(message("spam", number), "Junk")
+    desk.browser.post(f"/m/{desk.number_of(message('spam', 141))}/forget")
+    assert _told(desk, 1) == ["you: forgotten"]
+    lesson = desk.ledger.lessons.find(read(message("spam", 142)).digest)
+    assert lesson is not None
+    change = Relabel(lesson.digest, lesson.label, lesson.weak, None, True, "a test", lesson.how)  # as `reconsider` does
+    training.relabel(desk.ledger, [change], desk.now())
+    assert _told(desk, 1) == ["filter: forgotten"]
 
 
 @pytest.mark.thorough

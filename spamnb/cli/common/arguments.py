@@ -50,7 +50,7 @@ GROUPS = {
         "config": "show or check the configuration",
         "doctor": "check whether everything works",
         "verify": "check the counts against the learned messages",
-        "backup": "copy the ledger to a file",
+        "backup": "copy the ledger",
         "restore": "replace the ledger by a copy",
         "export": "write the learned counts as text",
         "import": "add the learned counts of another filter",

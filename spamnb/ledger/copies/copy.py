@@ -60,18 +60,18 @@ class Held:
 def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
     """Make the copy of the day, replacing an older one, and keep only the newest `keep` copies. Returns its path.
 
-    It only compares the sums of the counts: the service lacks the memory to prove all of them. Raises
-    LedgerDamagedError if the pages or indexes of the ledger are damaged, LedgerError if the copy cannot be made or the
-    sums are wrong; then no other copy is touched.
+    If a replacement was interrupted, it copies the new ledger. It only compares the sums of the counts: the service
+    lacks the memory to prove all of them. Raises LedgerDamagedError if the pages or indexes of the ledger are damaged,
+    LedgerError if the copy cannot be made or the sums are wrong; then no other copy is touched.
     """
     final = of_day(ledger, at)
     directory = os.path.dirname(final)
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         _sweep(directory, at)
-        with _copied(ledger, directory, alive) as plain_copy:
+        with _copied(present(ledger), directory, alive) as plain_copy:
             if faults := faults_of(plain_copy, alive):
-                if not faults_of(ledger, alive):  # the ledger has no fault: the service can go on
+                if not faults_of(present(ledger), alive):  # the ledger has no fault: the service can go on
                     step = f"the ledger itself is sound: check the disk of {directory}"
                     raise LedgerError(f"the copy was damaged as it was written ({faults[0]}); {step}")
                 raise LedgerDamagedError(_not_copied(ledger, faults[0]))

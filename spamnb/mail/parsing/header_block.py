@@ -31,8 +31,11 @@ from spamnb.mail.parsing.fields import shortened
 
 _STRICT_FIELD = "[!-9;-~]+:"  # a name and its colon, as all programs read it
 _VALUE = r"([^\n]*(?:\n[ \t][^\n]*)*)"  # with its continuations; a line of blanks is a continuation
+# The lines of an mbox before a header, for two purposes. Whoever writes a field writes it behind the lines that the
+# identity leaves out, or the message would get another identity; that rule is frozen, and leaves `From : x` out. To the
+# reader `From : x` is a field, as any `Name : x` is.
 _ENVELOPE = lazy_pattern(rb"(?:>?From [^\n]*\n)*")
-_SEPARATOR = r"From (?![ \t]*:)"  # of an mbox; `From : x` is a field, as any `Name : x` is
+_SEPARATOR = r"From (?![ \t]*:)"
 _SEPARATORS = lazy_pattern(rf"(?:(?:>From |{_SEPARATOR})[^\n]*\n)*".encode())
 _BLANK_LINES = lazy_pattern(rb"\A[ \t\r\n]*\n")
 _ANY_FIELD = lazy_pattern(rb"\n[!-9;-~]+[ \t]*:")
@@ -108,8 +111,7 @@ def envelope_end(raw: bytes) -> int:
     """Return how many bytes before the header are `From ` lines of an mbox (RFC 4155).
 
     QUIRK: some delivery agents leave such a line in a message's own file. If an agent makes its own line, as
-    `procmail -d` does, it leaves the old one as `>From ` after it. `From : x` counts as such a line too, as it does for
-    the identity: new fields go after it. To the reader it is a field.
+    `procmail -d` does, it leaves the old one as `>From ` after it. New fields go after these lines: see `_ENVELOPE`.
 
     >>> envelope_end(b"From a\\n>From b\\nTo: c\\n")
     15

@@ -87,8 +87,7 @@ class Act:
         action = self.action
         if self.line.undos or self.line.answer is not None or action.kind in ("settled", "chosen", "imported"):
             return True
-        is_weak = action.before_weak if action.after is None else action.after_weak
-        return action.kind == "learned" and not is_weak and not action.is_of_init
+        return action.kind == "learned" and not action.after_weak and not action.is_of_init
 
     @property
     def later(self) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 import pytest
@@ -19,13 +19,11 @@ import pytest
 from spamnb.base.errors import SpamnbError
 from spamnb.checkup.checkup import checkup
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import load
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
-from spamnb.service.notify import Notifier
 from tests.patience import PATIENCE, until
-from tests.service.conftest import Site
+from tests.service.conftest import Site, in_thread
 from tests.service.spamd.conftest import exchange, request
 
 
@@ -59,32 +57,27 @@ def is_answering(site: Site) -> bool:
 
 
 @contextlib.contextmanager
-def in_thread(site: Site) -> Iterator[tuple[Daemon, "Future[None]"]]:
-    """The service in a thread of this process, from the moment on at which it answers; it is stopped in any case."""
+def answering_in_thread(site: Site) -> Iterator[tuple[Daemon, "Future[None]"]]:
+    """The service in a thread of this process, from the moment on at which it answers."""
     site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
-    service = Daemon(lambda: load(site.config, {}), Notifier({}))
-    with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(service.run)
-        try:
-            until(lambda: is_answering(site), "the service to answer")
-            yield service, running
-        finally:
-            service.stop()
+    with in_thread(site) as (service, running):
+        until(lambda: is_answering(site), "the service to answer")
+        yield service, running
 
 
 def test_service_ends_where_nobody_is_answered(site: Site) -> None:
     """If answering ends by a fault, the service ends with an error at once, so that it is started again."""
-    with in_thread(site) as (service, running):
+    ends = pytest.raises(SpamnbError, match="the spamd protocol is no longer answered")
+    with ends, answering_in_thread(site) as (service, running):
         assert service._spamd._running is not None
         service._spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
-        with pytest.raises(SpamnbError, match="the spamd protocol is no longer answered"):
-            running.result(PATIENCE)
+        wait([running], PATIENCE)
 
 
 def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """If answering hangs, the service ends with an error in time, even if nothing else happens."""
     release = threading.Event()
-    with in_thread(site) as (service, running):
+    with pytest.raises(SpamnbError, match="is stuck"), answering_in_thread(site) as (service, running):
         assert service._spamd._running is not None
         server = service._spamd._running[0]
         server._loop.call_soon_threadsafe(release.wait)
@@ -92,8 +85,7 @@ def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.M
         monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.5)
         service._wake()  # by the limits of before it would wait for ten seconds
         try:
-            with pytest.raises(SpamnbError, match="is stuck"):
-                running.result(PATIENCE / 2)
+            wait([running], PATIENCE / 2)
         finally:
             release.set()
             service.stop()
