@@ -36,8 +36,8 @@ _SEEN_BY_SOME = frozenset(
     {"audio", "canvas", "datalist", "details", "dialog", "noframes", "rp", "rt", "template", "video"}
 )
 _SPECIAL = _RAW | _SEEN_BY_SOME
-# In these, and behind them if they end elsewhere, a style sheet may be none for a browser.
-_NO_SHEETS_IN = frozenset(
+# In these, and behind them if they end elsewhere, that text may be none, and a style sheet may be none for a browser.
+_NOT_RAW_IN = frozenset(
     """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
 )
 # Only these hide text for certain. All others end in other places for libxml2 than for a browser if something is
@@ -232,12 +232,12 @@ class _Reader(Events):
 
     def _take_raw(self, name: str, raw: str) -> None:
         """Take the content of an element that is raw text, at its end."""
-        has_tags = "<" in raw and _TAG.search(raw) is not None
-        if has_tags:
+        is_sure = _NOT_RAW_IN.isdisjoint(self._met)
+        if not is_sure and "<" in raw and _TAG.search(raw):
             self._raw_markup.append(raw)
         attrs, sheet = self._raw_attrs, self._sheet
         if name == "style":
-            sheet.add(raw, _is_for_all(attrs) and not has_tags and _NO_SHEETS_IN.isdisjoint(self._met))
+            sheet.add(raw, is_sure and _is_for_all(attrs))
             sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
             self._looks.clear()
         if (
