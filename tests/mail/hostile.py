@@ -575,13 +575,21 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
     "html-script": (
         lambda: html(b"</scrip", b"<script>"),
-        {"html:script", "limit:html_chars", "limit:html_tags", "limit:text_chars", "limit:work"},
+        {"html:script", "limit:html_chars", "limit:html_tags"},
     ),
     "html-raw-in-svg": (
         lambda: html(b"</svg><p style='display:none'>x <style>", b"<svg><style>"),
         {"html:svg", "limit:html_chars", "limit:text_chars", "limit:work"},
     ),
-    "html-raw-often": (lambda: html(b"<style><p></style>x "), {"limit:html_chars", "limit:html_tags", "limit:work"}),
+    "html-raw-often": (lambda: html(b"<style><p></style>x "), {"limit:html_chars", "limit:html_tags"}),
+    "html-hidden": (
+        lambda: html(b"<p style='display:none'>x</p>"),
+        {"html:hidden-text", "limit:html_chars", "limit:work"},
+    ),
+    "html-hidden-deep": (
+        lambda: html(b"<i>", b"<div style='display:none'>x"),
+        {"html:hidden-text", "limit:html_chars", "limit:html_depth", "limit:html_tags"},
+    ),
     "html-nobr": (lambda: html(b"<nobr style='font-size:0'>x"), {"limit:html_chars", "limit:html_depth"}),
     "html-sheet-nested": (lambda: html(b"a{b(", b"<style>"), {"limit:html_chars"}),
     "html-sheet-quotes": (lambda: html(b"a{b:'\"}", b"<style>"), {"limit:html_chars"}),
