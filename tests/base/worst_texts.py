@@ -24,6 +24,7 @@ from spamnb.ledger.file.parts import rolling
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
+from spamnb.mail.tokens.nesting import surely_end
 from spamnb.mail.tokens.tokenizer import tokenize
 from spamnb.setup.isync import Account, fault_in
 from spamnb.web.http import Response
@@ -418,6 +419,24 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.text._BACKWARDS": (every, (fill("\u202e", TEXT), fill("\u202ea", TEXT), fill("\u202ea\u202c", TEXT))),
     "mail.text._LEFT_OVER": (every, (fill("\u0332", TEXT), fill("a", TEXT))),
     "mail.text._MARKS_ON_LETTER": (every, (fill("\u0332", TEXT), fill("a\u0332", TEXT), fill("\u0332", TEXT, "a"))),
+    "mail.nesting._PLAIN": (
+        match,
+        (
+            fill("<p a=b>x", PAGE, after="<"),
+            fill("<style>", PAGE),
+            fill("<!--", PAGE),
+            fill("<!-- -", PAGE),
+            fill(" a", PAGE, "<p"),
+        ),
+    ),
+    "mail.nesting._TAG": (
+        match,
+        (fill(" a=b", PAGE, "<p"), fill(" ", PAGE, "<p"), fill("a", PAGE, "<"), fill("a", PAGE, "<p a='")),
+    ),
+    "mail.nesting._UNSEEN": (
+        every,
+        (fill("<!--", PAGE), fill("<!-- -", PAGE), fill("<style", PAGE), fill("<style><", PAGE)),
+    ),
     "mail.html._TAG": (every, (fill("<", PAGE), fill("</", PAGE), fill("</a", PAGE))),
     "mail.html._TAG_OF_RAW": (
         every,
@@ -669,6 +688,10 @@ def end_of_mailboxes(more: object) -> object:
 
 
 WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
+    "mail.nesting.surely_end": (
+        lambda text: surely_end(str(text), [("div", 1)], ["div"] * str(text).count("<div")),
+        (fill("<div>", PAGE), fill("<div ", PAGE), "<div>" + fill("<b>", PAGE)),
+    ),
     "web.routes._compiled": (
         Route("GET", "/m/{id}/teach", lambda _: Response(b"")).match,
         (fill("1", HEADER, "/m/"), fill("/m/1", HEADER)),

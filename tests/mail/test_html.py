@@ -54,6 +54,12 @@ def test_words_are_parted_where_a_reader_sees_them_apart(markup, words):
     "markup",
     [
         '<p style="display:none">{}</p>',
+        '<p style="display:none">{}',
+        '<div style="display:none">{}<p>x</p><table><tr><td>x</td></tr></table><ul><li>x</li></ul></div>'.replace(
+            "x", ""
+        ),
+        '<table><tr><td><div style="display:none">{}<br><img src=x></div></td></tr></table><i>',
+        '<!DOCTYPE html><!-- <p> --><!--[if mso]><p><![endif]--><font style="display:none">{} <b></b></font>',
         '<p style="DISPLAY : NONE !important">{}</p>',
         '<p style="/* a; b */ display: none">{}</p>',
         '<p style="visibility:hidden">{}</p>',
@@ -197,10 +203,26 @@ def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
         '<div style="visibility:hidden"><p style="all:initial">{}</p></div>',
         # These end where the next one begins, or elsewhere, or are no elements for a browser.
         "<nobr style='display:none'>x <nobr>{}",
-        "<div style='display:none'><nobr>x</nobr></div><nobr>{}",
+        "<div style='display:none'><nobr>x</nobr></div> <nobr>{}",
         "<button style='display:none'>x<button>{}",
         "<section style='display:none'><div></section>{}</div>",
         "<template><div></template>{}</div>",
+        # Browsers end these earlier than libxml2.
+        "<table><tr><td><div style='display:none'>x<td> {} </table>",
+        "<table><div style='display:none'>x<tr> {} </table>",
+        "<ul><li><div style='display:none'>x</li> {} </ul>",
+        "<ul><li><div style='display:none'>x<li> {} </ul>",
+        "<b style='display:none'><div></b> {} </div>",
+        "<p><span style='display:none'><div> {} </div></span>",
+        "<p style='display:none'>x<section> {} </section>",
+        "<!DOCTYPE html><p style='display:none'>x<table><td> {} </table>",
+        "<center><div style='display:none'>x</center> {} ",
+        "<a><span style='display:none'>x<a>  {} </a></span></a>",
+        "<textarea><div style='display:none'> {} </div></textarea>",
+        "<!-- <div> --><div style='display:none'>x</div><!--><div style='display:none'> {} </div>-->",
+        "<i title='<div>'><td><div style='display:none'>x<td> {} </i>",
+        "<div style='display:none' title='</div>'>x</div><td><div style='display:none'>x<td> {} ",
+        "<div style='display:none'>x<!--</div>--><td></div></td>{}",
         "<td style='display:none'>{}</td>",
         "<noframes>{}</noframes>",
         # For a browser no style sheet, no such rule, or no such declaration.

@@ -85,6 +85,8 @@ def test_a_page_that_is_attached_as_text_is_text_too(fields):
         ("message/delivery-status", "", "", Form.ATTACHED),
         ("message/rfc822", "", "a.txt", Form.FILE),
         ("application/octet-stream", "", "a.TXT", Form.ATTACHED),
+        ("application/octet-stream", "attachment", "smime.p7m", Form.SIGNED),
+        ("application/x-pkcs7-mime", "", "", Form.SIGNED),
         ("application/octet-stream", "", "a.xhtml. ", Form.PAGE),
         ("application/octet-stream", "", "html", Form.FILE),
         ("application/octet-stream", "", "", Form.FILE),

@@ -18,7 +18,7 @@ from spamnb.mail.parsing.shown_addresses import authors
 
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SHOWN = (Form.TEXT, Form.HTML)
-_LATER = (*_SHOWN, Form.CALENDAR, Form.ATTACHED, Form.PAGE, Form.FILE)
+_LATER = (*_SHOWN, Form.CALENDAR, Form.ATTACHED, Form.PAGE, Form.SIGNED, Form.FILE)
 _SIGNATURE_SPACE = "-- "
 _UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, per hundred bytes
 _UNITS_CALENDAR = 10  # per hundred characters

@@ -15,6 +15,7 @@ from spamnb.mail.parsing.fields import first_word, media_type, parameters, trans
 from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
 from spamnb.mail.parsing.part_forms import Form, form_of
 from spamnb.mail.parsing.readings import MESSAGES, is_text_type, readings, undone
+from spamnb.mail.parsing.signed_data import signed_content
 from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
 
 _LIKE_BOUNDARY = lazy_pattern(
@@ -142,7 +143,18 @@ class _Walk:
             self.notes.append("multipart-broken:")
             path = (*path, "text/html" if b"<html" in body[:5000].lower() else "text/plain")
             block = _NO_FIELDS
-        yield _leaf(block, body, path, group, self.work)
+        leaf = _leaf(block, body, path, group, self.work)
+        yield leaf
+        if leaf.form is Form.SIGNED:
+            yield from self.signed_leaves(leaf, depth)
+
+    def signed_leaves(self, signed: Part, depth: int) -> Iterator[Part]:
+        """Yield the leaves of the message that a file of S/MIME holds in its signature."""
+        if depth >= self.limits.nesting:
+            self.notes.append("limit:nesting")
+        elif self.work.take(len(signed.content) // _BYTES_A_UNIT) and (content := signed_content(signed.content)):
+            inner, inner_body = self.split(content)
+            yield from self.leaves(inner, inner_body, signed.path, signed.group, depth + 1)
 
     def decoded_sections(self, own_type: str, encoding: str, body: bytes) -> tuple[list[bytes], bytes]:
         """Return the sections of a multipart, and its body.

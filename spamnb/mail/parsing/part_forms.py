@@ -10,13 +10,14 @@ _CALENDARS = frozenset({"text/calendar", "application/ics"})
 _DRAWING = "image/svg+xml"
 _UNTOLD = frozenset({"application/octet-stream", "text/plain"})  # the name of the file tells its type
 _TEXTS = (".asc", ".csv", ".diff", ".log", ".md", ".patch", ".text", ".txt")  # Thunderbird shows these
+_SIGNED = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 _PAGES = (".htm", ".html", ".shtml", ".xhtml", ".svg")  # a browser opens these
 
 
 class Form(Enum):
     """TEXT and HTML are shown; a CALENDAR is shown in part; an ATTACHED text is shown by most programs.
 
-    A PAGE is opened in a browser; a FILE is not read.
+    A PAGE is opened in a browser; a SIGNED file holds parts of the message in its signature; a FILE is not read.
     """
 
     TEXT = "text"
@@ -24,6 +25,7 @@ class Form(Enum):
     CALENDAR = "calendar"
     ATTACHED = "attached"
     PAGE = "page"
+    SIGNED = "signed"
     FILE = "file"
 
 
@@ -42,6 +44,8 @@ def form_of(kind: str, disposition: str, filename: str) -> Form:
     if is_text_type(kind) and disposition != "attachment":
         return Form.HTML if kind in HTML else Form.TEXT
     name = decode_field(filename).rstrip(". ").lower() if kind in _UNTOLD else ""
+    if kind in _SIGNED or name.endswith(".p7m"):
+        return Form.SIGNED
     if name.endswith(".ics"):
         return Form.CALENDAR
     if kind in HTML or kind == _DRAWING or name.endswith(_PAGES):

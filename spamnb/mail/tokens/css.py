@@ -66,7 +66,11 @@ _COMPOUND = (
     "|:(?:link|visited|hover|active|focus|(?:first|last)-child)|::?(?:before|after))*"
 )
 _VALID_SELECTOR = lazy_pattern(rf"(?=\S){_COMPOUND}(?:(?:[ \n]*[>+~][ \n]*|[ \n]+)(?=\S){_COMPOUND})*", re.IGNORECASE)
-_RAW = lazy_pattern(r"[*:]|\b(?:head|script|style|title)\b", re.IGNORECASE)  # in a selector
+# A selector that holds for <style>, <script> or <title> without a class.
+_RAW = lazy_pattern(
+    r"(?<![\w)\].#*-])(?:\*(?![\[.#])|:|\*?\[(?:language|media|src|type))|\b(?:head|script|style|title)\b",
+    re.IGNORECASE,
+)
 _BLANKS = " \t\n\r\f"  # of CSS and HTML; a blank of another kind is a letter
 _CLASS = lazy_pattern(f"[^{_BLANKS}]+")
 _FLOWS = ("block", "contents", "flex", "flow-root", "grid", "inline", "list-item", "none", "table")  # of `display`

@@ -10,8 +10,9 @@ from urllib.parse import unquote
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import DOUBTFUL, NOTHING, STYLING, Sheet, Style, flow, styled
+from spamnb.mail.tokens.css import DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, styled
 from spamnb.mail.tokens.markup import Events
+from spamnb.mail.tokens.nesting import HIDING, surely_end
 
 # Elements that break a word, unless a style says otherwise: `a<br>b` and `a<td>b` are two, `V<b></b>iagra` is one.
 _BREAKING = frozenset(
@@ -36,13 +37,11 @@ _SEEN_BY_SOME = frozenset(
     {"audio", "canvas", "datalist", "details", "dialog", "noframes", "rp", "rt", "template", "video"}
 )
 _SPECIAL = _RAW | _SEEN_BY_SOME
-# In these, and behind them if they end elsewhere, a style sheet may be none for a browser.
-_NO_SHEETS_IN = frozenset(
+# In these, and behind them if they end elsewhere, that text may be none, and a style sheet may be none for a browser.
+_NOT_RAW_IN = frozenset(
     """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
 )
-# Only these hide text for certain. All others end in other places for libxml2 than for a browser if something is
-# missing, or a browser leaves them out, or moves their text in front of a table.
-_HIDING = frozenset({"div", "img", "p", "span"})
+_MOST_HIDING = 100  # elements that hide text for certain, if it is sure where each of them ends
 # One of these ends the one before; for libxml2 it is in it.
 _ENDING = frozenset({"button", "nobr"})
 # Elements without an end, which libxml2 does not know: what follows is not in them.
@@ -55,6 +54,7 @@ _LOOKED_AT = (*sorted(STYLING), "class", "id")
 _LINKING = frozenset({"a", "area", "img", "form", "link"})
 _UNITS_STYLED = 15  # of work, to determine the look of an element
 _UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
+_UNITS_NESTING = 2  # of work, per hundred characters, to see where elements end
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _PIECES = 40  # of a link's text
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
@@ -140,11 +140,15 @@ class _Reader(Events):
         # For each open element: the style, None if no reader shows its text; where its text is written; whether it
         # breaks words; and whether it runs backwards.
         self._open: list[tuple[Style | None, _Text, bool, bool]] = [(Style(), self._texts, True, False)]
-        self._met: set[str] = set()  # names of elements
+        self._names: list[str] = []  # of all elements so far
+        self._met: set[str] = set()  # each of these names
+        self._hiding: list[tuple[str, int]] = []  # elements that hide text for certain: name, and number of that name
+        self._markup = ""
         self._link: tuple[str, int] | None = None
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Note the effect of an element on the text in it."""
+        self._names.append(name)
         if name not in self._met:
             self._meet(name)
         style, text, _, _ = self._open[-1]
@@ -160,6 +164,8 @@ class _Reader(Events):
         elif (self._sheet.rules or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs))) and name not in _EMPTY:
             look = self._styled(name, attrs, style)
             if look is not None:
+                if look.style.conceals == HIDDEN and style is not None and style.conceals < HIDDEN:
+                    self._hide(name)
                 style, text = look.style, self._by_level[look.style.conceals]
                 breaks, is_reversed = look.breaks, look.is_reversed
         if name == "img" and attrs.get("width", "").strip() in _THIN:
@@ -199,12 +205,35 @@ class _Reader(Events):
         if self._raw_markup:
             self._read_again("\n".join(self._raw_markup))
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
-        if self._sheet.in_doubt or self._work.is_spent:  # hidden text may be visible after all
+        is_doubted = self._sheet.in_doubt or self._work.is_spent
+        if is_doubted or (hidden and not self._surely_end()):  # hidden text may be visible after all
             hidden, in_doubt = [], [*in_doubt, *hidden]
         if hidden or in_doubt:
             self._read.hidden = " ".join([self._texts[place] for place in (*hidden, *in_doubt)])
         self._read.visible = self._without(hidden)
         self._read.certain = self._without([*hidden, *in_doubt]) if in_doubt else self._read.visible
+
+    def _hide(self, name: str) -> None:
+        """Note an element that hides text for certain, if it is sure where it ends."""
+        if len(self._hiding) <= _MOST_HIDING:
+            self._hiding.append((name, self._names.count(name)))
+
+    def _surely_end(self) -> bool:
+        """Tell whether it is sure where the elements end that hide text."""
+        hiding = self._hiding
+        if not any(self._texts[place].strip() for place in self._hidden.places):
+            return True
+        return (
+            len(hiding) <= _MOST_HIDING
+            and _NOT_RAW_IN.isdisjoint(self._met)
+            and self._work.take(len(self._markup) * _UNITS_NESTING // 100)
+            and surely_end(self._markup, hiding, self._names)
+        )
+
+    def feed_all(self, markup: str) -> bool:
+        """Read markup of any quality. Returns whether it was read to its end."""
+        self._markup = markup
+        return super().feed_all(markup)
 
     def _without(self, places: list[int]) -> str:
         if not places:
@@ -232,12 +261,12 @@ class _Reader(Events):
 
     def _take_raw(self, name: str, raw: str) -> None:
         """Take the content of an element that is raw text, at its end."""
-        has_tags = "<" in raw and _TAG.search(raw) is not None
-        if has_tags:
+        is_sure = _NOT_RAW_IN.isdisjoint(self._met)
+        if not is_sure and "<" in raw and _TAG.search(raw):
             self._raw_markup.append(raw)
         attrs, sheet = self._raw_attrs, self._sheet
         if name == "style":
-            sheet.add(raw, _is_for_all(attrs) and not has_tags and _NO_SHEETS_IN.isdisjoint(self._met))
+            sheet.add(raw, is_sure and _is_for_all(attrs))
             sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
             self._looks.clear()
         if (
@@ -300,7 +329,7 @@ class _Reader(Events):
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, breaks)
         style = styled(attrs, above, sheet)
-        if name not in _HIDING:
+        if name not in HIDING:
             style = style.hides_in_doubt(above)
         if style.same_colour and not self._sheet.certain:
             style = style._replace(same_colour=False)
