@@ -104,6 +104,25 @@ def test_learns_when_told(home: Path, run: Run) -> None:
     assert len(os.listdir(home / "Maildir" / ".Junk" / "cur")) == 4
 
 
+def test_spam_in_the_inbox_teaches_no_ham(home: Path, run: Run) -> None:
+    """init says how much of the ham looks like spam; the same again changes nothing, and an undo takes it back."""
+    ham, spam = ([message(kind, n) for n in range(40)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=[*ham, *spam[30:]], Junk=spam[:30])
+    learned = run("init", "--learn")
+    assert (learned.code, learned.err) == (0, "")
+    assert "learned 50 messages as ham\nlearned 30 messages as spam\n10 messages outside of Junk look" in learned.out
+    counted = run("status").out.splitlines()[0]
+    for again in (run("init", "--learn"), run("init", "--learn", "--force")):
+        assert "look like spam" not in again.out
+        assert run("status").out.splitlines()[0] == counted
+    assert run("history").out.count("looks like spam") == 10
+    assert run("verify").code == 0
+    assert run("undo", "--since", "1h", "--only", "lessons", "--yes").code == 0
+    assert "0 ham, 0 spam" in run("status").out
+    assert run("verify").code == 0
+    assert "10 messages outside of Junk look like spam" in run("init", "--learn").out, "as if for the first time"
+
+
 def test_a_filter_in_use_does_not_learn_its_own_verdicts(home: Path, run: Run) -> None:
     """--learn leaves out what the filter moved or kept and nobody decided, with a line that says how many."""
     root = maildir(
@@ -476,14 +495,14 @@ def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
 def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
     """After learning, init says how many messages look misfiled, before it names the next step."""
     ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
-    maildir(home / "Maildir", INBOX=ham, Archive=[message("spam", n) for n in range(50, 53)], Junk=spam)
+    maildir(home / "Maildir", INBOX=ham, Junk=[*spam, *(message("ham", n) for n in range(50, 53))])
     result = run("init", "--learn")
     assert result.code == 0
     said = result.out.index("3 messages look as if they were filed wrongly. Look first: spamnb audit")
     assert said < result.out.index("Next:")
     assert "filed wrongly" in run("init", "--learn").out
     assert "filed wrongly" not in run("-q", "init", "--learn").out
-    assert len(run("audit", "--json").out.splitlines()) == 3
+    assert sum("/.Junk/" in line for line in run("audit", "--json").out.splitlines()) == 3
 
 
 # --- begin again ----------------------------------------------------------------------------------------------------
