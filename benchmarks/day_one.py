@@ -86,7 +86,7 @@ def sift(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons) -> di
     """Sift the lessons of a mailbox, as `init` does. Returns what is doubted, and the new labels."""
     asked = [read[place].reading.digest for place in mailbox.ham + mailbox.lying if place not in mailbox.answered]
     ham = [digest for digest in asked if (lesson := lessons.find(digest)) and lesson.label is Label.HAM]
-    labels = doubted(lessons, Scoring(), ham)
+    labels = {one: doubt.label for one, doubt in doubted(lessons, Scoring(), ham).items()}
     lessons.relabel([Relabel(one, Label.HAM, False, to, True, "", How.HAND) for one, to in labels.items()], 2.0)
     return labels
 

@@ -36,7 +36,7 @@ from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
-from spamnb.cli.common import init_fresh, init_host, init_imap
+from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_ledger
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, table, warn
 from spamnb.cli.train import learn
@@ -146,8 +146,9 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         inform(options, "")
     if options.fresh:
         return _finish(proposals, options)
-    code = _learn(proposals, options)
+    code, spam = _learn(proposals, options)
     init_host.record(config)
+    first_questions.offer_to_move(spam, options)
     return code
 
 
@@ -171,13 +172,14 @@ def _add(path: Path, config: Config, proposals: Sequence[Proposal], options: arg
 def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_running: bool = False) -> int:
     """Learn, if the person wants that, and name the next step."""
     is_wanted = _is_learning_wanted(any(map(any, (one.messages.values() for one in proposals))), options)
-    code = _learn(proposals, options) if is_wanted else 0
+    code, spam = _learn(proposals, options) if is_wanted else (0, [])
     here = installation(config_path(options), os.environ)
     if is_running:
         step = here.told(here.reload) if here.reload else "send it SIGHUP"
         inform(options, f"\nNext: let the service read it again: {step}")
     else:
         record_existing(load(config_path(options), os.environ))
+        first_questions.offer_to_move(spam, options)
         inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
     return code
 
@@ -221,20 +223,34 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
     return False
 
 
-def _learn(proposals: Sequence[Proposal], options: argparse.Namespace) -> int:
-    """Learn the folders, sift what was learned as ham, and then ask whether moving may begin."""
+def _learn(proposals: Sequence[Proposal], options: argparse.Namespace) -> tuple[int, list[bytes]]:
+    """Learn the folders, ask about what looks like spam, sift the rest, and then see whether moving may begin.
+
+    Returns the exit code, and the messages that the person has called spam, by their identities.
+    """
+    is_asking = first_questions.may_ask(options)
     config, ledger = open_ledger(options)
     with ledger:
         first_lessons.begin(ledger)
+        if is_asking:
+            first_lessons.take_up(ledger)
     code = max(_learn_folders(one, options) for one in proposals)
+    folders = {folder.path: folder.name for one in proposals for folder in one.folders}
+    spam = first_questions.ask(folders, options) if is_asking else []
     with open_ledger(options)[1] as ledger:
         sifted = first_lessons.finish(
             ledger, config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet)
         )
         may_move.begin_if_ready(ledger, config.scoring, config.learning)
-    init_host.say_sifted(sifted, options)
+    if is_asking:
+        init_host.say_sifted(sifted, options)
+    elif sifted.doubted:
+        asks = f"{command(options)} init --learn at a terminal asks about them"
+        what = f"{plural(sifted.doubted, 'message')} {'looks' if sifted.doubted == 1 else 'look'} like spam"
+        teach = "teaches nothing, or counts" if sifted.doubted == 1 else "teach nothing, or count"
+        inform(options, f"{what} and {teach} weakly as spam: {asks}")
     _print_misfiled_hint(options)
-    return code
+    return code, spam
 
 
 def _learn_folders(proposal: Proposal, options: argparse.Namespace) -> int:

@@ -25,6 +25,7 @@ from spamnb.review.near_copies import groups
 from spamnb.rules import weak_lessons
 
 WHY = "was in a ham folder at the start, and looks like spam"
+LOOKED_AT_AGAIN = "was in a ham folder at the start, and is looked at again"
 _ROUNDS = 8
 _ISSUES = 5  # so many near-copies in ham folders are a newsletter: each is judged by the others, and none is doubted
 _PAGE = 1000
@@ -42,16 +43,37 @@ class Sifted(NamedTuple):
 NOTHING = Sifted(0, 0)
 
 
+class Doubt(NamedTuple):
+    """The doubt about a learned ham message. label: SPAM if it counts weakly as spam, None if it teaches nothing.
+
+    probability: of spam, without the message and its near-copies.
+    """
+
+    label: Label | None
+    probability: float
+
+
 def begin(ledger: Ledger) -> None:
     """Remember that the lessons that follow are not sifted yet. An interrupted call stays remembered."""
     if ledger.state.sifting_since is None:
         ledger.state.sifting_since = ledger.lessons.last_change()
 
 
+def take_up(ledger: Ledger) -> None:
+    """Let doubted messages that nobody has decided on be ham again, to ask about them: the next `finish` sifts them."""
+    settled = ledger.journal.all_settled()
+    changes = [
+        Relabel(lesson.digest, lesson.label, True, Label.HAM, False, LOOKED_AT_AGAIN, How.HAND)
+        for lesson in _changes(ledger.lessons, 0)
+        if is_sifted(lesson) and lesson.digest not in settled
+    ]
+    training.relabel(ledger, changes, time.time())
+
+
 def finish(ledger: Ledger, scoring: Scoring, shown: Shown = iter) -> Sifted:
     """Sift what was learned from ham folders since `begin`. shown: is passed each judged message, to show progress."""
     since = ledger.state.sifting_since
-    return NOTHING if since is None else sift(ledger, scoring, _unsorted(ledger, since), shown)
+    return NOTHING if since is None else sift(ledger, scoring, unsorted(ledger), shown)
 
 
 def is_sifted(lesson: Lesson) -> bool:
@@ -65,8 +87,8 @@ def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Sh
     It judges without holding the ledger, and then writes everything in one transaction.
     """
     with ledger.snapshot():
-        labels = doubted(ledger.lessons, scoring, digests, shown)
-    changes = [Relabel(digest, Label.HAM, False, label, True, WHY, How.HAND) for digest, label in labels.items()]
+        doubts = doubted(ledger.lessons, scoring, digests, shown)
+    changes = [Relabel(one, Label.HAM, False, doubt.label, True, WHY, How.HAND) for one, doubt in doubts.items()]
     with ledger.transaction():
         made = training.relabel(ledger, changes, time.time())
         ledger.state.sifting_since = None
@@ -75,16 +97,14 @@ def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Sh
     )
 
 
-def doubted(
-    lessons: Lessons, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter
-) -> dict[bytes, Label | None]:
-    """Return the doubted ones among learned ham messages: SPAM if they count weakly as spam, None for nothing."""
+def doubted(lessons: Lessons, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter) -> dict[bytes, Doubt]:
+    """Return the doubts about some of the learned ham messages; those without a doubt are left out."""
     asked = dict.fromkeys(digests, Label.HAM)
     spam = {lesson.digest for lesson in learned_now(lessons) if lesson.decision is Label.SPAM}
     if not asked or not weak_lessons.may_doubt_first(int(lessons.totals()[Label.HAM]), len(spam)):
         return {}
     concerned = list(_left_out_together(lessons, spam | asked.keys(), spam))
-    supposed, labels = Supposed(lessons), dict[bytes, Label | None](asked)
+    supposed, labels, today = Supposed(lessons), dict[bytes, Label | None](asked), dict[bytes, float]()
     for number in range(_ROUNDS):
         judged = shown(without_groups(supposed, scoring, concerned))
         today = {left.lesson.digest: left.judgement.probability for left in judged}
@@ -95,7 +115,7 @@ def doubted(
             break
         supposed.suppose(changed)
         labels = found
-    return {digest: label for digest, label in labels.items() if label is not Label.HAM}
+    return {digest: Doubt(label, today[digest]) for digest, label in labels.items() if label is not Label.HAM}
 
 
 def _left_out_together(lessons: Lessons, concerned: Set[bytes], spam: Set[bytes]) -> Iterator[list[bytes]]:
@@ -109,8 +129,11 @@ def _left_out_together(lessons: Lessons, concerned: Set[bytes], spam: Set[bytes]
             yield from ([digest] for digest in group)
 
 
-def _unsorted(ledger: Ledger, since: int) -> list[bytes]:
-    """Return the ham that was learned from files since a change, and that nobody has answered or decided on."""
+def unsorted(ledger: Ledger) -> list[bytes]:
+    """Return the ham that was learned from files since `begin`, and that nobody has answered or decided on."""
+    since = ledger.state.sifting_since
+    if since is None:
+        return []
     settled = ledger.journal.all_settled()
     ham = [
         lesson.digest

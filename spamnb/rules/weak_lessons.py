@@ -86,6 +86,11 @@ def may_doubt_first(ham: int, spam: int) -> bool:
     return ham >= _FEWEST_HAM and _FEWEST <= spam <= ham
 
 
+def lacks_spam(ham: int, spam: int) -> bool:
+    """Tell whether only spam is missing for that: the person may be asked which messages are spam."""
+    return ham >= _FEWEST_HAM and spam < _FEWEST
+
+
 def doubt_limit(of_spam: Sequence[float]) -> float:
     """Return the probability above which mail from before the filter is doubted; infinity without learned spam.
 
