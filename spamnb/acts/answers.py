@@ -75,11 +75,11 @@ class Answers:
         self._mover = Mover(ledger, now, bases_now(), self._folder_of)
         self._mover.resolve()  # a process that was killed may have left moves open
 
-    def give(self, question: Question, answer: Answer, why: str = WHY) -> Done:
+    def give(self, question: Question, answer: Answer, why: str = WHY, *, moves: bool = True) -> Done:
         """Do what an answer says. The program does not ask about the message again until the answer is undone.
 
-        Raises LedgerError if the ledger cannot be used, and MaildirError if the file cannot be read or moved. Lessons
-        that were recorded before the error stay.
+        moves: move its files to the folder of its label, too. Raises LedgerError if the ledger cannot be used, and
+        MaildirError if the file cannot be read or moved. Lessons that were recorded before the error stay.
         """
         label = {Answer.RIGHT: question.label, Answer.OTHERWISE: Label(1 - question.label)}.get(answer)
         reading = None if label is None else self._unlearned(question)  # before the ledger is held
@@ -93,7 +93,7 @@ class Answers:
                 training.forget(self._ledger, [question.digest], why, at, how=How.HAND)
             known = self._ledger.messages.ensure(question.digest, question.summary)
             settled = journal.settled(known.id, why, at, before)
-        stays = "" if label is None else self._move(question, label, _Act(known.id, why, at, settled))
+        stays = "" if label is None or not moves else self._move(question, label, _Act(known.id, why, at, settled))
         done = [action.id for action in journal.of_answer(settled) if action.state == "done"]
         return Done(tuple(done), settled, stays)
 

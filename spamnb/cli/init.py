@@ -2,7 +2,8 @@
 
 It gives each folder a role by its name. It never moves mail that is there now, and asks
 whether to learn from it. It learns a message in a spam folder as spam, even if a copy is
-in a ham folder. If there is a configuration, it adds a new MAILDIR to it. With --learn it
+in a ham folder. A message in a ham folder that looks like spam teaches nothing, or counts
+weakly as spam. If there is a configuration, it adds a new MAILDIR to it. With --learn it
 learns by the roles in the configuration, and does not change that. If the filter is in
 use, --learn leaves out mail that the filter has judged and you have not decided on.
 
@@ -30,21 +31,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from spamnb.acts import may_move
 from spamnb.base.errors import ConfigError, UsageError
 from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
-from spamnb.cli.common import init_fresh, init_host, init_imap
-from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_to_read
-from spamnb.cli.common.output import inform, is_confirmed, is_terminal, table, warn
+from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
+from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_ledger
+from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, load_any, parse, render
 from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
+from spamnb.review import first_lessons
 from spamnb.service.awake_account import record_existing
-from spamnb.setup.learn_folders import KnownFiles, known_files
+from spamnb.setup.learn_folders import known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
 _WAYS = "learn by its roles with --learn, or replace it with --force"
@@ -143,9 +146,9 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         inform(options, "")
     if options.fresh:
         return _finish(proposals, options)
-    code = max(_learn(one, options) for one in proposals)
-    _print_misfiled_hint(options)
+    code, spam = _learn(proposals, options)
     init_host.record(config)
+    first_questions.offer_to_move(spam, options)
     return code
 
 
@@ -170,15 +173,14 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     """Learn, if the person wants that, and name the next step."""
     is_mail_there = any(map(any, (one.messages.values() for one in proposals)))
     is_wanted = _is_learning_wanted(is_mail_there, options)
-    code = max(_learn(one, options) for one in proposals) if is_wanted else 0
-    if is_wanted:
-        _print_misfiled_hint(options)
+    code, spam = _learn(proposals, options) if is_wanted else (0, [])
     here = installation(config_path(options), os.environ)
     if is_running:
         step = here.told(here.reload) if here.reload else "send it SIGHUP"
         inform(options, f"\nNext: let the service read it again: {step}")
     else:
         record_existing(load(config_path(options), os.environ))
+        first_questions.offer_to_move(spam, options)
         inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
     if is_mail_there and not is_wanted and not _may_ask(options):
         _say_not_learned(options)
@@ -231,18 +233,47 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
     return False
 
 
-def _learn(proposal: Proposal, options: argparse.Namespace) -> int:
+def _learn(proposals: Sequence[Proposal], options: argparse.Namespace) -> tuple[int, list[bytes]]:
+    """Learn the folders, ask about what looks like spam, sift the rest, and then see whether moving may begin.
+
+    Returns the exit code, and the messages that the person has called spam, by their identities.
+    """
+    is_asking = first_questions.may_ask(options)
+    config, ledger = open_ledger(options)
+    with ledger:
+        first_lessons.begin(ledger)
+        if is_asking:
+            first_lessons.take_up(ledger)
+    code = max(_learn_folders(one, options) for one in proposals)
+    folders = {folder.path: folder.name for one in proposals for folder in one.folders}
+    spam = first_questions.ask(folders, options) if is_asking else []
+    with open_ledger(options)[1] as ledger:
+        sifted = first_lessons.finish(
+            ledger, config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet)
+        )
+        may_move.begin_if_ready(ledger, config.scoring, config.learning)
+    if is_asking:
+        init_host.say_sifted(sifted, options)
+    elif sifted.doubted:
+        asks = f"{command(options)} init --learn at a terminal asks about them"
+        what = f"{plural(sifted.doubted, 'message')} {'looks' if sifted.doubted == 1 else 'look'} like spam"
+        teach = "teaches nothing, or counts" if sifted.doubted == 1 else "teach nothing, or count"
+        inform(options, f"{what} and {teach} weakly as spam: {asks}")
+    _print_misfiled_hint(options)
+    return code, spam
+
+
+def _learn_folders(proposal: Proposal, options: argparse.Namespace) -> int:
     """Learn ham first and then spam, so that a message in both ends as spam: somebody put it into the spam folder."""
     codes = [0]
-    _, ledger = open_to_read(options)
-    with ledger or contextlib.nullcontext():
-        there = KnownFiles(set(), set(), set()) if ledger is None else known_files(ledger, proposal)
-    skipped = there.otherwise | there.undecided
+    with open_ledger(options)[1] as ledger:
+        there = known_files(ledger, proposal)
+    skipped = there.otherwise | there.undecided | there.sifted
     for label in Label:
         if labelled := proposal.labelled(label):
             found = [source for source in labelled if source.file not in skipped]
             why = f"was in a {label.word} folder at the start"
-            codes.append(learn(found, len(found), label, why, options, how=How.SEEN))
+            codes.append(learn(found, len(found), label, why, options, how=How.SEEN, may_begin=False))
     init_host.say_undecided(len(there.undecided), options)
     return max(codes)
 

@@ -58,8 +58,12 @@ def learn(
     options: argparse.Namespace,
     *,
     how: How = How.HAND,
+    may_begin: bool = True,
 ) -> int:
-    """Learn messages on all cores, and print the numbers. Returns the exit code."""
+    """Learn messages on all cores, and print the numbers. Returns the exit code.
+
+    may_begin: if the filter now knows enough, record that it may move mail.
+    """
     seen = changed = corrected = read_again = left_out = 0
     before = getattr(options, "learned", "")  # `init` learns ham, then spam
     with ExitStack() as stack:
@@ -80,9 +84,8 @@ def learn(
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
             options.learned = f"{before}learned {plural(changed, 'message')} as {label.word}, "
             options.interrupted = f"{options.learned}which is kept"
-        may_move.begin_if_ready(
-            ledger, config.scoring, config.learning
-        )  # records in the ledger that the filter may move mail
+        if may_begin:
+            may_move.begin_if_ready(ledger, config.scoring, config.learning)
     was = f", {corrected} of them corrected" if corrected else ""
     known = f", {seen - changed} known already" if seen > changed else ""
     again = f"; {read_again} of them read again" if read_again else ""

@@ -10,9 +10,9 @@ itself. Unlike `Filter.explain`, they leave out what later messages taught about
 Everything is arithmetic on arrays of some hundred messages at a time. Nothing is written, and no lock is held.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,22 @@ _ENTRIES = 100_000  # tokens of messages that are judged at once
 _PAGE = 1000  # lessons
 
 
+class JudgedLessons(Protocol):
+    """The part of `Lessons` that is needed to judge learned messages.
+
+    A message whose lesson has no label is in no count, and is judged by all others.
+    """
+
+    def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
+        """Return the learned messages among these, with their tokens and the tokens' counts."""
+
+    def families(self) -> NDArray[np.int64]:
+        """Return the family of each token."""
+
+    def texts(self, ids: Collection[int]) -> dict[int, str]:
+        """Return the tokens of these ids."""
+
+
 class JudgedWithoutItself(NamedTuple):
     """A learned message, and its judgement without itself.
 
@@ -41,7 +57,7 @@ class JudgedWithoutItself(NamedTuple):
 
 
 def without_groups(
-    lessons: Lessons, scoring: Scoring, groups: Iterable[Sequence[bytes]], clues: int = 0
+    lessons: JudgedLessons, scoring: Scoring, groups: Iterable[Sequence[bytes]], clues: int = 0
 ) -> Iterator[JudgedWithoutItself]:
     """Judge each message of a group as a filter would that has learned none of the group. Groups hold identities.
 
@@ -78,7 +94,7 @@ def _packed(groups: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]
 class LeaveOneOut:
     """Judges learned messages by the counts of all others."""
 
-    def __init__(self, lessons: Lessons, scoring: Scoring) -> None:
+    def __init__(self, lessons: JudgedLessons, scoring: Scoring) -> None:
         self._lessons = lessons
         self._scoring = scoring
         self._estimate = ESTIMATES[scoring.model]
@@ -180,14 +196,15 @@ class _Others:
     def __init__(self, learned: LearnedTokens, members: NDArray[np.int64], groups: int) -> None:
         self._found, self._members = learned, members
         total = learned.counts
-        labels = np.array([lesson.label for lesson in learned.lessons], dtype=np.int64)
+        labels = np.array([-1 if one.label is None else one.label for one in learned.lessons], dtype=np.int64)
         is_of = np.stack([labels == label for label in Label])
         rows = _rows(learned)
         is_alone = len(np.unique(members)) == len(members)
         self._cell, cell_group, cell_column = _cells(members[rows], learned.columns, is_alone=is_alone)
         self._own = _sums(self._cell, is_of[:, rows], len(cell_group))
         self._own_occurrences = _sums(self._cell, (of * learned.occurrences for of in is_of[:, rows]), len(cell_group))
-        is_only_own = (total.messages[:, cell_column] == self._own).all(axis=0)
+        of_cell = total.messages[:, cell_column]
+        is_only_own = (of_cell == self._own).all(axis=0) & of_cell.any(axis=0)
         self._messages = total.class_messages[:, np.newaxis] - _sums(members, is_of, groups)
         self._token_messages = total.class_token_messages[:, np.newaxis] - _sums(cell_group, self._own, groups)
         self._occurrences = total.class_occurrences[:, np.newaxis] - _sums(cell_group, self._own_occurrences, groups)

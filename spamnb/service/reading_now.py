@@ -34,7 +34,7 @@ _THREAD = re.compile(r"^Current thread (0x[0-9a-f]+)", re.MULTILINE)
 
 
 class Met(NamedTuple):
-    """What an account was reading when a process ended: a file's base name, or "digest:…" of a request.
+    """The last thing that an account read before a process ended: a file's base name, or "digest:…" of a request.
 
     is_cause: it is known to have ended the process.
     """

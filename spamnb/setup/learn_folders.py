@@ -26,6 +26,8 @@ from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.values import damage_in
 from spamnb.maildir.names import parse_name
+from spamnb.review import first_lessons
+from spamnb.review.first_lessons import NOTHING, Sifted
 from spamnb.setup.proposal import Proposal, as_configured
 
 
@@ -33,7 +35,7 @@ from spamnb.setup.proposal import Proposal, as_configured
 class LearnedFolders:
     """How many messages were newly learned as ham and as spam, how many were known, and which were unreadable.
 
-    undecided: the number of files left out, see `KnownFiles`.
+    undecided: the number of files left out, see `KnownFiles`. sifted: what looks like spam among the ham.
     """
 
     ham: int
@@ -41,18 +43,21 @@ class LearnedFolders:
     known: int
     left_out: LeftOut
     undecided: int = 0
+    sifted: Sifted = NOTHING
 
 
 class KnownFiles(NamedTuple):
     """The files of a mailbox that must not be learned, by what the ledger knows.
 
     learned: they are learned by a decision that agrees with their folder. otherwise: the filter has judged them, and a
-    person has decided against their folder. undecided: the filter judges them, and nobody has decided.
+    person has decided against their folder. undecided: the filter judges them, and nobody has decided. sifted: they
+    were learned as ham, and look like spam (`review.first_lessons`).
     """
 
     learned: set[str]
     otherwise: set[str]
     undecided: set[str]
+    sifted: set[str]
 
 
 class LearnedUser(NamedTuple):
@@ -85,18 +90,22 @@ def learn_users(host: Host, users: Iterable[User], record: Callable[[Config], No
 def learn_folders(config: Config) -> LearnedFolders:
     """Learn ham folders first and then spam folders, so that a message in both ends as spam: somebody put it there.
 
-    Raises SpamnbError if a mailbox has no inbox or cannot be read, or the ledger cannot be used.
+    Then sift what was learned as ham, and record that mail may be moved if the filter knows enough. Raises SpamnbError
+    if a mailbox has no inbox or cannot be read, or the ledger cannot be used.
     """
     learned, known, undecided = dict.fromkeys(Label, 0), 0, 0
     left_out: LeftOut = []
-    for mailbox in config.mailboxes:
-        proposal = as_configured(mailbox)
+    proposals = list(map(as_configured, config.mailboxes))
+    for proposal in proposals:
         _check(proposal)
+    with Ledger(str(config.ledger)) as ledger:
+        first_lessons.begin(ledger)
+    for proposal in proposals:
         with Ledger(str(config.ledger)) as ledger:
             there = known_files(ledger, proposal)
-        known += len(there.learned) + len(there.otherwise)
+        known += len(there.learned) + len(there.otherwise) + len(there.sifted)
         undecided += len(there.undecided)
-        skipped = there.learned | there.otherwise | there.undecided
+        skipped = set().union(*there)
         for label in Label:
             found = [source for source in proposal.labelled(label) if source.file not in skipped]
             if not found:
@@ -105,7 +114,10 @@ def learn_folders(config: Config) -> LearnedFolders:
             learned[label] += changed
             known += seen - changed
             left_out += unread
-    return LearnedFolders(learned[Label.HAM], learned[Label.SPAM], known, left_out, undecided)
+    with Ledger(str(config.ledger)) as ledger:
+        sifted = first_lessons.finish(ledger, config.scoring)
+        may_move.begin_if_ready(ledger, config.scoring, config.learning)
+    return LearnedFolders(learned[Label.HAM], learned[Label.SPAM], known, left_out, undecided, sifted)
 
 
 def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
@@ -113,7 +125,7 @@ def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
 
     A message that the filter has not judged becomes spam if one of its files is in a spam folder.
     """
-    known, root = KnownFiles(set(), set(), set()), str(proposal.mailbox.path)
+    known, root = KnownFiles(set(), set(), set(), set()), str(proposal.mailbox.path)
     if ledger.locations.started_at(root) is None:
         return known
     digests: dict[str, bytes] = {}  # of messages that the filter has not judged
@@ -135,8 +147,11 @@ def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
                 if label is Label.SPAM:
                     in_spam.add(digest)
     for file, digest in digests.items():
-        if _decision(ledger, digest) is (Label.SPAM if digest in in_spam else Label.HAM):
+        lesson = ledger.lessons.find(digest)
+        if lesson is not None and lesson.decision is (Label.SPAM if digest in in_spam else Label.HAM):
             known.learned.add(file)
+        elif lesson is not None and digest not in in_spam and first_lessons.is_sifted(lesson):
+            known.sifted.add(file)
     return known
 
 
@@ -178,7 +193,4 @@ def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, 
         for done in learning.learn(ledger, read, label, why, how=How.SEEN):
             seen, changed = seen + done.seen, changed + done.changed
             left_out += done.left_out
-        may_move.begin_if_ready(
-            ledger, config.scoring, config.learning
-        )  # records in the ledger that the filter may move mail
     return seen, changed, left_out

@@ -105,6 +105,28 @@ def test_learns_when_told(home: Path, run: Run) -> None:
     assert len(os.listdir(home / "Maildir" / ".Junk" / "cur")) == 4
 
 
+def test_spam_in_the_inbox_teaches_no_ham(home: Path, run: Run) -> None:
+    """init says how much of the ham looks like spam; the same again changes nothing, and an undo takes it back."""
+    ham, spam = ([message(kind, n) for n in range(40)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=[*ham, *spam[30:]], Junk=spam[:30])
+    learned = run("init", "--learn")
+    assert (learned.code, learned.err) == (0, "")
+    assert (
+        "learned 50 messages as ham\nlearned 30 messages as spam\n10 messages look like spam and teach nothing"
+        in learned.out
+    )
+    counted = run("status").out.splitlines()[0]
+    for again in (run("init", "--learn"), run("init", "--learn", "--force")):
+        assert "look like spam" not in again.out
+        assert run("status").out.splitlines()[0] == counted
+    assert run("history").out.count("looks like spam") == 10
+    assert run("verify").code == 0
+    assert run("undo", "--since", "1h", "--only", "lessons", "--yes").code == 0
+    assert "0 ham, 0 spam" in run("status").out
+    assert run("verify").code == 0
+    assert "10 messages look like spam" in run("init", "--learn").out, "as if for the first time"
+
+
 def test_a_filter_in_use_does_not_learn_its_own_verdicts(home: Path, run: Run) -> None:
     """--learn leaves out what the filter moved or kept and nobody decided, with a line that says how many."""
     root = maildir(
@@ -477,29 +499,29 @@ def test_an_inbox_beside_the_inbox(home: Path, run: Run) -> None:
 def test_says_where_mail_contradicts_itself(home: Path, run: Run) -> None:
     """Before the next step, init says how many messages are probably misfiled: as many as evaluate and audit say."""
     ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
-    maildir(home / "Maildir", INBOX=ham, Archive=[message("spam", n) for n in range(50, 53)], Junk=spam)
+    maildir(home / "Maildir", INBOX=ham, Junk=[*spam, *(message("ham", n) for n in range(50, 53))])
     result = run("init", "--learn")
     assert result.code == 0
-    number = "3 messages are probably misfiled"
+    number = "3 messages are probably misfiled, and 1 less clear"
     assert result.out.index(f"{number}. Look first: spamnb audit") < result.out.index("Next:")
     assert number in run("init", "--learn").out
     assert "misfiled" not in run("-q", "init", "--learn").out
     assert run("evaluate").out.startswith(f"{number}. Look first: spamnb audit\n")
     assert run("audit").out.startswith(f"{number}:\n1. ")
-    assert [json.loads(line)["clear"] for line in run("audit", "--json").out.splitlines()] == [True] * 3
+    assert [json.loads(line)["clear"] for line in run("audit", "--json").out.splitlines()] == [*[True] * 3, False]
 
 
 def test_nobody_has_said_what_init_learns(home: Path, run: Run) -> None:
     """Of what init has learned, audit and explain say in which folder it was; of what a person says, that."""
     ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
-    wrong = message("spam", 50)
-    root = maildir(home / "Maildir", INBOX=ham, Archive=[wrong], Junk=spam)
+    wrong = message("ham", 50)
+    root = maildir(home / "Maildir", INBOX=ham, Junk=[*spam[1:], wrong])
     assert run("init", "--learn").code == 0
-    (file,) = (root / ".Archive").glob("*/*")
-    assert "   learned as ham: it was in Archive at the start; without it," in run("audit").out
-    assert "is itself learned as ham: it was in Archive at the start. To leave" in run("explain", file).out
-    assert run("train", "--spam", file).code == 0
-    assert "is itself learned as spam (trained by hand). To leave" in run("explain", file).out
+    (file,) = (path for path in (root / ".Junk").glob("*/*") if path.read_bytes() == wrong)
+    assert "   learned as spam: it was in Junk at the start; without it," in run("audit").out
+    assert "is itself learned as spam: it was in Junk at the start. To leave" in run("explain", file).out
+    assert run("train", "--ham", file).code == 0
+    assert "is itself learned as ham (trained by hand). To leave" in run("explain", file).out
 
 
 # --- begin again ----------------------------------------------------------------------------------------------------

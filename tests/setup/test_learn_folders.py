@@ -12,6 +12,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
+from spamnb.review import first_lessons
+from spamnb.review.first_lessons import Sifted
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import LearnedFolders, learn_folders
 from tests.cli.conftest import maildir
@@ -111,3 +113,41 @@ def test_without_an_inbox_nothing_is_learned(tmp_path: Path) -> None:
     with pytest.raises(MaildirError, match="no folder INBOX"):
         learn_folders(config)
     assert not config.ledger.exists()
+
+
+def _half_sorted(tmp_path: Path) -> Config:
+    """A mailbox with eight spam among forty ham."""
+    spam = [message("spam", n) for n in range(38)]
+    return _config(tmp_path, INBOX=[*(message("ham", n) for n in range(40)), *spam[30:]], Junk=spam[:30])
+
+
+def test_spam_among_the_ham_is_sifted_once(tmp_path: Path) -> None:
+    """Spam in a ham folder is doubted. The next run knows it, recorded or not, and doubts nothing anew."""
+    config = _half_sorted(tmp_path)
+    learned = learn_folders(config)
+    assert (learned.ham, learned.spam, learned.sifted.doubted) == (48, 30, 8)
+    with Ledger(str(config.ledger)) as ledger:
+        before = ledger.lessons.last_change()
+    record_existing(config)
+    assert learn_folders(config) == LearnedFolders(0, 0, 78, [])
+    with Ledger(str(config.ledger)) as ledger:
+        assert ledger.lessons.last_change() == before
+
+
+def _killed(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_interrupted_run_is_sifted_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a run ends before it has sifted, the next one sifts what both have learned; moving begins after that."""
+    config = _half_sorted(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(first_lessons, "finish", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            learn_folders(config)
+    with Ledger(str(config.ledger)) as ledger:
+        assert ledger.state.begun_with is None
+    assert learn_folders(config) == LearnedFolders(0, 0, 78, [], 0, Sifted(8, 8))
+    with Ledger(str(config.ledger)) as ledger:
+        assert ledger.state.begun_with == config.learning.minimum_messages
+        assert learned_as(ledger, message("spam", 33)) is Label.SPAM

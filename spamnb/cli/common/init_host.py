@@ -23,6 +23,7 @@ from spamnb.config.writing import render_host, write
 from spamnb.host.host import Host
 from spamnb.host.shares import running
 from spamnb.ledger.file.locks import is_running
+from spamnb.review.first_lessons import Sifted
 from spamnb.service.awake_account import record_existing
 from spamnb.setup import doveconf, host_unit
 from spamnb.setup.dovecot import from_dovecot
@@ -165,7 +166,7 @@ def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
     if options.is_program and not os.geteuid():
         become(Owner.of(uid), options)
     users = host.users(uid).users
-    ham = spam = known = failed = left_out = undecided = 0
+    ham = spam = known = failed = left_out = undecided = doubted = weakly = 0
     for name, learned, fault in learn_users(host, progress(users, "learning", options.quiet, len(users)), record):
         if learned is None:
             failed += 1
@@ -174,15 +175,27 @@ def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
         report_left_out(learned.left_out)
         ham, spam, known = ham + learned.ham, spam + learned.spam, known + learned.known
         left_out, undecided = left_out + len(learned.left_out), undecided + learned.undecided
+        doubted, weakly = doubted + learned.sifted.doubted, weakly + learned.sifted.weakly_spam
         if options.verbose:
             warn(f"{name}: {learned.ham} ham and {learned.spam} spam learned, {learned.known} known already")
     already = f", {known} known already" if known else ""
     what = f"{plural(ham, 'message')} as ham and {spam} as spam"
     inform(options, f"learned {what}, of {plural(len(users), 'user')}{already}")
+    say_sifted(Sifted(doubted, weakly), options)
     say_undecided(undecided, options)
     if failed:
         warn(f"the mail of {plural(failed, 'user')} could not be learned: the lines above say why")
     return exit_codes.ERROR if failed or left_out else 0
+
+
+def say_sifted(sifted: Sifted, options: argparse.Namespace) -> None:
+    """Print how many messages of ham folders look like spam, and what they teach."""
+    if sifted.doubted:
+        nothing = sifted.doubted - sifted.weakly_spam
+        parts = (sifted.weakly_spam, "counts", "count", "weakly as spam"), (nothing, "teaches", "teach", "nothing")
+        told = [f"{number} {one if number == 1 else many} {what}" for number, one, many, what in parts if number]
+        looks = "looks" if sifted.doubted == 1 else "look"
+        inform(options, f"{plural(sifted.doubted, 'message')} outside of Junk {looks} like spam: {', '.join(told)}")
 
 
 def say_undecided(number: int, options: argparse.Namespace) -> None:

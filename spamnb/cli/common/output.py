@@ -29,10 +29,11 @@ def as_json(values: dict[str, object]) -> str:
     return json.dumps(values, ensure_ascii=True, sort_keys=False)
 
 
-def is_confirmed(question: str) -> bool:
-    """Return whether the person at the terminal answers with yes. The end of input means no."""
+def is_confirmed(question: str, *, default: bool = False) -> bool:
+    """Return whether the person at the terminal answers with yes. Enter means the default, the end of input no."""
     try:
-        return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
+        typed = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
+        return typed in {"y", "yes"} or (default and not typed)
     except EOFError:
         print()
         return False

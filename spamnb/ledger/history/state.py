@@ -100,6 +100,7 @@ class State:
     mark: a random mark of this ledger; its exports and copies have it too. "" in a ledger from before 0.1.0.
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
+    sifting_since: the number of the last lesson before the mail of folders was learned, until that is sifted; or None.
     read_again: the tokenizer's version that last read all existing mail again; 0 if none has.
 
     For a log of lessons that hosts share (`exchange`):
@@ -123,6 +124,7 @@ class State:
     mark = _Value("mark", str, "")
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
+    sifting_since = _Value[int | None]("sifting since", int, None)
     read_again = _Value("read again", int, 0)
     log = _Value("log", str, "")
     sent = _Value("told", int, 0)  # the names in the ledgers of 0.1.0, for this and the next two

@@ -1,0 +1,178 @@
+"""Measure what a filter learns on its first day, from a mailbox that nobody has sorted.
+
+The mailbox holds ham in the inbox and other folders, and spam in Junk. 15 % of the ham that came over no mailing list
+is answered. A quarter as much spam as ham came to the inbox as well; a share of it lies there, read, among the ham.
+`init` learns the mailbox. Then 300 spam and 600 ham come, which the filter judges by these lessons alone. All messages
+are drawn at random from the corpus; each draw is one mailbox.
+
+by folder: every message is learned as its folder says. sifted: then the lessons are sifted, as `init` does. right: all
+labels are right. bogofilter: by folder. caught: spam judged spam, in percent. lost: ham judged spam, of 600. begins:
+the part of the draws in which moving would begin at once. doubted: ham of the mailbox that the sift doubts. weakly:
+ham that counts weakly as spam. found: spam among the ham that is doubted, in percent. All are means over draws.
+
+    python benchmarks/day_one.py CORPUS [--ham 300] [--draws 3] [--mailboxes 60:0.2 20:0.4] [--json]
+"""
+
+import random
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import common
+import numpy as np
+
+from spamnb.acts.may_move import missing_now
+from spamnb.base.label import How, Label, Verdict
+from spamnb.config import Learning, Scoring, Senders
+from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
+from spamnb.evaluation.packed import Packed
+from spamnb.filter.judge import FrozenFilter
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.port import Relabel
+from spamnb.mail.reading import Content
+from spamnb.review.first_lessons import doubted
+
+_ANSWERED = 0.15
+_SPAM_PER_HAM = 0.25
+_HAM_LATER, _SPAM_LATER = 600, 300
+_MAILBOXES = ["60:0", "60:0.2", "60:0.4", "60:1", "20:0.2", "20:0.4", "300:0", "300:0.4", "5:0.4"]
+
+
+class Mailbox(NamedTuple):
+    """The messages of a draw, by their places in the corpus."""
+
+    ham: list[int]
+    lying: list[int]  # spam among the ham
+    junk: list[int]
+    answered: set[int]
+    later: list[int]
+
+
+class Figures(NamedTuple):
+    """What a filter does with later mail, in one draw; begins: whether mail would be moved, or None if unknown."""
+
+    caught: float
+    lost: int
+    begins: bool | None = None
+
+
+def drawn(corpus: Sequence[Labelled], read: Sequence[Sample], ham: int, junk: int, share: float, seed: int) -> Mailbox:
+    """Draw a mailbox, and the mail that comes later. Raises ValueError if the corpus is too small."""
+    choose = random.Random(seed)
+    of_ham, of_spam = (
+        choose.sample(places, len(places))
+        for places in ([place for place, one in enumerate(corpus) if one.label is label] for label in Label)
+    )
+    lying = round(share * _SPAM_PER_HAM * ham)
+    if len(of_ham) < ham + _HAM_LATER or len(of_spam) < junk + lying + _SPAM_LATER:
+        raise ValueError(f"{len(of_ham)} ham and {len(of_spam)} spam are too few for this mailbox")
+    personal = [place for place in of_ham[:ham] if not read[place].reading.relations.list_id]
+    later = of_ham[ham : ham + _HAM_LATER] + of_spam[-_SPAM_LATER:]
+    answered = set(choose.sample(personal, round(_ANSWERED * len(personal))))
+    return Mailbox(of_ham[:ham], of_spam[junk : junk + lying], of_spam[:junk], answered, later)
+
+
+def learned(read: Sequence[Sample], mailbox: Mailbox, lying: Label) -> MemoryLessons:
+    """Learn a mailbox; lying: the label of the spam among the ham."""
+    lessons = MemoryLessons()
+    for places, label in ((mailbox.ham, Label.HAM), (mailbox.lying, lying), (mailbox.junk, Label.SPAM)):
+        lessons.learn([read[place].reading for place in places], label, "benchmark", 1.0, how=How.HAND)
+    return lessons
+
+
+def sift(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons) -> dict[bytes, Label | None]:
+    """Sift the lessons of a mailbox, as `init` does. Returns what is doubted, and the new labels."""
+    asked = [read[place].reading.digest for place in mailbox.ham + mailbox.lying if place not in mailbox.answered]
+    ham = [digest for digest in asked if (lesson := lessons.find(digest)) and lesson.label is Label.HAM]
+    labels = {one: doubt.label for one, doubt in doubted(lessons, Scoring(), ham).items()}
+    lessons.relabel([Relabel(one, Label.HAM, False, to, True, "", How.HAND) for one, to in labels.items()], 2.0)
+    return labels
+
+
+def judged(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons) -> Figures:
+    """Judge the mail that comes later."""
+    later = [read[place] for place in mailbox.later]
+    verdicts = FrozenFilter(lessons, Scoring(), Senders()).judge_all(
+        [Content(one.reading.tokens, one.reading.relations) for one in later]
+    )
+    is_spam = [how.verdict is Verdict.SPAM for how in verdicts]
+    return _figures([one.label for one in later], is_spam, not missing_now(lessons, Scoring(), Learning()))
+
+
+def by_bogofilter(corpus: Sequence[Labelled], mailbox: Mailbox) -> Figures:
+    """Let bogofilter learn the mailbox by its folders, and judge the mail that comes later."""
+    as_filed = [(mailbox.ham + mailbox.lying, Label.HAM), (mailbox.junk, Label.SPAM)]
+    later = [corpus[place] for place in mailbox.later]
+    with tempfile.TemporaryDirectory() as directory:
+        other = common.Bogofilter(Path(directory))
+        other.train([Labelled(corpus[n].path, corpus[n].name, label) for places, label in as_filed for n in places])
+        is_spam = [one.verdict is Verdict.SPAM for one in common.scored(other, later)]
+    return _figures([one.label for one in later], is_spam, None)
+
+
+def _figures(labels: Sequence[Label], is_spam: Sequence[bool], begins: bool | None) -> Figures:
+    called = [label for label, spam in zip(labels, is_spam, strict=True) if spam]
+    return Figures(100 * called.count(Label.SPAM) / _SPAM_LATER, called.count(Label.HAM), begins)
+
+
+def measured(
+    corpus: Sequence[Labelled], read: Sequence[Sample], ham: int, junk: int, share: float, draws: int
+) -> list[dict[str, object]]:
+    """Return a row of figures for each way to learn such a mailbox."""
+    ways: dict[str, list[Figures]] = {"by folder": [], "sifted": [], "right": []}
+    finds = []
+    for seed in range(draws):
+        mailbox = drawn(corpus, read, ham, junk, share, seed)
+        for way in list(ways)[:3]:
+            lessons = learned(read, mailbox, Label.SPAM if way == "right" else Label.HAM)
+            if way == "sifted":
+                finds.append(_finds(read, mailbox, sift(read, mailbox, lessons)))
+            ways[way].append(judged(read, mailbox, lessons))
+        if shutil.which("bogofilter"):
+            ways.setdefault("bogofilter", []).append(by_bogofilter(corpus, mailbox))
+    shown: list[dict[str, object]] = []
+    for way, figures in ways.items():
+        begins = None if figures[0].begins is None else _mean([one.begins for one in figures])
+        caught, lost = _mean([one.caught for one in figures]), _mean([one.lost for one in figures])
+        row: dict[str, object] = {"ham": ham, "Junk": junk, "share": share, "learned": way}
+        row |= {"caught": caught, "lost": lost, "begins": begins}
+        names = ("doubted", "weakly", "found")
+        row |= dict(zip(names, np.mean(finds, axis=0).tolist() if way == "sifted" else [None] * 3, strict=True))
+        shown.append(row)
+    return shown
+
+
+def _finds(read: Sequence[Sample], mailbox: Mailbox, labels: dict[bytes, Label | None]) -> tuple[float, float, float]:
+    """Return how much ham is doubted, how much of it counts weakly as spam, and the percentage of spam found."""
+    ham, lying = ([read[place].reading.digest for place in places] for places in (mailbox.ham, mailbox.lying))
+    wrongly = [labels[digest] for digest in ham if digest in labels]
+    found = sum(digest in labels for digest in lying)
+    return len(wrongly), wrongly.count(Label.SPAM), 100 * found / len(lying) if lying else 100.0
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    return float(np.mean([value for value in values if value is not None]))
+
+
+def main() -> None:
+    """Measure each mailbox."""
+    parser = common.arguments(__doc__)
+    parser.add_argument("corpus", metavar="CORPUS")
+    parser.add_argument("--ham", type=int, default=300, metavar="N", help="in the mailbox")
+    parser.add_argument("--draws", type=int, default=3, metavar="N")
+    spam = "spam in Junk, and the share of the other spam that lies among the ham"
+    parser.add_argument("--mailboxes", nargs="+", default=_MAILBOXES, metavar="JUNK:SHARE", help=spam)
+    options = parser.parse_args()
+    corpus = load_corpus(options.corpus)
+    read = Packed(samples(corpus))
+    rows: list[dict[str, object]] = []
+    for mailbox in options.mailboxes:
+        junk, share = mailbox.split(":")
+        rows += measured(corpus, read, options.ham, int(junk), float(share), options.draws)
+    common.report(rows, options.json)
+
+
+if __name__ == "__main__":
+    main()

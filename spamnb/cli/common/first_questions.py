@@ -1,0 +1,174 @@
+"""The dialogue of `init` about mail that was there before the filter: which of it is spam?
+
+It asks at a terminal only. A decision moves nothing: that is a question of its own, at the end.
+"""
+
+import argparse
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+
+from spamnb.acts.answers import Answer, Answers, Question
+from spamnb.acts.current_files import CurrentFiles
+from spamnb.base.errors import MaildirError
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped, plural
+from spamnb.cli.common.config_and_ledger import command, open_ledger
+from spamnb.cli.common.message_text import file_of, screens
+from spamnb.cli.common.output import is_confirmed, is_terminal, table, warn
+from spamnb.config import Config
+from spamnb.ledger.ledger import Ledger
+from spamnb.review import first_lessons
+from spamnb.review.first_questions import FirstQuestion, first_questions
+
+_ROWS, _SCREENS = 10, 5
+_CLEAR = 0.97  # with this probability for all of a screen, Enter means yes
+_OWN_ROWS = 6  # of a screen with a message
+_FEW = """\
+Junk holds {junk}, too few to tell what else is spam. These look least like your other mail."""
+
+
+def may_ask(options: argparse.Namespace) -> bool:
+    """Tell whether somebody is there to answer."""
+    return not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+
+
+def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
+    """Ask about what was learned since `first_lessons.begin`. Returns the messages that are spam, by their identities.
+
+    folders: the names of folders, by their directories.
+    """
+    config, ledger = open_ledger(options)
+    with ledger:
+        answers = Answers(ledger, config)
+        spam: list[bytes] = []
+        for number in range(_SCREENS):
+            found = first_questions(ledger.lessons, config.scoring, first_lessons.unsorted(ledger))
+            if not found:
+                break
+            if not number:
+                _introduce(ledger, found)
+            chosen = _ask_screen(ledger, config, found[:_ROWS], folders)
+            if chosen is None:
+                break
+            decided = _decide(answers, found[:_ROWS], chosen, options)
+            spam += decided
+            if not decided:
+                break
+        return spam
+
+
+def offer_to_move(spam: Sequence[bytes], options: argparse.Namespace) -> None:
+    """Ask whether the messages that the person has called spam shall be moved to the spam folder, and do it."""
+    if not spam or not is_confirmed(f"Move the {len(spam)} to Junk?", default=True):
+        return
+    config, ledger = open_ledger(options)
+    with ledger:
+        answers, ids = Answers(ledger, config), []
+        for digest in spam:
+            try:
+                done = answers.call(digest, Label.SPAM)
+            except MaildirError as fault:
+                warn(f"a message was not moved: {fault}")
+                continue
+            if done.stays:
+                warn(escaped(done.stays))
+            ids.append(done.answer)
+        answers.end()
+    print(f"To undo: {_undo(ids, options)}")
+
+
+def _introduce(ledger: Ledger, found: Sequence[FirstQuestion]) -> None:
+    number = sum(len(question.copies) for question in found)
+    if found[0].probability is None:
+        junk = int(ledger.lessons.totals()[Label.SPAM])
+        print(f"\n{_FEW.format(junk=plural(junk, 'message'))}")
+    else:
+        print(f"\n{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam.")
+
+
+def _ask_screen(
+    ledger: Ledger, config: Config, asked: Sequence[FirstQuestion], folders: Mapping[str, str]
+) -> frozenset[int] | None:
+    """Ask about at most ten messages. Returns the numbers of those that are spam; None if the person stops."""
+    files = CurrentFiles(ledger, config, [question.copies[0] for question in asked])
+    paths = [next((file.path for file in files.of(question.copies[0])), None) for question in asked]
+    rows = []
+    for number, (question, path) in enumerate(zip(asked, paths, strict=True), 1):
+        folder = "" if path is None else folders.get(os.path.dirname(os.path.dirname(path)), "")
+        alike = f" and {len(question.copies) - 1} like it" if len(question.copies) > 1 else ""
+        shown = "" if question.probability is None else f"{question.probability:.2f}"
+        rows.append((str(number), f"{question.summary}{alike}", folder, shown))
+    print(f"\n{table(rows)}")
+    is_clear = all((question.probability or 0.0) >= _CLEAR for question in asked)
+    are = "Is this spam?" if len(asked) == 1 else f"Are these {len(asked)} spam?"
+    prompt = (
+        f"{are} [{'Y' if is_clear else 'y'}] all, [n] none, or the numbers of those that are; [v 3] view, [s] stop: "
+    )
+    while True:
+        try:
+            typed = input(prompt).strip().lower()
+        except EOFError:
+            print()
+            return None
+        if typed in ("s", "stop") or (not typed and not is_clear):
+            return None
+        if typed in ("", "y", "yes"):
+            return frozenset(range(len(asked)))
+        if typed in ("n", "no"):
+            return frozenset()
+        words = typed.replace(",", " ").split()
+        if words[0] == "v" and (viewed := _numbers(words[1:], len(asked))):
+            for number in sorted(viewed):
+                _view(paths[number], asked[number])
+        elif (chosen := _numbers(words, len(asked))) is not None:
+            return chosen
+
+
+def _numbers(words: Sequence[str], most: int) -> frozenset[int] | None:
+    """Return typed numbers, counted from 0; None if one is not a number from 1 to `most`.
+
+    >>> _numbers(["2", "4-5"], 9) == {1, 3, 4}, _numbers(["0"], 9), _numbers(["x"], 9)
+    (True, None, None)
+    """
+    found: set[int] = set()
+    for word in words:
+        first, _, last = word.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal()):
+            return None
+        found.update(range(int(first), min(int(last or first), most + 1) + 1))
+    return frozenset(number - 1 for number in found) if found and found <= {*range(1, most + 1)} else None
+
+
+def _view(path: str | None, question: FirstQuestion) -> None:
+    raw = None if path is None else file_of(path, question.copies[0])
+    if raw is None:
+        print("Its file is gone, or cannot be read.")
+        return
+    columns, rows = shutil.get_terminal_size()
+    print(f"\n{screens(raw, max(columns, 20), max(rows - _OWN_ROWS, 10))[0]}\n")
+
+
+def _decide(
+    answers: Answers, asked: Sequence[FirstQuestion], spam: frozenset[int], options: argparse.Namespace
+) -> list[bytes]:
+    """Learn the answers of a screen as decisions. Returns the messages that are spam, by their identities."""
+    ids: dict[Label, list[int]] = {label: [] for label in Label}
+    decided = []
+    for number, question in enumerate(asked):
+        label = Label.SPAM if number in spam else Label.HAM
+        for digest in question.copies:
+            about = Question(digest, question.summary, Label.HAM, None)
+            answer = Answer.OTHERWISE if label is Label.SPAM else Answer.RIGHT
+            ids[label].append(answers.give(about, answer, moves=False).answer)
+            if label is Label.SPAM:
+                decided.append(digest)
+    for label, some in ids.items():
+        if some:
+            print(f"{len(some)} learned as {label.word}, by your decision. To undo: {_undo(some, options)}")
+    return decided
+
+
+def _undo(ids: Sequence[int], options: argparse.Namespace) -> str:
+    return f"{command(options)} undo {' '.join(map(str, ids))}"

@@ -1,0 +1,106 @@
+"""`init` at a terminal: its questions about what looks like spam."""
+
+from pathlib import Path
+
+import pytest
+
+from spamnb.base.label import Label
+from spamnb.cli.common import first_questions
+from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
+from tests.cli.conftest import Run, ledger_file, maildir
+
+_LYING = range(50, 58)
+Label_ = tuple[Label | None, bool] | None
+
+
+@pytest.fixture
+def asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run a command in this process, as at a terminal; `stdin` is what is typed."""
+    monkeypatch.setattr(first_questions, "is_terminal", lambda _: True)
+    return run
+
+
+def _mailbox(home: Path, junk: int) -> Path:
+    """A mailbox with eight spam among the ham: five in the inbox, three in Archive."""
+    ham, spam = ([message(kind, n) for n in range(60)] for kind in ("ham", "spam"))
+    inbox, archive = [*ham[:30], *spam[50:55]], [*ham[30:], *spam[55:58]]
+    return maildir(home / "Maildir", INBOX=inbox, Archive=archive, Junk=spam[:junk])
+
+
+def _taught(home: Path, number: int) -> Label_:
+    """What a spam message teaches, and whether weakly."""
+    with Ledger(str(ledger_file(home))) as ledger:
+        lesson = ledger.lessons.find(read(message("spam", number)).digest)
+        return lesson and (lesson.label, lesson.weak)
+
+
+def _in_junk(root: Path) -> int:
+    return len(list(root.glob(".Junk/*/17*")))
+
+
+def test_an_answer_is_a_decision_and_moves_after_a_question(home: Path, asked: Run) -> None:
+    """init shows what looks like spam, learns the answers, moves spam if told to, and never asks about it again."""
+    root = _mailbox(home, 30)
+    done = asked("init", "--learn", stdin=b"x\n1-7\n\n")
+    assert done.code == 0
+    assert "8 messages outside of Junk look like spam.\n\n1  " in done.out
+    assert "Archive  1.00\n" in done.out
+    assert done.out.count("Are these 8 spam? [Y] all, [n] none") == 2, "what cannot be read is asked again"
+    assert "1 learned as ham, by your decision. To undo: spamnb undo" in done.out
+    assert "7 learned as spam, by your decision. To undo: spamnb undo" in done.out
+    assert "Move the 7 to Junk? [Y/n] " in done.out
+    assert _in_junk(root) == 37
+    taught = [_taught(home, number) for number in _LYING]
+    assert sorted(map(str, taught)) == sorted(map(str, [(Label.SPAM, False)] * 7 + [(Label.HAM, False)]))
+    again = asked("init", "--learn", stdin=b"")
+    assert "look like spam" not in again.out
+    undo = done.out.rpartition("To undo: spamnb undo ")[2].split("\n")[0].split()
+    assert asked("undo", *undo).code == 0
+    assert _in_junk(root) == 30
+    assert asked("verify").code == 0
+
+
+def test_who_stops_is_asked_the_next_time(home: Path, asked: Run) -> None:
+    """Without an answer the messages are sifted, nothing moves, and the next call asks about them again."""
+    root = _mailbox(home, 30)
+    for typed in (b"s\n", b"", b"v 2\ns\n"):
+        done = asked("init", "--learn", stdin=typed)
+        assert done.code == 0
+        assert "Are these 8 spam?" in done.out
+        assert "8 messages outside of Junk look like spam: 8 count weakly as spam" in done.out
+        assert "Move the" not in done.out
+        assert _taught(home, 50) == (Label.SPAM, True)
+        assert _in_junk(root) == 30
+    assert "Subject: " in done.out, "the message was shown"
+    declined = asked("init", "--learn", stdin=b"y\nn\n")
+    assert "8 learned as spam, by your decision" in declined.out
+    assert _in_junk(root) == 30
+    assert _taught(home, 50) == (Label.SPAM, False)
+
+
+def test_none_of_them_is_spam(home: Path, asked: Run) -> None:
+    """Who says that none is spam makes all of them ham, and is not asked again."""
+    _mailbox(home, 30)
+    assert "8 learned as ham, by your decision" in asked("init", "--learn", stdin=b"n\n").out
+    assert [_taught(home, number) for number in _LYING] == [(Label.HAM, False)] * 8
+    assert "Are these" not in asked("init", "--learn").out
+
+
+def test_with_little_in_junk_the_most_unusual_are_asked_about(home: Path, asked: Run) -> None:
+    """If Junk has too little to tell, init says so, and asks about the mail that is least like the other mail."""
+    _mailbox(home, 2)
+    done = asked("init", "--learn", stdin=b"s\n")
+    assert "Junk holds 2 messages, too few to tell what else is spam." in done.out
+    assert "Are these 10 spam? [y] all, [n] none" in done.out
+    shown = done.out.partition("other mail.")[2].partition("Are these")[0]
+    assert shown.count("@friends.example") < 5, "most of the ten are spam"
+
+
+def test_nobody_is_asked_without_a_terminal(home: Path, run: Run) -> None:
+    """In a pipe init does not ask, and says which call does."""
+    _mailbox(home, 30)
+    done = run("init", "--learn", stdin=b"y\n")
+    assert "8 messages look like spam and teach nothing, or count weakly as spam: spamnb init --learn at a" in done.out
+    assert "Are these" not in done.out
