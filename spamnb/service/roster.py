@@ -337,8 +337,8 @@ class Roster(Tenants[Host]):
             self._accounts.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
-        """Record that a user is gone; without a ledger nothing is left of the user, as after a renaming."""
-        if not os.path.lexists(self._host.ledger_of(row.name)):
+        """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
+        if not os.path.lexists(self._host.ledger_of(row.name).parent):
             self._rows.forget(row.name)
         elif row.state is not State.GONE:
             gone = replace(
