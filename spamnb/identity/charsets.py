@@ -1,10 +1,11 @@
 """Decide which labels mean the same charset. This is only for comparing names: nothing is decoded.
 
 A label has the name of a charset only if the iconv of glibc 2.36 and Python 3.11 both know the label, exactly as
-written except for capitals, and read the same text under all labels of the charset. mutt 2.2.12 agrees about each line
-here. Any other label is a charset of its own, since some program does not know it: `koi8:r`, `x-koi8-r`, `1251`, `utf`.
-A charset and a larger one that includes it are two charsets too: mutt shows other letters for GB2312 than for GBK, and
-for ASCII than for ISO-8859-1.
+written except for capitals, and read the same text under all labels of the charset. The mutt 2.2.12 of Debian shows
+that text too; its configuration reads `gb2312` as GB18030, and `euc-cn` as GB2312. Any other label is a charset of its
+own, since some program does not know it: `koi8:r`, `x-koi8-r`, `1251`, `utf`. A charset and a larger one that includes
+it are two charsets: without that configuration, mutt shows other letters for GB2312 than for GBK, and for ASCII than
+for ISO-8859-1.
 """
 
 from functools import cache
@@ -45,7 +46,7 @@ koi8_r koi8-r cskoi8r
 koi8_t koi8-t
 koi8_u koi8-u
 gb18030 gb18030
-gb2312 gb2312 euc-cn euccn
+gb2312 gb2312
 gbk gbk cp936 ms936
 shift_jis shift_jis csshiftjis shift-jis sjis
 cp932 cp932 ms932
@@ -53,7 +54,7 @@ euc_kr euc-kr euckr
 cp949 cp949 uhc
 big5 big5
 cp950 cp950
-euc_jp euc-jp eucjp ujis
+euc_jp euc-jp eucjp
 """
 _OTHERS = b"""
 big5hkscs big5-hkscs big5hkscs

@@ -71,6 +71,7 @@ class Roster(Tenants[Host]):
         self._met: dict[str, list[Met]] = {}  # what the last process was reading when it ended, by user
         self._list_at = math.inf
         self._places: list[str] = []
+        self._requests: str
         self._shared: Surroundings
         self._accounts: Accounts
         self._sweeps: Sweeps
@@ -87,7 +88,7 @@ class Roster(Tenants[Host]):
 
     def open(self, read: Host, shared: Surroundings, wait: Wait) -> None:
         """Begin to work by a new configuration."""
-        self._host = read
+        self._host, self._requests = read, str(read.requests)
         self._shared = replace(
             shared,
             alive=lambda status: self._alive(shared, status),
@@ -261,17 +262,16 @@ class Roster(Tenants[Host]):
 
     def _watch_requests(self) -> None:
         """Watch the directory of the commands' requests, and see to those that are there already."""
-        requests = self._host.requests
         with suppress(OSError):  # then a command waits until the account sleeps
-            requests.mkdir(mode=0o700, exist_ok=True)
+            os.makedirs(self._requests, mode=0o700, exist_ok=True)
         with suppress(CannotWatchError):  # the mailboxes tell it
-            self._shared.watcher.watch(str(requests), [Directory(str(requests))])
+            self._shared.watcher.watch(self._requests, [Directory(self._requests)])
         self._see_to_requests()
 
     def _see_to_requests(self) -> None:
         """Let go of the ledgers that commands ask for."""
         with suppress(OSError):
-            for request in [*os.scandir(self._host.requests)]:
+            for request in [*os.scandir(self._requests)]:
                 if (known := self._known.get(request.name)) is not None:
                     self._accounts.let_go(known.account)
                     self._forget_figures(known)
@@ -281,7 +281,7 @@ class Roster(Tenants[Host]):
         """Take a hint that belongs to no mailbox."""
         if hint.root == _PLACES:
             self._list_soon()
-        elif hint.root == str(self._host.requests):
+        elif hint.root == self._requests:
             self._see_to_requests()
 
     def _list_soon(self) -> None:
@@ -337,8 +337,8 @@ class Roster(Tenants[Host]):
             self._accounts.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
-        """Record that a user is gone; without a ledger nothing is left of the user, as after a renaming."""
-        if not os.path.lexists(self._host.ledger_of(row.name)):
+        """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
+        if not os.path.lexists(self._host.ledger_of(row.name).parent):
             self._rows.forget(row.name)
         elif row.state is not State.GONE:
             gone = replace(
@@ -357,7 +357,8 @@ class Roster(Tenants[Host]):
         running = self._shared.running()
         if running >= self._list_at:
             self._list()
-            self._see_to_requests()  # nothing may be watched
+        if not self._shared.watcher.is_watched(self._requests):
+            self._see_to_requests()
         self._sweeps.go_on()
         self._accounts.work()
         if running >= self._rows.due_at:

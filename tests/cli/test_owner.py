@@ -1,18 +1,21 @@
 """Root's commands go on as the owner of the ledger, and a hostile owner makes root do nothing as root."""
 
-import argparse
 import os
 import shutil
 import subprocess
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from pwd import struct_passwd
 
 import pytest
 
 from spamnb.cli.common.as_owner import Owner, owner_of, owner_of_ledger
-from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.sample_mail import message
+from spamnb.cli.common.service_owner import owner_for_service
 from tests.cli.conftest import COMMAND, Run, mail, maildir, mbox, waits_for_input
 from tests.patience import PATIENCE, until
+from tests.table import over_rows
 
 ANNA, BOB = 54_321, 54_322  # in no list of users
 
@@ -40,6 +43,11 @@ def place(open_place: Path, program_for_all: None) -> Path:
 @pytest.fixture
 def anna(place: Path) -> Path:
     """Anna's home with a Maildir, a configuration, and no ledger yet."""
+    return home_of_anna(place)
+
+
+def home_of_anna(place: Path) -> Path:
+    """Make Anna's home in a directory."""
     home = place / "anna"
     maildir(home / "Maildir", INBOX=[message("ham", n) for n in range(3)], Junk=[message("spam", n) for n in range(3)])
     mailbox = f"path: {home}/Maildir\n    roles: {{INBOX: inbox, Junk: spam}}"
@@ -241,14 +249,112 @@ def test_a_link_is_opened_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert owner.uid == ANNA
 
 
-def test_the_service_stays_who_it_is(anna: Path) -> None:
-    """The unit alone decides which user runs the service."""
-    options = argparse.Namespace(config=str(anna / "config.yaml"), command="run")
-    from spamnb.cli.common.config_and_ledger import go_on_as_owner
+@pytest.mark.parametrize("config", ["anna/config.yaml", "by-root.yaml"])
+def test_the_service_of_root(process: Run, place: Path, by_root: Path, anna: Path, config: str) -> None:
+    """`run` goes on as the owner too, since root's copies and notes of faults would stop the owner's own service."""
+    for _ in range(2):  # before there is a ledger, and with one
+        said = process("-v", "--config", place / config, "run", "--once")
+        assert said.code == 0, said
+        assert f"going on as {ANNA}, the owner of the ledger" in said.err
+        assert (anna / "state/l.sqlite").exists()
+        assert not foreign(anna, ANNA)
 
-    go_on_as_owner(options)
-    assert os.getresuid() == (0, 0, 0)
-    assert config_path(options) == anna / "config.yaml"
+
+def test_the_service_of_a_host_by_root(process: Run, vmail: Path) -> None:
+    """The service of a mail host goes on as the owner of the mail, if the ledgers are the same user's."""
+    said = process(*of_host(vmail, "-v", "run", "--once"))
+    assert said.code == 0, said
+    assert f"going on as {ANNA}, the owner of the ledger" in said.err
+    assert (vmail / "state/example.org/anna/l.sqlite").exists()
+    assert not foreign(vmail / "state", ANNA)
+    assert not foreign(vmail / "vmail", ANNA)
+
+
+def with_line(line: str) -> Callable[[Path], object]:
+    """Add a line to Anna's configuration, with her home in the place of {0}, and the directory of that for {1}."""
+
+    def change(anna: Path) -> None:
+        with (anna / "config.yaml").open("a") as config:
+            config.write(f"{line.format(anna, anna.parent)}\n")
+
+    return change
+
+
+def ledger_elsewhere(anna: Path) -> None:
+    """Let the ledger be in a directory of root."""
+    config = anna / "config.yaml"
+    config.write_text(config.read_text().replace(f"{anna}/state", f"{anna.parent}/state"))
+
+
+def ledger_of_root(anna: Path) -> None:
+    """Let root have made the ledger."""
+    (anna / "state").mkdir()
+    give(anna / "state", ANNA)
+    (anna / "state/l.sqlite").touch()
+
+
+def ledger_at_bob(anna: Path) -> None:
+    """Let the ledger's directory be a link to another user's."""
+    (anna / "state").symlink_to(give(made(anna.parent / "bob"), BOB))
+
+
+def mail_of_bob(anna: Path) -> None:
+    """Let a second mailbox belong to another user."""
+    other = give(Path(shutil.copytree(anna / "Maildir", anna / "Other")), BOB)
+    mailbox = f"mailboxes:\n  - path: {other}\n    roles: {{INBOX: inbox, Junk: spam}}"
+    config = anna / "config.yaml"
+    config.write_text(config.read_text().replace("mailboxes:", mailbox))
+
+
+def made(directory: Path) -> Path:
+    """Make a directory."""
+    directory.mkdir()
+    return directory
+
+
+@over_rows(
+    ("change", "lacking"),
+    [
+        (ledger_elsewhere, None),
+        (ledger_of_root, None),
+        (ledger_at_bob, None),
+        (mail_of_bob, None),
+        (with_line("unknown: 1"), None),
+        (lambda anna: give(anna, 0), None),
+        (lambda anna: (anna / "config.yaml").chmod(0o000), "{0}/config.yaml"),
+        (lambda anna: anna.parent.chmod(0o700), "{0}/config.yaml"),
+        (with_line("spamd: {{listen: ['127.0.0.1:783']}}"), "127.0.0.1:783"),
+        (with_line("spamd: {{listen: [{1}/spamd.sock]}}"), "{1}"),
+        (with_line("service: {{metrics: {1}/spamnb.prom}}"), "{1}"),
+        (with_line("spamd: {{listen: [{0}/spamd.sock, '127.0.0.1:1783']}}"), ""),
+        (with_line("service: {{metrics: {0}/spamnb.prom}}"), ""),
+    ],
+)
+def test_the_service_that_stays_root(
+    place: Path, capsys: pytest.CaptureFixture[str], change: Callable[[Path], object], lacking: str | None
+) -> None:
+    """Root's service goes on as somebody else only if all is one user's, who may do all that the service does."""
+    anna = home_of_anna(made(Path(tempfile.mkdtemp(dir=place)) / "open"))
+    anna.parent.parent.chmod(0o755)
+    change(anna)
+    owner = owner_for_service(anna / "config.yaml")
+    assert owner == (Owner.of(ANNA) if lacking == "" else None)
+    why = f"spamnb: spamnb stays root, since {ANNA}, the owner of the ledger, may not use "
+    said = capsys.readouterr().err
+    assert said == (f"{why}{lacking.format(anna, anna.parent)}\n" if lacking else "")
+
+
+def test_a_ledger_without_a_named_place(process: Run, place: Path, anna: Path) -> None:
+    """If the owner's configuration names no ledger, root's service uses the owner's, or stays root."""
+    config = anna / "config.yaml"
+    config.write_text(config.read_text().partition("ledger:")[0])
+    assert owner_for_service(config) is None, "that user has no home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pwd.getpwuid", lambda uid: struct_passwd(("anna", "x", uid, uid, "", str(anna), "/bin/sh")))
+        patch.setattr("os.getgrouplist", lambda *_: [])
+        owner = owner_for_service(config)
+        assert owner is not None
+        assert owner.home == str(anna)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import time
 
 import pytest
 
+from spamnb.identity import charsets
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from tests.delivery.conftest import BROKEN, HAM, SPAM, Home
@@ -36,7 +38,7 @@ def in_mutt(home: Home, keys: str) -> None:
     rules = home.write(".muttrc", options + recipe)
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
-    command = ["mutt", "-F", str(rules), "-f", f"{home.path}/Maildir", "-e", f"push {keys}<sync-mailbox><exit>"]
+    command = ["mutt", "-F", str(rules), "-f", f"{home.path}/Maildir", "-e", f'push "{keys}<sync-mailbox><exit>"']
     environ = {"HOME": str(home.path), "PATH": os.environ["PATH"], "TERM": "vt100", "LC_ALL": "C.UTF-8"}
     running = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ, close_fds=True)
     os.close(theirs)
@@ -64,6 +66,23 @@ def test_mutt(home: Home, key: str, label: str, folder: str) -> None:
     assert [identity(content) for content in home.mail(folder)] == [identity(SPAM)]
     assert home.mail() == []
     home.run(str(home.program), "untrain", str(next((home.path / "Maildir" / folder).glob("[cn][ue][rw]/*"))))
+
+
+def test_mutt_shows_all_labels_of_a_charset_alike(home: Home) -> None:
+    """mutt shows the same letters under all labels that are one charset for a message's identity."""
+    lines = charsets._lines(charsets._AROUND_ASCII) + charsets._lines(charsets._OTHERS)
+    letters = bytes(range(0xA0, 0x100)) + b" \x82\xa0 \x93\xfa \x1b$BF|\x1b(B \x1b$)C\x0eF|\x0f"
+    part = b'--b\nContent-Type: text/plain; charset="%s"\nContent-Transfer-Encoding: 8bit\n\n>>%s<<\n'
+    parts = b"".join(part % (label, letters) for _, *labels in lines for label in labels)
+    head = b"From: a@b.example\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
+    (home.path / "Maildir/cur/1700000001.M1P1.home:2,S").write_bytes(head + parts + b"--b--\n")
+    shown = home.path / "shown"
+    in_mutt(home, f"<enter-command>set pipe_decode=yes wait_key=no<enter><pipe-message>cat >{shown}<enter>")
+    texts = iter(re.findall(rb">>(.*?)<<", shown.read_bytes(), re.DOTALL))
+    by_name = {name: {label: next(texts) for label in labels} for name, *labels in lines}
+    assert next(texts, None) is None
+    assert [name for name, texts in by_name.items() if len({*texts.values()}) > 1] == []
+    assert len({*by_name[b"koi8_r"].values(), *by_name[b"cp1251"].values(), *by_name[b"us_ascii"].values()}) == 3
 
 
 def new_in_notmuch(home: Home, *contents: bytes) -> "subprocess.CompletedProcess[bytes]":

@@ -169,7 +169,8 @@ PAIRS = {
             b"utf-8": (b"utf", b"u8", b"utf_8", b"cp65001"),
             b"iso-8859-1": (b"8859", b"latin", b"646", b"us", b"us-ascii", b"iso8859_1", b"windows-1252"),
             b"us-ascii": (b"646", b"us_ascii"),
-            b"gb2312": (b"gbk", b"gb18030", b"chinese"),
+            b"gb2312": (b"gbk", b"gb18030", b"chinese", b"euc-cn"),
+            b"euc-jp": (b"ujis",),
             b"euc-kr": (b"cp949", b"korean"),
             b"shift_jis": (b"cp932", b"x-sjis"),
         }.items()

@@ -84,13 +84,16 @@ def test_root_leaves_nothing_of_its_own(host: VirtualUsers) -> None:
 
 
 def test_users_come_and_go(host: VirtualUsers) -> None:
-    """A user with a first message has a filter; the block removes and forgets a deleted user."""
+    """A user with a first message has a filter, which can be forgotten; the block removes and forgets a user."""
     name = "dora@example.org"
     first = host.deliver(name)
     until(lambda: f"watching {maildir(name)}" in host.log(), f"{name} to be watched")
     assert host.holds(name, "", first), "mail that a user comes with is never moved"
     host.wait_recorded(name)
     remove, forget = block(_DOCUMENT, "host-remove").splitlines()
+    as_root(host.machine, forget)  # while the service works for the user
+    host.wait_recorded(name)
+    assert host.holds(name, "", first)
     as_root(host.machine, remove)
     until(lambda: host.user(name).get("state") == "gone", f"{name} to be gone")
     as_root(host.machine, forget)

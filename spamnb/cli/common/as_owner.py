@@ -51,6 +51,17 @@ class Owner:
         groups = frozenset(os.getgrouplist(entry.pw_name, entry.pw_gid))
         return cls(uid, entry.pw_gid, groups, entry.pw_name, entry.pw_dir)
 
+    def take_rights(self) -> None:
+        """Give up all rights of root, for good. Raises OSError if the system forbids it."""
+        os.setgroups(sorted(self.groups))
+        os.setresgid(self.gid, self.gid, self.gid)
+        os.setresuid(self.uid, self.uid, self.uid)
+
+    def environ(self) -> dict[str, str]:
+        """Return root's environment as the user's: what names root's files or login is left out."""
+        kept = {name: value for name, value in os.environ.items() if name not in (*_OF_ROOT, *_OF_LOGIN)}
+        return kept | {"HOME": self.home, "USER": self.name, "LOGNAME": self.name}
+
 
 def owner_of_ledger(config: Path, directory: Path, maildir: Path | None) -> Owner | None:
     """Return the owner of the ledger's directory, or of the Maildir before the first ledger. Raises like `owner_of`."""
@@ -90,16 +101,15 @@ def become(owner: Owner, options: argparse.Namespace) -> None:
     """Go on as that user, for good. Raises SpamnbError if the system or a needed file forbids it."""
     there = [path for path in _files(options) if os.path.lexists(path)]
     try:
-        os.setgroups(sorted(owner.groups))
-        os.setresgid(owner.gid, owner.gid, owner.gid)
-        os.setresuid(owner.uid, owner.uid, owner.uid)
+        owner.take_rights()
     except OSError as fault:
         what = f"cannot go on as {owner.name}, the owner of the ledger: {fault.strerror}"
         raise SpamnbError(f"{what}; run the command as that user") from fault
     os.umask(0o077)
-    for name in (*_OF_ROOT, *_OF_LOGIN):
-        os.environ.pop(name, None)
-    os.environ.update(HOME=owner.home, USER=owner.name, LOGNAME=owner.name)
+    environ = owner.environ()
+    for name in os.environ.keys() - environ.keys():
+        del os.environ[name]
+    os.environ.update(environ)
     _check_program(owner)
     for path in there:
         _check_file(path, owner, is_written=options.command in _WRITE)
@@ -118,10 +128,14 @@ def _files(options: argparse.Namespace) -> Iterator[str]:
                 yield os.path.dirname(os.path.abspath(path))
 
 
+def program_directories() -> list[str]:
+    """Return directories of the program, its libraries and Python, from which modules may still be imported."""
+    return [os.path.dirname(str(module.__file__)) for module in (spamnb, yaml, os)]
+
+
 def _check_program(owner: Owner) -> None:
     """Raise SpamnbError unless that user, who imports modules from now on, may read them."""
-    for module in (spamnb, yaml, os):
-        directory = os.path.dirname(str(module.__file__))
+    for directory in program_directories():
         if not os.access(directory, os.R_OK | os.X_OK):
             raise SpamnbError(
                 f"spamnb goes on as {owner.name}, the owner of the ledger, who may not read the program in"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a command that needs only the configuration does not wait f
     from spamnb.host.host import Host
     from spamnb.ledger.ledger import Ledger
 
-_AS_ROOT = {"run", "config", "help", "demo", "compare", "install-unit"}  # no ledger, or its service
+_AS_ROOT = {"config", "help", "demo", "compare", "install-unit"}  # they need no ledger
 
 
 def config_path(options: argparse.Namespace) -> Path:
@@ -75,13 +75,21 @@ def _of_user(options: argparse.Namespace) -> Config:
 def go_on_as_owner(options: argparse.Namespace) -> None:
     """As root, go on as the owner of the command's ledger. Call this before any thread starts.
 
-    Raises SpamnbError if the owner is not clear. A faulty configuration is left to the command.
+    The service stays root in some cases (`service_owner`). Raises SpamnbError if the owner is not clear. A faulty
+    configuration is left to the command.
     """
     if os.geteuid() or options.command in _AS_ROOT:
         return
     from spamnb.cli.common.as_owner import become, owner_of, owner_of_ledger
 
     path = config_path(options).absolute()
+    if options.command == "run":
+        from spamnb.cli.common.service_owner import owner_for_service
+
+        if (owner := owner_for_service(path)) is not None:
+            become(owner, options)
+            options.config = str(path)  # the usual place is another one for that user
+        return
     owner = owner_of(path)
     if owner is None and (options.command != "init" or _reads_only(options)):  # root owns it, and trusts it
         with contextlib.suppress(ConfigError):

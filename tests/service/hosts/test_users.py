@@ -174,9 +174,9 @@ def test_a_living_user_is_forgotten(desk: Desk) -> None:
 
 
 def test_a_user_is_forgotten_while_nothing_is_watched(desk_of: Callable[[int], Desk]) -> None:
-    """Without events the service sees the request when it next lists its users."""
+    """Without events the service sees the request when it next looks at the folders."""
     desk = desk_of(1)
-    desk.configure("service: {watch: polling, reconcile_seconds: 1}")
+    desk.configure("service: {watch: polling}")
     desk.start()
     desk.settle()
     desk.deliver(ONE)
