@@ -1,17 +1,20 @@
 """What all tests of the service share: the mail of one Maildir as people change it, and the service as a process."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import deliver, scan
 from tests import warm
 from tests.patience import PATIENCE, until
 
+_STARTED: Final = re.compile(r"\b(?:watching|polling) \d")
 Running = warm.Process | subprocess.Popen[bytes]
 
 
@@ -77,7 +80,7 @@ class ServiceProcess:
 
     def _starts(self) -> int:
         """How often the service has begun to watch."""
-        return self.log().count(" watching ") + self.log().count(" polling ")
+        return len(_STARTED.findall(self.log()))
 
     def once(self) -> int:
         """`run --once` as a process of its own; the exit code."""
