@@ -147,6 +147,15 @@ class Accounts:
         account.let_go(self._running())
         self._plan(account)
 
+    def find(self, root: str) -> Account | None:
+        """Return the account of a mailbox, or None."""
+        return self._of_root.get(root)
+
+    def read_again(self, account: Account) -> None:
+        """Let it read its configuration before it works again. Its folders are compared: it forgets what dwells."""
+        self._sleep(account)
+        self.compare(account)
+
     def compare(self, account: Account) -> None:
         """Compare its folders with the ledger when there is time."""
         account.compare_within(0.0, self._running())
@@ -173,7 +182,7 @@ class Accounts:
 
     def take(self, hint: Hint) -> None:
         """Keep a hint for its account."""
-        account = self._of_root.get(hint.root)
+        account = self.find(hint.root)
         if account is None:
             self._strange(hint)
         elif not account.is_failed:  # else its folders are compared when it is tried again

@@ -428,6 +428,30 @@ def test_settings_of_ones_own_are_read_without_mail(desk_of: Callable[[int], Des
     assert told(period) == ""
 
 
+def test_settings_of_ones_own_while_mail_comes(desk_of: Callable[[int], Desk]) -> None:
+    """New settings of a user whose account is awake hold for the next message, and faulty ones are told with it."""
+    desk = desk_of(1)
+    vars(desk)["now"] = time.time  # files have their times from the kernel
+    own = desk.directory / "own" / f"{ONE}.yaml"
+    own.parent.mkdir()
+    desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    desk.start()
+    desk.settle()
+    desk.deliver(ONE)
+    desk.until(lambda: desk.contents(ONE, "Junk") != [], "it is moved")
+    assert desk.awake == {ONE}
+    own.write_text("senders: {allow: ['*@*.example']}\n")
+    allowed = desk.deliver(ONE)
+    desk.rest()
+    assert desk.contents(ONE) == [allowed]
+    assert desk.awake == {ONE}
+    own.write_text("senders: {allow: ['*@*.example']}\nspamd: {}\n")
+    desk.deliver(ONE)
+    desk.pass_time(6.0)
+    assert "spamd: holds for all users" in desk.rows()[ONE].fault
+    assert len(desk.contents(ONE)) == 2, "the settings that were in force still are"
+
+
 def test_another_template(desk: Desk) -> None:
     """With a template of another directory the users there are worked for, and the former ones are gone."""
     other = desk.directory / "other"
