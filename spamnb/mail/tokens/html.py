@@ -127,7 +127,7 @@ class _Reader(Events):
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
         self._texts: list[str] = []  # in order, visible or not
-        self._in_doubt, self._hidden = _Sink(self._texts), _Sink(self._texts)
+        self._in_doubt, self._hidden, self._of_thin = _Sink(self._texts), _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._read = read
         self._work = work
@@ -211,7 +211,8 @@ class _Reader(Events):
         if hidden or in_doubt:
             self._read.hidden = " ".join([self._texts[place] for place in (*hidden, *in_doubt)])
         self._read.visible = self._without(hidden)
-        self._read.certain = self._without([*hidden, *in_doubt]) if in_doubt else self._read.visible
+        unsure = [*in_doubt, *self._of_thin.places]
+        self._read.certain = self._without([*hidden, *unsure]) if unsure else self._read.visible
 
     def _hide(self, name: str) -> None:
         """Note an element that hides text for certain, if it is sure where it ends."""
@@ -388,7 +389,9 @@ class _Reader(Events):
         if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
-            (self.data if self._open[-1][2] else self._in_doubt.append)(f" {alt} ")
+            (self.data if self._open[-1][2] else self._of_thin.append)(
+                f" {alt} "
+            )  # a picture that is seen breaks a word
 
 
 # lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.
