@@ -7,6 +7,7 @@ body. All ways show the spam. The letter is in sight, hidden, or an alternative 
 import base64
 import html
 import quopri
+import re
 from collections.abc import Callable
 
 Way = Callable[[str, str], bytes]
@@ -30,7 +31,7 @@ def page(markup: str) -> bytes:
 def two_parts(kind: bytes, first: bytes, second: bytes) -> bytes:
     """Return a multipart of that kind. Of `alternative` programs show the second part, of `mixed` both."""
     parts = b"".join(b"--=_b\nContent-Type: " + part + b"\n" for part in (first, second))
-    return b'multipart/alternative; boundary="=_b"\n\n' + parts + b"--=_b--\n"
+    return b'multipart/%s; boundary="=_b"\n\n' % kind + parts + b"--=_b--\n"
 
 
 def marked(text: str) -> str:
@@ -83,10 +84,9 @@ def _behind_parameters(letter: str, spam: str) -> bytes:
     return _FIELD + opening + b"\n--=_b\nX-A: b\nContent-Type: " + page(marked(spam)) + b"\n--=_b--\n"
 
 
-# For libxml2 a text follows; for a browser an element ends.
-_RAW_FOR_SOME = (
-    *(f"<{around}><{name}></{around}>" for around in ("svg", "math") for name in ("style", "title", "script")),
-)
+_RAW_FOR_SOME = [
+    f"<{around}><{name}></{around}>" for around in ("svg", "math") for name in ("style", "title", "script")
+]
 # Browsers do not take `.b` from these.
 _NO_SHEETS = {
     "another type": '<style type="text/x">.b{display:none}</style>',
@@ -97,6 +97,71 @@ _NO_SHEETS = {
 _NO_STYLES = ("a:{;display:none;}", "display:none;all:revert")
 _OWN_SIZES = ("font-size:calc(12px)", "font:message-box", "all:initial", "font-size:max(9px,1em)", "font-size:revert")
 _VOID = ("wbr", "embed", "source", "track", "keygen", "bgsound", "image")
+
+# Of these, libxml2 and browsers end the hidden element at different places.
+_ENDS = (
+    "<table><tr><td><div style=display:none>x<td>%s</table>",
+    "<ul><li><div style=display:none>x</li>%s</ul>",
+    "<b style=display:none><div></b>%s</div>",
+    "<p><span style=display:none><div>%s</div></span>",
+    "<p style=display:none>x<section>%s</section>",
+)
+# What stands in each word of the spam.
+_IN_WORDS = {
+    "`<x></x>`": "<x></x>",
+    "`<o:p></o:p>`": "<o:p></o:p>",
+    "`<img width=0>`": "<img width=0>",
+    "`<script></script>`": "<script></script>",
+    "a control letter": "&#1;",
+    "a private letter": "&#xe000;",
+    "a tag letter (U+E0061)": "&#xe0061;",
+    "a mark below (U+0332)": "&#x332;",
+}
+_ATTACHED = {
+    "attached text": b"Content-Type: text/plain; charset=utf-8; name=a.txt\nContent-Disposition: attachment",
+    "`message/delivery-status`": b"Content-Type: message/delivery-status",
+    "`application/octet-stream; name=a.txt`": b"Content-Type: application/octet-stream; name=a.txt",
+    "attached HTML": b"Content-Type: text/html; charset=utf-8; name=a.html\nContent-Disposition: attachment",
+}
+
+
+def _in_words(piece: str) -> Way:
+    """Put a piece of markup into the middle of each word of the spam."""
+
+    def way(letter: str, spam: str) -> bytes:
+        words = re.sub(r"[^\W\d_]{4,}", lambda word: f"{word[0][:2]}\0{word[0][2:]}", spam)
+        return _FIELD + page(f"<div>{marked(letter)}</div><div>{marked(words)}</div>".replace("\0", piece))
+
+    return way
+
+
+def _backwards(letter: str, spam: str) -> bytes:
+    lines = "<br>".join(f"<bdo dir=rtl>{html.escape(line[::-1])}</bdo>" for line in spam.splitlines())
+    return _FIELD + page(f"<div>{marked(letter)}</div><div>{lines}</div>")
+
+
+def _attached(fields: bytes) -> Way:
+    """Show the letter, and attach the spam."""
+
+    def way(letter: str, spam: str) -> bytes:
+        is_html = b"text/html" in fields
+        content = base64.encodebytes((marked(spam) if is_html else spam).encode("utf-8", "replace"))
+        part = fields + b"\nContent-Transfer-Encoding: base64\n\n" + content
+        parts = b"--=_b\nContent-Type: " + plain(letter) + b"\n--=_b\n" + part + b"\n--=_b--\n"
+        return _FIELD + b'multipart/mixed; boundary="=_b"\n\n' + parts
+
+    return way
+
+
+def _signed(letter: str, spam: str) -> bytes:
+    """Show the letter, and below it the spam, which lies in the signature of a file of S/MIME."""
+    content = b"Content-Type: " + page(marked(spam))
+    oid = bytes.fromhex("06092a864886f70d0107")
+    head = b"\x30\x80%s\x02\xa0\x80\x30\x80\x02\x01\x01\x31\x00\x30\x80%s\x01\xa0\x80\x04\x83" % (oid, oid)
+    whole = head + len(content).to_bytes(3) + content + b"\0\0" * 5
+    fields = b"application/pkcs7-mime; name=smime.p7m\nContent-Transfer-Encoding: base64\n\n"
+    return _FIELD + two_parts(b"mixed", plain(letter), fields + base64.encodebytes(whole))
+
 
 # The first of each group has both texts in sight; the others are compared with it.
 WAYS: dict[str, dict[str, Way]] = {
@@ -167,5 +232,10 @@ WAYS: dict[str, dict[str, Way]] = {
             for name in ("nobr", "button")
         },
         **{f"spam: `<{name} style=display:none>` before it": shown(f"<{name} style=display:none>%s") for name in _VOID},
+        **{f"spam: `{markup % '…'}`": shown(markup) for markup in _ENDS},
+        **{f"spam: {name} in each word": _in_words(piece) for name, piece in _IN_WORDS.items()},
+        "spam: written backwards": _backwards,
+        **{f"letter in plain text, spam: {name}": _attached(fields) for name, fields in _ATTACHED.items()},
+        "letter in plain text, spam: within a signature (S/MIME)": _signed,
     },
 }

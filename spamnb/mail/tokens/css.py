@@ -214,7 +214,7 @@ def declared(css: str) -> Declared:
         level: int | None = HIDDEN
         if name == "display":
             level = found["undisplayed"] = _level(value == "none", value.startswith("none"))
-            if value.startswith(_FLOWS):
+            if value.startswith(_FLOWS) and value != "table-cell":
                 found["breaks"] = not value.startswith(("inline", "contents", "none"))
             in_doubt = in_doubt or "contents" in value  # then other declarations do not hold for it
         elif name == "visibility":

@@ -16,11 +16,13 @@ from spamnb.mail.tokens.nesting import HIDING, surely_end
 
 # Elements that break a word, unless a style says otherwise: `a<br>b` and `a<td>b` are two, `V<b></b>iagra` is one.
 _BREAKING = frozenset(
-    """address article aside audio blockquote body br button canvas caption center col colgroup dd details dialog dir
-    div dl dt embed fieldset figcaption figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe
-    image img input isindex legend li listing main marquee menu meter nav noframes ol optgroup option p plaintext pre
-    progress search section select summary svg table tbody td textarea tfoot th thead tr ul video xmp""".split()  # noqa: SIM905 - names are easier to read without quotes
+    """address article aside blockquote body br button canvas caption center col colgroup dd details dialog dir div dl
+    dt embed fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe image img
+    input legend li listing main marquee menu meter nav ol optgroup option p plaintext pre progress search section
+    select summary svg table tbody td textarea tfoot th thead tr ul video xmp""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
+_OF_TABLE = frozenset({"caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"})  # nothing outside it
+_BOXES = frozenset({"canvas", "embed", "iframe", "image", "img", "input", "svg", "video"})  # may be too thin to be seen
 _THIN = frozenset({"0", "1"})  # pixels of a picture
 _BACKWARDS, _FORWARDS = "\u202e", "\u202c"  # the marks for letters that run backwards, and for their end
 # Raw text, which no program shows. But browsers read the tags in it inside <svg>, <math> or <select>, and a style such
@@ -127,7 +129,7 @@ class _Reader(Events):
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
         self._texts: list[str] = []  # in order, visible or not
-        self._in_doubt, self._hidden = _Sink(self._texts), _Sink(self._texts)
+        self._in_doubt, self._hidden, self._of_thin = _Sink(self._texts), _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._read = read
         self._work = work
@@ -144,6 +146,7 @@ class _Reader(Events):
         self._met: set[str] = set()  # each of these names
         self._hiding: list[tuple[str, int]] = []  # elements that hide text for certain: name, and number of that name
         self._markup = ""
+        self._tables = 0  # that are open
         self._link: tuple[str, int] | None = None
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
@@ -153,6 +156,10 @@ class _Reader(Events):
             self._meet(name)
         style, text, _, _ = self._open[-1]
         breaks, is_reversed = name in _BREAKING, False
+        if name == "table":
+            self._tables += 1
+        elif breaks and not self._tables and name in _OF_TABLE:
+            breaks = False
         if style is None:  # an element in raw text, as before libxml2 2.14
             text.append(f"<{name}>")
         elif name in _ENDING:
@@ -168,7 +175,7 @@ class _Reader(Events):
                     self._hide(name)
                 style, text = look.style, self._by_level[look.style.conceals]
                 breaks, is_reversed = look.breaks, look.is_reversed
-        if name == "img" and attrs.get("width", "").strip() in _THIN:
+        if name in _BOXES and (attrs.get("width", "").strip() in _THIN or attrs.get("type", "").lower() == "hidden"):
             breaks = False
         self._break(name, text, breaks)
         if style is not None and style.tiny and name in _OWN_SIZE:
@@ -184,6 +191,8 @@ class _Reader(Events):
         """Close an element; lxml closes each one that it opened, in order."""
         if name == "a":
             self._close_link()
+        elif name == "table":
+            self._tables -= 1
         if len(self._open) > 1:
             _, text, breaks, is_reversed = self._open.pop()
             if is_reversed:
@@ -211,7 +220,8 @@ class _Reader(Events):
         if hidden or in_doubt:
             self._read.hidden = " ".join([self._texts[place] for place in (*hidden, *in_doubt)])
         self._read.visible = self._without(hidden)
-        self._read.certain = self._without([*hidden, *in_doubt]) if in_doubt else self._read.visible
+        unsure = [*in_doubt, *self._of_thin.places]
+        self._read.certain = self._without([*hidden, *unsure]) if unsure else self._read.visible
 
     def _hide(self, name: str) -> None:
         """Note an element that hides text for certain, if it is sure where it ends."""
@@ -318,13 +328,18 @@ class _Reader(Events):
         if not self._work.take(_UNITS_STYLED) or above is None:
             return None
         attrs = attrs or {}  # testing lxml's empty mapping is slow
-        like = (name, above, *map(attrs.get, _LOOKED_AT))  # a page has few kinds of element, and many of each
+        like = (
+            name,
+            above,
+            not self._tables,
+            *map(attrs.get, _LOOKED_AT),
+        )  # a page has few kinds of element, and many of each
         if like not in self._looks:
             self._looks[like] = self._find_look(name, attrs, above)
         return self._looks[like]
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
-        breaks = name in _BREAKING
+        breaks = name in _BREAKING and (bool(self._tables) or name not in _OF_TABLE)
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, breaks)
@@ -340,7 +355,7 @@ class _Reader(Events):
             breaks = stands.breaks
         elif stands.is_undisplayed:
             breaks = False
-        return _Look(style, breaks and not (name == "img" and stands.is_thin), stands.is_reversed)
+        return _Look(style, breaks and not (name in _BOXES and stands.is_thin), stands.is_reversed)
 
     def _read_links(self, name: str, attrs: Mapping[str, str]) -> None:
         if name == "a":
@@ -388,7 +403,9 @@ class _Reader(Events):
         if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
-            (self.data if self._open[-1][2] else self._in_doubt.append)(f" {alt} ")
+            (self.data if self._open[-1][2] else self._of_thin.append)(
+                f" {alt} "
+            )  # a picture that is seen breaks a word
 
 
 # lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.

@@ -44,7 +44,7 @@ _PARENTS = {
 _BLOCKS = frozenset({"blockquote", "center", "div", "dl", "h1", "h2", "h3", "h4", "hr", "ol", "p", "table", "ul"})
 _ENDING_P = frozenset({"div", "p"})
 _ELEMENTS = 1000  # in all hidden elements, to look at
-HIDING = _INLINE | {"blockquote", "center", "div", "h1", "h2", "h3", "h4", "p"}  # that may hide text for certain
+HIDING = _INLINE | {"map", "blockquote", "center", "div", "h1", "h2", "h3", "h4", "p"}  # that may hide text for certain
 _HOLDING = frozenset({"blockquote", "center", "div"})  # of these, blocks may be in them
 
 
