@@ -5,12 +5,13 @@ is answered. A quarter as much spam as ham came to the inbox as well; a share of
 `init` learns the mailbox. Then 300 spam and 600 ham come, which the filter judges by these lessons alone. All messages
 are drawn at random from the corpus; each draw is one mailbox.
 
-by folder: every message is learned as its folder says. sifted: then the lessons are sifted, as `init` does. right: all
-labels are right. bogofilter: by folder. caught: spam judged spam, in percent. lost: ham judged spam, of 600. begins:
-the part of the draws in which moving would begin at once. doubted: ham of the mailbox that the sift doubts. weakly:
-ham that counts weakly as spam. found: spam among the ham that is doubted, in percent. All are means over draws.
+by folder: every message is learned as its folder says. sifted: then the lessons are sifted, as `init` does. asked:
+before that, the person rightly answers some screens of questions. right: all labels are right. bogofilter: by folder.
+caught: spam judged spam, in percent. lost: ham judged spam, of 600. begins: the part of the draws in which moving would
+begin at once. doubted: ham of the mailbox that the sift doubts. weakly: ham that counts weakly as spam. found: spam
+among the ham that is doubted, in percent. All are means over draws.
 
-    python benchmarks/day_one.py CORPUS [--ham 300] [--draws 3] [--mailboxes 60:0.2 20:0.4] [--json]
+    python benchmarks/day_one.py CORPUS [--ham 300] [--draws 3] [--mailboxes 60:0.2 20:0.4] [--screens 3] [--json]
 """
 
 import random
@@ -33,10 +34,13 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Content
 from spamnb.review.first_lessons import doubted
+from spamnb.review.first_questions import first_questions
+from spamnb.rules import weak_lessons
 
 _ANSWERED = 0.15
 _SPAM_PER_HAM = 0.25
 _HAM_LATER, _SPAM_LATER = 600, 300
+_ROWS = 10  # of a screen
 _MAILBOXES = ["60:0", "60:0.2", "60:0.4", "60:1", "20:0.2", "20:0.4", "300:0", "300:0.4", "5:0.4"]
 
 
@@ -82,9 +86,33 @@ def learned(read: Sequence[Sample], mailbox: Mailbox, lying: Label) -> MemoryLes
     return lessons
 
 
-def sift(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons) -> dict[bytes, Label | None]:
+def answer(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons, screens: int) -> set[bytes]:
+    """Answer the questions of `init` rightly; it ends at the first screen without spam. Returns all that is decided."""
+    spam = {read[place].reading.digest for place in mailbox.lying}
+    ham = [digest for digest in _unanswered(read, mailbox) if (one := lessons.find(digest)) and one.label is Label.HAM]
+    decided: set[bytes] = set()
+    has_little = weak_lessons.has_little(len(mailbox.ham), len(mailbox.junk))
+    for _ in range(screens):
+        rest = [digest for digest in ham if digest not in decided]
+        screen = first_questions(lessons, Scoring(), rest, has_little=has_little)[:_ROWS]
+        shown = {digest for question in screen for digest in question.copies}
+        decided |= shown
+        to_spam = [Relabel(one, Label.HAM, False, Label.SPAM, False, "", How.HAND) for one in shown & spam]
+        lessons.relabel(to_spam, 2.0)
+        if not to_spam:
+            break
+    return decided
+
+
+def _unanswered(read: Sequence[Sample], mailbox: Mailbox) -> list[bytes]:
+    return [read[place].reading.digest for place in mailbox.ham + mailbox.lying if place not in mailbox.answered]
+
+
+def sift(
+    read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons, decided: set[bytes]
+) -> dict[bytes, Label | None]:
     """Sift the lessons of a mailbox, as `init` does. Returns what is doubted, and the new labels."""
-    asked = [read[place].reading.digest for place in mailbox.ham + mailbox.lying if place not in mailbox.answered]
+    asked = [digest for digest in _unanswered(read, mailbox) if digest not in decided]
     ham = [digest for digest in asked if (lesson := lessons.find(digest)) and lesson.label is Label.HAM]
     labels = {one: doubt.label for one, doubt in doubted(lessons, Scoring(), ham).items()}
     lessons.relabel([Relabel(one, Label.HAM, False, to, True, "", How.HAND) for one, to in labels.items()], 2.0)
@@ -118,17 +146,19 @@ def _figures(labels: Sequence[Label], is_spam: Sequence[bool], begins: bool | No
 
 
 def measured(
-    corpus: Sequence[Labelled], read: Sequence[Sample], ham: int, junk: int, share: float, draws: int
+    corpus: Sequence[Labelled], read: Sequence[Sample], ham: int, junk: int, share: float, draws: int, screens: int
 ) -> list[dict[str, object]]:
     """Return a row of figures for each way to learn such a mailbox."""
-    ways: dict[str, list[Figures]] = {"by folder": [], "sifted": [], "right": []}
+    ways: dict[str, list[Figures]] = {way: [] for way in ("by folder", "sifted", *["asked"] * (screens > 0), "right")}
     finds = []
     for seed in range(draws):
         mailbox = drawn(corpus, read, ham, junk, share, seed)
-        for way in list(ways)[:3]:
+        for way in [way for way in ways if way != "bogofilter"]:
             lessons = learned(read, mailbox, Label.SPAM if way == "right" else Label.HAM)
             if way == "sifted":
-                finds.append(_finds(read, mailbox, sift(read, mailbox, lessons)))
+                finds.append(_finds(read, mailbox, sift(read, mailbox, lessons, set())))
+            elif way == "asked":
+                sift(read, mailbox, lessons, answer(read, mailbox, lessons, screens))
             ways[way].append(judged(read, mailbox, lessons))
         if shutil.which("bogofilter"):
             ways.setdefault("bogofilter", []).append(by_bogofilter(corpus, mailbox))
@@ -164,13 +194,14 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=3, metavar="N")
     spam = "spam in Junk, and the share of the other spam that lies among the ham"
     parser.add_argument("--mailboxes", nargs="+", default=_MAILBOXES, metavar="JUNK:SHARE", help=spam)
+    parser.add_argument("--screens", type=int, default=0, metavar="N", help="of questions that the person answers")
     options = parser.parse_args()
     corpus = load_corpus(options.corpus)
     read = Packed(samples(corpus))
     rows: list[dict[str, object]] = []
     for mailbox in options.mailboxes:
         junk, share = mailbox.split(":")
-        rows += measured(corpus, read, options.ham, int(junk), float(share), options.draws)
+        rows += measured(corpus, read, options.ham, int(junk), float(share), options.draws, options.screens)
     common.report(rows, options.json)
 
 

@@ -34,6 +34,7 @@ _BEYOND_DOUBT = calibration.probability(1.77)
 _DOUBTFUL = calibration.probability(0.0)
 _HAM_FOR_SURE = calibration.probability(-0.385)
 _FEWEST, _FEWEST_HAM = 5, 20
+_LITTLE = 20
 _LEFT_SHARE = 0.25
 # A message of a ham folder is doubted above a limit: the probability that this part of Junk does not reach.
 # With a tenth instead, 74 instead of 77 % of later spam is caught (csdmc2010, 60 in Junk, 30 of 330 in the inbox).
@@ -89,6 +90,11 @@ def may_doubt_first(ham: int, spam: int) -> bool:
 def lacks_spam(ham: int, spam: int) -> bool:
     """Tell whether only spam is missing for that: the person may be asked which messages are spam."""
     return ham >= _FEWEST_HAM and spam < _FEWEST
+
+
+def has_little(ham: int, spam: int) -> bool:
+    """Tell whether there is too little learned spam, and enough ham, for the doubts to find most of the other spam."""
+    return ham >= _FEWEST_HAM and spam < _LITTLE
 
 
 def doubt_limit(of_spam: Sequence[float]) -> float:

@@ -21,12 +21,11 @@ from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
 from spamnb.review import first_lessons
 from spamnb.review.first_questions import FirstQuestion, first_questions
+from spamnb.rules import weak_lessons
 
 _ROWS, _SCREENS = 10, 5
 _CLEAR = 0.97  # with this probability for all of a screen, Enter means yes
 _OWN_ROWS = 6  # of a screen with a message
-_FEW = """\
-Junk holds {junk}, too few to tell what else is spam. These look least like your other mail."""
 
 
 def may_ask(options: argparse.Namespace) -> bool:
@@ -43,12 +42,15 @@ def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
     with ledger:
         answers = Answers(ledger, config)
         spam: list[bytes] = []
+        ham, junk = ledger.lessons.totals()[:2].tolist()
+        has_little = weak_lessons.has_little(ham, junk)
         for number in range(_SCREENS):
-            found = first_questions(ledger.lessons, config.scoring, first_lessons.unsorted(ledger))
+            asked = first_lessons.unsorted(ledger)
+            found = first_questions(ledger.lessons, config.scoring, asked, has_little=has_little)
             if not found:
                 break
             if not number:
-                _introduce(ledger, found)
+                _introduce(junk if has_little else None, found)
             chosen = _ask_screen(ledger, config, found[:_ROWS], folders)
             if chosen is None:
                 break
@@ -79,11 +81,12 @@ def offer_to_move(spam: Sequence[bytes], options: argparse.Namespace) -> None:
     print(f"To undo: {_undo(ids, options)}")
 
 
-def _introduce(ledger: Ledger, found: Sequence[FirstQuestion]) -> None:
+def _introduce(junk: int | None, found: Sequence[FirstQuestion]) -> None:
+    """Say why these messages are asked about. junk: the number of spam messages, if they are few."""
     number = sum(len(question.copies) for question in found)
-    if found[0].probability is None:
-        junk = int(ledger.lessons.totals()[Label.SPAM])
-        print(f"\n{_FEW.format(junk=plural(junk, 'message'))}")
+    if junk is not None:
+        how = "least like your other mail" if found[0].probability is None else "most like spam"
+        print(f"\nJunk holds {plural(junk, 'message')}, too few to tell what else is spam. These look {how}.")
     else:
         print(f"\n{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam.")
 
