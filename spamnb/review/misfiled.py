@@ -191,8 +191,7 @@ def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) ->
     found = []
     for finding in findings:
         place = finding.place or places.best(finding.digest, finding.label)
-        at_start = "" if finding.place else learned_at_start(ledger, finding.digest)  # the file was named by a person
-        found.append(replace(finding, place=place, at_start=at_start))
+        found.append(replace(finding, place=place, at_start=learned_at_start(ledger, finding.digest, finding.label)))
     return found
 
 

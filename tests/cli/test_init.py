@@ -515,10 +515,12 @@ def test_nobody_has_said_what_init_learns(home: Path, run: Run) -> None:
     """Of what init has learned, audit and explain say in which folder it was; of what a person says, that."""
     ham, spam = ([message(kind, n) for n in range(30)] for kind in ("ham", "spam"))
     wrong = message("ham", 50)
-    root = maildir(home / "Maildir", INBOX=ham, Junk=[*spam[1:], wrong])
+    root = maildir(home / "Maildir", INBOX=ham, Archive=[message("spam", 50)], Junk=[*spam[1:], wrong])
     assert run("init", "--learn").code == 0
     (file,) = (path for path in (root / ".Junk").glob("*/*") if path.read_bytes() == wrong)
-    assert "   learned as spam: it was in Junk at the start; without it," in run("audit").out
+    shown = run("audit").out
+    assert "   learned as spam: it was in Junk at the start; without it," in shown
+    assert "   learned as ham: it was in Archive at the start; without it," in shown, "though it is doubted now"
     assert "is itself learned as spam: it was in Junk at the start. To leave" in run("explain", file).out
     assert run("train", "--ham", file).code == 0
     assert "is itself learned as ham (trained by hand). To leave" in run("explain", file).out
