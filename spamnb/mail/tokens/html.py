@@ -141,6 +141,7 @@ class _Reader(Events):
         self._raw_markup: list[str] = []
         self._around: dict[str, tuple[Style, _Text]] = {}
         self._sheet = Sheet()
+        self._is_styled = False  # by the sheet
         self._looks: dict[tuple[object, ...], _Look] = {}
         # For each open element: the style, None if no reader shows its text; where its text is written; whether it
         # breaks words; and what ends its text.
@@ -165,7 +166,7 @@ class _Reader(Events):
             self._note("limit:html_depth")
         elif name in _SPECIAL:
             style, text = self._special(name, attrs, style)
-        elif self._sheet.rules or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs)):
+        elif self._is_styled or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs)):
             look = self._styled(name, attrs, style)
             if look is not None:
                 if look.level == HIDDEN:
@@ -299,7 +300,8 @@ class _Reader(Events):
         attrs, sheet = self._raw_attrs, self._sheet
         if name == "style":
             sheet.add(raw, is_sure and _is_for_all(attrs))
-            sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
+            sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
+            self._is_styled = bool(sheet.rules) or sheet.shows_letters
             self._looks.clear()
         if (
             "style" in attrs
@@ -352,6 +354,8 @@ class _Reader(Events):
         return self._looks[like]
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
+        if self._sheet.shows_letters and HIDDEN in {above.invisible, above.tiny}:
+            above = above.with_letters_in_doubt()
         breaks = name in _BREAKING
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
