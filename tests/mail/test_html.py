@@ -198,6 +198,9 @@ def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
         "<style>p{{display:block!important; x{{y:z}}}}</style><p style='display:none'>{}</p>",
         "<style>p{{x{{y:z}} display:block!important}}</style><p style='display:none'>{}</p>",
         # In letters of no size, letters of a size of their own, perhaps.
+        "<style>*{{font-size:9px}}</style><div style='font-size:0'><b>{}</b></div>",
+        "<style>div b{{visibility:visible}}</style><div style='visibility:hidden'><b>{}</b></div>",
+        "<div style='font-size:0'><b>{}</b></div><style>*{{font-size:9px}}</style>",
         *(
             f'<div style="font-size:0"><p style="{style}">{{}}</p></div>'
             for style in ("font:message-box", "all:initial", "font-size:max(9px,1em)", "font-size:revert")

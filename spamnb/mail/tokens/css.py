@@ -106,6 +106,10 @@ class Style(NamedTuple):
         hidden, invisible, tiny = (min(own, DOUBTFUL) for own in (self.hidden, self.invisible, self.tiny))
         return self._replace(hidden=max(above.hidden, hidden), invisible=invisible, tiny=tiny)
 
+    def with_letters_in_doubt(self) -> "Style":
+        """Return this style if a rule may set other letters."""
+        return self._replace(invisible=min(self.invisible, DOUBTFUL), tiny=min(self.tiny, DOUBTFUL))
+
     def hides_in_doubt(self, above: "Style") -> "Style":
         """Return this style in an element of that one, if the element may be none, or end earlier, for a browser."""
         hidden, invisible, tiny = (
@@ -331,13 +335,15 @@ class Sheet:
 
     All other rules, such as those for some screens only (@media), may hold for any element. If such a rule shows text,
     the text hidden by other rules is `vague`. If it overrules style attributes, all hidden text is `in_doubt`.
-    `certain`: they set no background. `shows_raw`: a rule may show what is in <style>, <script> or <title>.
+    `certain`: they set no background. `shows_raw`: a rule may show what is in <style>, <script> or <title>;
+    `shows_letters`: an element in one whose letters are hidden.
     """
 
     rules: dict[str, Declared] = field(default_factory=dict)
     certain: bool = True
     vague: bool = False
     shows_raw: bool = False
+    shows_letters: bool = False
     in_doubt: bool = False
 
     def add(self, css: str, for_all: bool = True) -> None:
@@ -401,6 +407,7 @@ class Sheet:
         self.in_doubt = self.in_doubt or found.get("in_doubt", False)
         looks = [found.get("gone"), found.get("undisplayed"), found.get("invisible"), found.get("tiny")]
         self.vague = self.vague or any(level not in {None, HIDDEN} for level in looks)
+        self.shows_letters = self.shows_letters or any(level not in {None, HIDDEN} for level in looks[2:])
 
     def _add(self, selectors: str, found: Declared) -> None:
         if not found:

@@ -23,7 +23,9 @@ _BREAKING = frozenset(
 )
 _OF_TABLE = frozenset({"caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"})  # nothing outside it
 _BOXES = frozenset({"canvas", "embed", "iframe", "image", "img", "input", "svg", "video"})  # may be too thin to be seen
+_PERHAPS_APART = _OF_TABLE | _BOXES
 _THIN = frozenset({"0", "1"})  # pixels of a picture
+_NOTHING = ""
 _BACKWARDS, _FORWARDS = "\u202e", "\u202c"  # the marks for letters that run backwards, and for their end
 # Raw text, which no program shows. But browsers read the tags in it inside <svg>, <math> or <select>, and a style such
 # as `display: block` shows all of it.
@@ -38,7 +40,6 @@ _TAG_OF_RAW = lazy_pattern(
 _SEEN_BY_SOME = frozenset(
     {"audio", "canvas", "datalist", "details", "dialog", "noframes", "rp", "rt", "template", "video"}
 )
-_SPECIAL = _RAW | _SEEN_BY_SOME
 # In these, and behind them if they end elsewhere, that text may be none, and a style sheet may be none for a browser.
 _NOT_RAW_IN = frozenset(
     """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
@@ -48,6 +49,7 @@ _MOST_HIDING = 100  # elements that hide text for certain, if it is sure where e
 _ENDING = frozenset({"button", "nobr"})
 # Elements without an end, which libxml2 does not know: what follows is not in them.
 _EMPTY = frozenset({"bgsound", "embed", "image", "keygen", "source", "track", "wbr"})
+_SPECIAL = _RAW | _SEEN_BY_SOME | _ENDING | _EMPTY
 _OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, not that around them
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
@@ -116,9 +118,10 @@ _Text = list[str] | _Sink
 
 
 class _Look(NamedTuple):
-    """The style of an element, whether it breaks a word, and whether its letters run backwards."""
+    """The style of an element, how surely its text cannot be seen, whether it breaks a word, and runs backwards."""
 
     style: Style
+    level: int
     breaks: bool
     is_reversed: bool = False
 
@@ -128,7 +131,7 @@ class _Reader(Events):
 
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
-        self._texts: list[str] = []  # in order, visible or not
+        self._texts: list[str] = [""]  # in order, visible or not
         self._in_doubt, self._hidden, self._of_thin = _Sink(self._texts), _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._read = read
@@ -138,10 +141,11 @@ class _Reader(Events):
         self._raw_markup: list[str] = []
         self._around: dict[str, tuple[Style, _Text]] = {}
         self._sheet = Sheet()
+        self._is_styled = False  # by the sheet
         self._looks: dict[tuple[object, ...], _Look] = {}
         # For each open element: the style, None if no reader shows its text; where its text is written; whether it
-        # breaks words; and whether it runs backwards.
-        self._open: list[tuple[Style | None, _Text, bool, bool]] = [(Style(), self._texts, True, False)]
+        # breaks words; and what ends its text.
+        self._open: list[tuple[Style | None, _Text, bool, str]] = [(Style(), self._texts, True, _NOTHING)]
         self._names: list[str] = []  # of all elements so far
         self._met: set[str] = set()  # each of these names
         self._hiding: list[tuple[str, int]] = []  # elements that hide text for certain: name, and number of that name
@@ -156,34 +160,32 @@ class _Reader(Events):
             self._meet(name)
         style, text, _, _ = self._open[-1]
         breaks, is_reversed = name in _BREAKING, False
-        if name == "table":
-            self._tables += 1
-        elif breaks and not self._tables and name in _OF_TABLE:
-            breaks = False
         if style is None:  # an element in raw text, as before libxml2 2.14
             text.append(f"<{name}>")
-        elif name in _ENDING:
-            style, text = self._plainest(name, style, text)
         if len(self._open) > self._limits.html_depth and name not in _RAW:
             self._note("limit:html_depth")
         elif name in _SPECIAL:
             style, text = self._special(name, attrs, style)
-        elif (self._sheet.rules or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs))) and name not in _EMPTY:
+        elif self._is_styled or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs)):
             look = self._styled(name, attrs, style)
             if look is not None:
-                if look.style.conceals == HIDDEN and style is not None and style.conceals < HIDDEN:
-                    self._hide(name)
-                style, text = look.style, self._by_level[look.style.conceals]
+                if look.level == HIDDEN:
+                    self._hide(name, style)
+                style, text = look.style, self._by_level[look.level]
                 breaks, is_reversed = look.breaks, look.is_reversed
-        if name in _BOXES and (attrs.get("width", "").strip() in _THIN or attrs.get("type", "").lower() == "hidden"):
-            breaks = False
-        self._break(name, text, breaks)
+        if name == "table":
+            self._tables += 1
+        elif breaks and name in _PERHAPS_APART:
+            breaks = self._is_apart(name, attrs)
+        if breaks and self._texts[-1] != "\n":
+            self._texts.append("\n")
         if style is not None and style.tiny and name in _OWN_SIZE:
             style = style._replace(tiny=DOUBTFUL)
             text = self._by_level[style.conceals]
-        self._open.append((style, text, breaks, is_reversed))
-        if is_reversed:
-            text.append(_BACKWARDS)
+        at_end = _NOTHING
+        if is_reversed or text is not self._texts:
+            at_end = self._open_oddly(name, text, breaks, is_reversed)
+        self._open.append((style, text, breaks, at_end))
         if name in _LINKING:
             self._read_links(name, attrs)
 
@@ -194,12 +196,29 @@ class _Reader(Events):
         elif name == "table":
             self._tables -= 1
         if len(self._open) > 1:
-            _, text, breaks, is_reversed = self._open.pop()
-            if is_reversed:
-                text.append(_FORWARDS)
-            self._break(name, text, breaks)
+            _, text, breaks, at_end = self._open.pop()
+            if at_end:
+                text.append(at_end)
+            if breaks and self._texts[-1] != "\n":
+                self._texts.append("\n")
             if name in _RAW and isinstance(text, list):
                 self._take_raw(name, "".join(text))
+
+    def _is_apart(self, name: str, attrs: Mapping[str, str]) -> bool:
+        """Tell whether a part of a table is in one, or whether a box is to be seen."""
+        if name in _OF_TABLE:
+            return self._tables > 0
+        return attrs.get("width", "").strip() not in _THIN and attrs.get("type", "").lower() != "hidden"
+
+    def _open_oddly(self, name: str, text: _Text, breaks: bool, is_reversed: bool) -> str:
+        """Begin the text of an element that may be hidden or runs backwards. Return what ends it."""
+        if is_reversed:
+            text.append(_BACKWARDS)
+            return _FORWARDS
+        if text is self._in_doubt and not breaks and name in _BREAKING:  # it breaks a word if it is seen
+            text.append("\n")
+            return "\n"
+        return _NOTHING
 
     def data(self, text: str) -> None:
         """Write text to the place for visible or for hidden text."""
@@ -223,9 +242,9 @@ class _Reader(Events):
         unsure = [*in_doubt, *self._of_thin.places]
         self._read.certain = self._without([*hidden, *unsure]) if unsure else self._read.visible
 
-    def _hide(self, name: str) -> None:
+    def _hide(self, name: str, above: Style | None) -> None:
         """Note an element that hides text for certain, if it is sure where it ends."""
-        if len(self._hiding) <= _MOST_HIDING:
+        if len(self._hiding) <= _MOST_HIDING and above is not None and above.conceals < HIDDEN:
             self._hiding.append((name, self._names.count(name)))
 
     def _surely_end(self) -> bool:
@@ -258,8 +277,12 @@ class _Reader(Events):
         if name in _RAW:
             self._raw_attrs = attrs or {}
             return None, []
-        if above is None:
-            return None, self._open[-1][1]
+        if above is None or name in _EMPTY:
+            return above, self._open[-1][1]
+        if name in _ENDING:
+            style, text = self._plainest(name, above, self._open[-1][1])
+            look = self._styled(name, attrs, style)
+            return (style, text) if look is None else (look.style, self._by_level[look.level])
         style = above._replace(hidden=max(above.hidden, DOUBTFUL))
         return style, self._by_level[style.conceals]
 
@@ -277,7 +300,8 @@ class _Reader(Events):
         attrs, sheet = self._raw_attrs, self._sheet
         if name == "style":
             sheet.add(raw, is_sure and _is_for_all(attrs))
-            sheet.in_doubt = sheet.in_doubt or bool(sheet.rules and self._hidden.places)
+            sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
+            self._is_styled = bool(sheet.rules) or sheet.shows_letters
             self._looks.clear()
         if (
             "style" in attrs
@@ -304,14 +328,6 @@ class _Reader(Events):
         if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
             self._read.elements.add(name)
 
-    def _break(self, name: str, text: _Text, breaks: bool) -> None:
-        """Break a word; if an element that does so may be hidden, then only together with its text."""
-        if breaks:
-            if self._texts and self._texts[-1] != "\n":
-                self._texts.append("\n")
-        elif text is self._in_doubt and name in _BREAKING:
-            text.append("\n")
-
     def _note(self, note: str) -> None:
         if note not in self._read.notes:
             self._read.notes.append(note)
@@ -331,7 +347,6 @@ class _Reader(Events):
         like = (
             name,
             above,
-            not self._tables,
             *map(attrs.get, _LOOKED_AT),
         )  # a page has few kinds of element, and many of each
         if like not in self._looks:
@@ -339,23 +354,29 @@ class _Reader(Events):
         return self._looks[like]
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
-        breaks = name in _BREAKING and (bool(self._tables) or name not in _OF_TABLE)
+        if self._sheet.shows_letters and HIDDEN in {above.invisible, above.tiny}:
+            above = above.with_letters_in_doubt()
+        breaks = name in _BREAKING
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
-            return _Look(above, breaks)
+            return _Look(above, above.conceals, breaks)
         style = styled(attrs, above, sheet)
-        if name not in HIDING:
+        level = style.conceals
+        if level == HIDDEN and name not in HIDING:
             style = style.hides_in_doubt(above)
+            level = style.conceals
         if style.same_colour and not self._sheet.certain:
             style = style._replace(same_colour=False)
+            level = style.conceals
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
-        stands = flow(name, attrs, style, sheet)
-        if stands.breaks is not None:
-            breaks = stands.breaks
-        elif stands.is_undisplayed:
-            breaks = False
-        return _Look(style, breaks and not (name in _BOXES and stands.is_thin), stands.is_reversed)
+        is_reversed = False
+        if sheet or "style" in attrs or "hidden" in attrs or style.is_rtl:
+            stands = flow(name, attrs, style, sheet)
+            breaks = stands.breaks if stands.breaks is not None else breaks and not stands.is_undisplayed
+            breaks = breaks and not (stands.is_thin and name in _BOXES)
+            is_reversed = stands.is_reversed
+        return _Look(style, level, breaks, is_reversed)
 
     def _read_links(self, name: str, attrs: Mapping[str, str]) -> None:
         if name == "a":
