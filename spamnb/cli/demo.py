@@ -27,7 +27,7 @@ from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 
 INTERRUPTED = "the demo is over, and its files are removed"
-_LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 of each
+_LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 ham
 _PATIENCE = 30.0
 _DWELL = 1.0
 _ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Archive": Role.HAM}
