@@ -217,9 +217,9 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
     if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
         print(f"\nThe filter has not learned from the mail in the folders. To learn from it: {later}")
         return False
-    if is_confirmed("\nLearn from the mail in the folders now?"):
+    if is_confirmed("\nLearn from the mail in the folders now?", default=True):
         return True
-    print(f"Skipped. To learn later: {later}")
+    print(f"Skipped: the filter begins with nothing, and learns from what you move and keep. To learn later: {later}")
     return False
 
 
