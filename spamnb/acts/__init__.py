@@ -6,5 +6,5 @@
 >>> from spamnb.ledger.ledger import Ledger
 >>> with tempfile.TemporaryDirectory() as directory, Ledger(f"{directory}/ledger.sqlite") as ledger:
 ...     hindrance(ledger, Config(mailboxes=(), ledger=pathlib.Path(ledger.path)), now=0.0).missing
-'20 more ham messages and 20 more spam messages to learn'
+'20 more ham messages and 5 more spam messages to learn'
 """

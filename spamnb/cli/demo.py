@@ -30,7 +30,7 @@ from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
 
 INTERRUPTED = "the demo is over, and its files are removed"
-_LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 of each
+_LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 ham
 _PATIENCE = 30.0
 _TIME = len("2026-01-12 18:03:11 ")
 _DWELL = 1.0

@@ -227,9 +227,10 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
 def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> bool:
     if options.learn or options.no_learn or options.quiet or not is_mail_there or not _may_ask(options):
         return bool(options.learn)
-    if is_confirmed("\nLearn from the mail in the folders now?"):
+    if is_confirmed("\nLearn from the mail in the folders now?", default=True):
         return True
-    print(f"Skipped. To learn later: {command(options)} init --learn")
+    later = f"{command(options)} init --learn"
+    print(f"Skipped: the filter begins with nothing, and learns from what you move and keep. To learn later: {later}")
     return False
 
 

@@ -126,8 +126,8 @@ class Scoring:
 class Learning:
     """Which acts of the user teach, and when the filter knows enough to move mail.
 
-    `minimum_messages` is per class. `trust_delivery`: mail that first appears in a spam folder or a training folder is
-    learned too, although a rule may have delivered it.
+    `minimum_messages` is of ham; of spam a quarter is enough. `trust_delivery`: mail that first appears in a spam
+    folder or a training folder is learned too, although a rule may have delivered it.
     """
 
     kept: bool = True

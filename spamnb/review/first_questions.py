@@ -17,7 +17,7 @@ import numpy as np
 from spamnb.config import Scoring
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.lessons.port import Lesson, Lessons
-from spamnb.review.first_lessons import doubted
+from spamnb.review.first_lessons import Shown, doubted
 from spamnb.review.near_copies import shape
 from spamnb.rules import weak_lessons
 
@@ -34,16 +34,16 @@ class FirstQuestion(NamedTuple):
 
 
 def first_questions(
-    lessons: Lessons, scoring: Scoring, digests: Collection[bytes], *, has_little: bool
+    lessons: Lessons, scoring: Scoring, digests: Collection[bytes], *, has_little: bool, shown: Shown = iter
 ) -> list[FirstQuestion]:
     """Return the questions about learned ham messages, in the order in which to ask them.
 
-    has_little: Junk holds too little for the doubts to find most spam.
+    has_little: Junk holds too little for the doubts to find most spam. shown: as for `first_lessons.sift`.
     """
     ham, spam = lessons.totals()[:2].tolist()
     if weak_lessons.lacks_spam(ham, spam):
         return _unusual(lessons, digests)
-    doubts = doubted(lessons, scoring, digests)
+    doubts = doubted(lessons, scoring, digests, shown)
     found = _by_probability(_templates(lessons, doubts), {digest: doubts[digest].probability for digest in doubts})
     if not has_little:
         return found

@@ -14,13 +14,26 @@ USUAL = 1000  # messages before the last ones: they show the usual share of spam
 _ABNORMAL = 1e-6
 
 
+def fewest(label: Label, learning: Learning) -> int:
+    """Return how many messages of a class must be learned before mail may be moved: of spam a quarter as many.
+
+    Few ham make a filter dangerous, few spam make it timid. The same numbers tell when kept mail may be doubted.
+    Careless lives of csdmc2010, five orders: moving begins at message 419 with 20 and 20, at 272 with 20 and 5; caught
+    in the second half 91.9 and 92.4 %, no ham lost.
+
+    >>> [fewest(label, Learning(minimum_messages=20)) for label in Label]
+    [20, 5]
+    """
+    return learning.minimum_messages if label is Label.HAM else math.ceil(learning.minimum_messages / 4)
+
+
 def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     """Return what the filter must still learn before it may move mail, in words; "" for nothing.
 
-    >>> missing_lessons(20, 13, Learning(minimum_messages=20))
-    '7 more spam messages to learn'
+    >>> missing_lessons(20, 3, Learning(minimum_messages=20))
+    '2 more spam messages to learn'
     """
-    lacking = [(learning.minimum_messages - number, label) for number, label in ((ham, Label.HAM), (spam, Label.SPAM))]
+    lacking = [(fewest(label, learning) - number, label) for number, label in ((ham, Label.HAM), (spam, Label.SPAM))]
     wanted = [plural(number, f"more {label.word} message") for number, label in lacking if number > 0]
     return f"{' and '.join(wanted)} to learn" if wanted else ""
 

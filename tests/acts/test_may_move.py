@@ -122,7 +122,7 @@ def test_what_hinders(ledger: Ledger) -> None:
     """Missing lessons are reported before a stop; without either there is no hindrance."""
     config = Config(mailboxes=(), ledger=Path(ledger.path), scoring=SCORING, learning=LEARNING)
     pause(ledger, until=10.0)
-    assert hindrance(ledger, config, 1.0).words == "20 more ham messages and 20 more spam messages to learn"
+    assert hindrance(ledger, config, 1.0).words == "20 more ham messages and 5 more spam messages to learn"
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
     assert hindrance(ledger, config, 1.0) == Hindrance("", Stop(None, 10.0))

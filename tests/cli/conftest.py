@@ -168,8 +168,8 @@ def terminal(place: Path) -> At:
     """Run a command at a terminal of its own, and type an answer at each of its questions, once it waits for that.
 
     place: a directory for the file that standard output may be.
-    prompt: how a question ends. times: how often the last answer is typed, as long as the command runs. Returns its
-    exit code, what the terminal showed, and standard output where that is a file.
+    prompt: how a question ends, in capitals or not. times: how often the last answer is typed, as long as the command
+    runs. Returns its exit code, what the terminal showed, and standard output where that is a file.
     """
 
     def control() -> None:
@@ -202,7 +202,7 @@ def terminal(place: Path) -> At:
                         shown += os.read(ours, 65536)
                     except OSError:  # EIO: the terminal's last user is gone
                         break
-                elif shown.count(prompt.encode()) > given and waits_for_input(child.pid):
+                elif shown.lower().count(prompt.lower().encode()) > given and waits_for_input(child.pid):
                     assert given < len(answers), shown
                     os.write(ours, answers[given].encode())
                     given += 1

@@ -43,17 +43,19 @@ def test_only_a_yes_is_a_yes(monkeypatch: pytest.MonkeyPatch, answer: str, confi
     """A question is answered with y or yes, in any case; every other answer is a no."""
     monkeypatch.setattr("builtins.input", lambda question: answer)
     assert is_confirmed("Really?") == confirmed
+    assert is_confirmed("Really?", default=True) == (confirmed or not answer)
 
 
-@pytest.mark.parametrize(("answer", "learned"), [("y\n", True), ("\n", False), ("\x04", False)])
+@pytest.mark.parametrize(("answer", "learned"), [("y\n", True), ("\n", True), ("n\n", False), ("\x04", False)])
 def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: str, learned: bool) -> None:
-    """On a terminal init asks whether to learn; only a yes is a yes, and the end of input is not."""
+    """On a terminal init asks whether to learn; Enter is a yes, and the end of input is not."""
     maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
     code, shown, _ = at_terminal("init", answers=[answer])
     assert code == 0
-    assert "Learn from the mail in the folders now? [y/N]" in shown
+    assert "Learn from the mail in the folders now? [Y/n]" in shown
     assert ("1 ham, 1 spam" in run("status").out) == learned
-    assert ("Skipped. To learn later: spamnb init --learn" in shown) != learned
+    assert ("Skipped: the filter begins with nothing, and learns from what you move and keep." in shown) != learned
+    assert ("To learn later: spamnb init --learn" in shown) != learned
 
 
 @pytest.mark.parametrize("arguments", [("init", "--learn"), ("init", "--no-learn"), ("-q", "init")])
@@ -62,7 +64,7 @@ def test_init_does_not_ask_what_was_said(home: Path, at_terminal: At, arguments:
     maildir(home / "Maildir", INBOX=[message("ham", 1)])
     code, shown, _ = at_terminal(*arguments)
     assert code == 0
-    assert "[y/N]" not in shown
+    assert "[y/n]" not in shown.lower()
 
 
 @pytest.mark.parametrize("times", [1, 1000])

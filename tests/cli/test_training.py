@@ -46,7 +46,7 @@ def test_correction(home: Path, run: Run) -> None:
 def test_training_begins_the_moving(home: Path, run: Run) -> None:
     """After enough training the filter may move mail, and keeps that right, even if no service has run yet."""
     run("train", "--ham", mail(home / "ham", "ham", 30))
-    assert json.loads(run("status", "--json").out)["missing"] == "20 more spam messages to learn"
+    assert json.loads(run("status", "--json").out)["missing"] == "5 more spam messages to learn"
     run("train", "--spam", mail(home / "spam", "spam", 60))
     assert json.loads(run("status", "--json").out)["missing"] == ""
     run("train", "--ham", mail(home / "wrong", "spam", 10, first=100))

@@ -510,7 +510,7 @@ def test_breaker_holds() -> None:
     [
         (20, 20, ""),
         (19, 20, "1 more ham message to learn"),
-        (0, 19, "20 more ham messages and 1 more spam message to learn"),
+        (0, 4, "20 more ham messages and 1 more spam message to learn"),
     ],
 )
 def test_missing_lessons(ham: int, spam: int, said: str) -> None:

@@ -7,7 +7,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from spamnb.acts.answers import Answer, Answers, Question
 from spamnb.acts.current_files import CurrentFiles
@@ -16,8 +16,9 @@ from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger
 from spamnb.cli.common.message_text import file_of, screens
-from spamnb.cli.common.output import is_confirmed, is_terminal, table, warn
+from spamnb.cli.common.output import is_confirmed, is_terminal, progress, table, warn
 from spamnb.config import Config
+from spamnb.filter.leave_one_out import JudgedWithoutItself
 from spamnb.ledger.ledger import Ledger
 from spamnb.review import first_lessons
 from spamnb.review.first_questions import FirstQuestion, first_questions
@@ -46,7 +47,7 @@ def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
         has_little = weak_lessons.has_little(ham, junk)
         for number in range(_SCREENS):
             asked = first_lessons.unsorted(ledger)
-            found = first_questions(ledger.lessons, config.scoring, asked, has_little=has_little)
+            found = first_questions(ledger.lessons, config.scoring, asked, has_little=has_little, shown=looking)
             if not found:
                 break
             if not number:
@@ -59,6 +60,11 @@ def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
             if not decided:
                 break
         return spam
+
+
+def looking(judged: Iterable[JudgedWithoutItself]) -> Iterable[JudgedWithoutItself]:
+    """Show at a terminal that messages are being judged."""
+    return progress(judged, "looking for spam", False)
 
 
 def offer_to_move(spam: Sequence[bytes], options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
@@ -17,6 +18,7 @@ from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
+from spamnb.rules.moving import fewest
 from spamnb.web.http import Response, as_json
 from spamnb.web.kept import Snapshot
 from spamnb.web.kept_values import Checked, not_checked
@@ -56,7 +58,7 @@ def overview(visit: Visit) -> Response:
         heading=heading,
         others=[one for one in asked if one.page != heading.page],
         known=known,
-        learning=config.learning,
+        fewest={label.word: fewest(label, config.learning) for label in Label},
         doubted=visit.doubted_ham(),
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
