@@ -415,6 +415,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         match,
         (fill(" ", 300), fill("a.", 300), fill("a-", 300), fill("a.b", 300, "http://"), fill(" ", 300, "a.bb/")),
     ),
+    "mail.text._STRANGE": (every, (fill("\x01", TEXT), fill("a", TEXT))),
     "mail.text._STRANGE_IN_WORD": (every, (fill("\x01", TEXT, "a"), fill("a\x01", TEXT), fill("\ue000", TEXT, "a"))),
     "mail.text._BACKWARDS": (every, (fill("\u202e", TEXT), fill("\u202ea", TEXT), fill("\u202ea\u202c", TEXT))),
     "mail.text._LEFT_OVER": (every, (fill("\u0332", TEXT), fill("a", TEXT))),

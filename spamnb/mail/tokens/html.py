@@ -137,6 +137,7 @@ class _Reader(Events):
         self._read = read
         self._work = work
         self._limits = limits
+        self._depth = limits.html_depth
         self._raw_attrs: Mapping[str, str] = {}
         self._raw_markup: list[str] = []
         self._around: dict[str, tuple[Style, _Text]] = {}
@@ -162,7 +163,7 @@ class _Reader(Events):
         breaks, is_reversed = name in _BREAKING, False
         if style is None:  # an element in raw text, as before libxml2 2.14
             text.append(f"<{name}>")
-        if len(self._open) > self._limits.html_depth and name not in _RAW:
+        if len(self._open) > self._depth and name not in _RAW:
             self._note("limit:html_depth")
         elif name in _SPECIAL:
             style, text = self._special(name, attrs, style)

@@ -27,8 +27,9 @@ _INVISIBLE = lazy_pattern(
 )
 # In a word, programs show nothing for these, or an empty box: control characters, and letters of a private alphabet.
 _CONTROLS = bytes([*range(9), *range(14, 32), 127])
-_STRANGE = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
-_STRANGE_IN_WORD = lazy_pattern(f"(?<=[^\\W_])[{_STRANGE}]+(?=[^\\W_])")
+_STRANGE_LETTERS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
+_STRANGE_IN_WORD = lazy_pattern(f"(?<=[^\\W_])[{_STRANGE_LETTERS}]+(?=[^\\W_])")
+_STRANGE = lazy_pattern(f"[{_STRANGE_LETTERS}]")  # a quick test
 _BACKWARDS = lazy_pattern("\u202e([^\u202c]*)")  # up to the end of the override, or of the text
 # Latin letters in other forms, which NFKC makes plain: mathematical ones, in circles except Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
 _FORMS = "\U0001d400-\U0001d6a5\u24b6\u24b7\u24b9-\u24c1\u24c3\u24c4\u24c6\u24c8-\u24e9\U0001f130-\U0001f149"
@@ -111,10 +112,10 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     """
     text = text.replace("\xa0", " ")  # as NFKC does; most texts have nothing else beyond ASCII
     notes: list[str] = []
+    encoded = text.encode("utf-8", "surrogatepass")
+    has_controls = len(encoded.translate(None, _CONTROLS)) < len(encoded)
     if text.isascii():
-        if len(text.encode().translate(None, _CONTROLS)) < len(text):
-            text = _without_strange(text, notes)
-        return text, notes
+        return (_without_strange(text, notes) if has_controls else text), notes
     beyond = _beyond_ascii(text)
     if _BACKWARDS.search(beyond):
         text = _BACKWARDS.sub(_turned, text)
@@ -125,7 +126,8 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
         shown = _INVISIBLE.sub("", text)
         if "invisible" not in notes and _INVISIBLE.search(_JOINED.sub("", text)):
             notes.append("invisible")
-    shown = _without_strange(shown, notes)
+    if has_controls or _STRANGE.search(visible):
+        shown = _without_strange(shown, notes)
     if _COMBINING.search(visible):
         shown = _COMBINING.sub("", shown)
     if _STYLED.search(visible):
