@@ -160,7 +160,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     name, *rest = options.command or [""]
     if not name:
         program().exit(exit_codes.USAGE, _first_commands())
-    options.command, *more = _TRIED.get(name, (ALIASES.get(name, name),))
+    options.command, *more = _meaning(name)
     if options.command not in COMMANDS:
         program().error(no_such(name))
     parser = parser_of(options.command)
@@ -188,7 +188,12 @@ def no_such(command: str) -> str:
 
 def named_by(word: str) -> str:
     """Return the command that a word of the command line names, as typed for `spamnb help`; the word if none."""
-    return _TRIED.get(word, (ALIASES.get(word, word),))[0]
+    return _meaning(word)[0]
+
+
+def _meaning(word: str) -> tuple[str, ...]:
+    """Return the command that a word names, and the arguments that the word stands for."""
+    return _TRIED.get(word, (ALIASES.get(word, word),))
 
 
 def program() -> argparse.ArgumentParser:

@@ -127,7 +127,9 @@ class _Dialogue:
 
     def _typed(self, one: Misfiled) -> str:
         """Return the key of an answer, of later, or to quit, also at the end of input."""
-        others, other, goal = ("s", "spam", "the spam folder") if one.label is Label.HAM else ("h", "ham", "the inbox")
+        same, others, other, goal = (
+            ("h", "s", "spam", "the spam folder") if one.label is Label.HAM else ("s", "h", "ham", "the inbox")
+        )
         waiting: list[str] = []  # screens of the message that are not shown yet
         while True:
             try:
@@ -142,7 +144,6 @@ class _Dialogue:
                 print(f"\n{waiting.pop(0)}\n")
                 print("[v] shows more. " if waiting else "", end="")
             else:
-                same = "h" if others == "s" else "s"
                 print(_HELP.format(same=same, label=one.label.word, others=others, other=other, goal=goal))
 
     def _screens(self, one: Misfiled) -> list[str]:

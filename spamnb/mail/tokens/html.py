@@ -345,11 +345,7 @@ class _Reader(Events):
         if not self._work.take(_UNITS_STYLED) or above is None:
             return None
         attrs = attrs or {}  # testing lxml's empty mapping is slow
-        like = (
-            name,
-            above,
-            *map(attrs.get, _LOOKED_AT),
-        )  # a page has few kinds of element, and many of each
+        like = (name, above, *map(attrs.get, _LOOKED_AT))  # a page has few kinds of element, and many of each
         if like not in self._looks:
             self._looks[like] = self._find_look(name, attrs, above)
         return self._looks[like]
@@ -425,9 +421,8 @@ class _Reader(Events):
         if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
-            (self.data if self._open[-1][2] else self._of_thin.append)(
-                f" {alt} "
-            )  # a picture that is seen breaks a word
+            write = self.data if self._open[-1][2] else self._of_thin.append  # a picture that is seen breaks a word
+            write(f" {alt} ")
 
 
 # lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.

@@ -371,11 +371,17 @@ def test_who_is_left_out(desk: Desk) -> None:
     assert desk.rows()[ONE].state is State.MOVING
 
 
-def test_settings_of_ones_own(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
-    """A user's own file holds from the next waking; a faulty one leaves what was in force, and is told of."""
+def own_file(desk: Desk) -> Path:
+    """Let users have own settings; the file of the first one, which is not there yet."""
     own = desk.directory / "own" / f"{ONE}.yaml"
     own.parent.mkdir()
     desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    return own
+
+
+def test_settings_of_ones_own(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    """A user's own file holds from the next waking; a faulty one leaves what was in force, and is told of."""
+    own = own_file(desk)
     desk.reload()
     desk.settle()
     own.write_text("senders: {allow: ['*@*.example']}\n")
@@ -406,9 +412,7 @@ def test_settings_of_ones_own_are_read_without_mail(desk_of: Callable[[int], Des
     """Faulty own settings of a user who gets no mail are told within minutes, at a start too, and so is their end."""
     desk = desk_of(2)
     vars(desk)["now"] = time.time  # files have their times from the kernel
-    own = desk.directory / "own" / f"{ONE}.yaml"
-    own.parent.mkdir()
-    desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    own = own_file(desk)
     desk.start()
     desk.settle()
     period = desk.host().template.service.reconcile_seconds + 10.0
@@ -432,9 +436,7 @@ def test_settings_of_ones_own_while_mail_comes(desk_of: Callable[[int], Desk]) -
     """New settings of a user whose account is awake hold for the next message, and faulty ones are told with it."""
     desk = desk_of(1)
     vars(desk)["now"] = time.time  # files have their times from the kernel
-    own = desk.directory / "own" / f"{ONE}.yaml"
-    own.parent.mkdir()
-    desk.configure(users=f"own: '{own.parent}/{{user}}.yaml'")
+    own = own_file(desk)
     desk.start()
     desk.settle()
     desk.deliver(ONE)
