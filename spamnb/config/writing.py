@@ -22,7 +22,7 @@ from spamnb.config.template import parse_template
 
 _HEAD = """\
 # The configuration of spamnb. A key that is not written here has its default.
-# config.example.yaml explains every key, its default, and when to change it.
+# `spamnb config --example` explains every key, its default, and when to change it.
 """
 
 _ROLES = """
@@ -102,10 +102,11 @@ def _values(config: Config) -> dict[str, object]:
 def example(*, of_host: bool = False) -> str:
     """Return the text of config.example.yaml, which shows every key.
 
-    of_host: without the "#" before a mail host's keys, so that it is YAML with every key, but not a configuration.
+    of_host: without the "#" before a mail host's keys and before those to leave, such as `scoring.alpha`. So it is YAML
+    with every key, but not a configuration.
     """
     text = Path(__file__).with_name("example.yaml").read_text(encoding="utf-8")
-    return re.sub(r"^#(?=users:|  \w+:)", "", text, flags=re.MULTILINE) if of_host else text
+    return re.sub(r"^#(?=users:|  \w+:|\w+\.\w+:)", "", text, flags=re.MULTILINE) if of_host else text
 
 
 def write(path: Path, text: str, *, for_all: bool = False) -> Path | None:

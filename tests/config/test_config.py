@@ -450,6 +450,10 @@ def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
             MINIMAL + "    patterns: {}\n",
             "c.yaml:6: mailboxes[0].patterns: is not a key; ",
         ),
+        (
+            MINIMAL + "scoring.alpha: 0.1\n",
+            "c.yaml:6: ['scoring.alpha']: is not a key; the keys are ",
+        ),
     ],
 )
 def test_faulty_file(content: str, told: str):
@@ -633,7 +637,7 @@ def test_render_reads_well():
     """A new configuration shows names in their own letters, and says where every other key is explained."""
     content = render([Mailbox(Path("/home/anna/Maildir"), {"INBOX": Role.INBOX, "Unerwünscht": Role.SPAM})])
     assert "    Unerwünscht: spam\n" in content
-    assert "config.example.yaml" in content
+    assert "spamnb config --example" in content
     assert "scoring" not in content
 
 
@@ -658,13 +662,22 @@ def missing_keys(written: Any, value: Any, key: str = "") -> list[str]:
 
 
 def test_example_shows_every_key():
-    """config.example.yaml holds every key there is; those of a mail host are commented out."""
-    assert missing_keys(yaml.safe_load(written_example(of_host=True)), load(EXAMPLE, HOME)) == []
+    """config.example.yaml holds every key there is. Those of a mail host are commented out, and so are those to leave,
+    which have the name of their section before a dot.
+    """
+    written = yaml.safe_load(written_example(of_host=True))
+    for name in [name for name in written if "." in name]:
+        section, key = name.split(".")
+        of_section = written[section][0] if section == "mailboxes" else written[section]
+        assert key not in of_section
+        of_section[key] = written.pop(name)
+    assert missing_keys(written, load(EXAMPLE, HOME)) == []
 
 
 def test_example_of_a_host():
     """With fields in its paths it is the configuration of a mail host, and the defaults are those values too."""
-    text = written_example(of_host=True).replace("~/Maildir", "/var/vmail/{user}/Maildir")
+    text = re.sub(r"^\w+\.", "#", written_example(of_host=True), flags=re.MULTILINE)
+    text = text.replace("~/Maildir", "/var/vmail/{user}/Maildir")
     read = parse(text.replace("~/.local/share/spamnb/", "/var/lib/spamnb/{user}/"), "c.yaml", HOME)
     assert read.is_template
     assert read == Config(
@@ -690,6 +703,11 @@ def test_example_explains_every_key():
         key, colon, value = line.strip().removeprefix("- ").partition(":")
         if colon and value and not key.startswith("#") and key not in roles:
             assert above.strip().startswith("#"), line
+
+
+def test_a_key_with_a_dot():
+    """A key that is written as the example names it, such as `scoring.alpha`, is reported with where to write it."""
+    assert only_fault(MINIMAL + "scoring.alpha: 0.1\n").endswith("(write 'alpha:' below 'scoring:')")
 
 
 # Default places

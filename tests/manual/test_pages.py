@@ -56,10 +56,11 @@ def test_every_key_is_in_the_page() -> None:
 
 
 def section_of(key: str) -> str:
-    """The part of the example that is below the section of a key; all of it for a key without one."""
+    """The part of the example that is below the section of a key; all of it for a key without one, or with a dot."""
     section = key.rpartition(".")[0]
-    below = example(of_host=True).partition(f"\n{section}:\n")[2] if section else example(of_host=True)
-    return re.split(r"^(?=\w)", below, flags=re.MULTILINE)[0] if section else below
+    if not section or f"\n{key}:" in example(of_host=True):
+        return example(of_host=True).replace(f"\n{section}.", "\n")
+    return re.split(r"^(?=\w)", example(of_host=True).partition(f"\n{section}:\n")[2], flags=re.MULTILINE)[0]
 
 
 def test_the_page_of_the_pages_has_every_option() -> None:
