@@ -1,11 +1,11 @@
 """Measure the footprint of spamnb: memory of the service, time of a short command, and bytes of the ledger.
 
 ledger: a corpus is learned in its order. The bytes are the file's after a checkpoint, with and without those of an
-empty ledger, per learned message; then the growth over the last tenth alone, when most words are already known. memory:
-the same ledger is filled with made-up words up to 500,000 tokens. The service is started on it, 50 messages are
-delivered and judged, and the kernel reports the memory of the process. PSS counts a page that n processes share as 1/n
-of a page. time: the whole process, from start to exit, with that large ledger; medians of 15 runs, alternately. An
-interpreter that does nothing is the lower limit.
+empty ledger, per learned message; then the growth over the last tenth alone, when most words are already known; then
+those of a daily copy, which is compressed. memory: the same ledger is filled with made-up words up to 500,000 tokens.
+The service is started on it, 50 messages are delivered and judged, and the kernel reports the memory of the process.
+PSS counts a page that n processes share as 1/n of a page. time: the whole process, from start to exit, with that large
+ledger; medians of 15 runs, alternately. An interpreter that does nothing is the lower limit.
 
     python benchmarks/footprint.py CORPUS [--tokens 500000] [--runs 15] [--json]
 """
@@ -30,6 +30,7 @@ from spamnb.acts.moves import bases_now
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.evaluation.corpus import Labelled
+from spamnb.ledger.copies import copy as copies
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import Reading, read
@@ -66,12 +67,15 @@ def _ledger(spamnb: common.Spamnb, messages: Sequence[Labelled]) -> list[tuple[s
     learned_before = learned_messages(spamnb)
     after = learn(spamnb, _read(messages[last_tenth:]))
     learned = learned_messages(spamnb)
+    copy = spamnb.ledger.with_name("copy.sqlite.gz")
+    copies.write(str(spamnb.ledger), str(copy))
     return [
         ("ledger: learned messages", learned, ""),
         ("ledger: empty", empty, "bytes"),
         ("ledger: per message", after / learned, "bytes"),
         ("ledger: per message, without the empty", (after - empty) / learned, "bytes"),
         ("ledger: per message of the last tenth", (after - before) / (learned - learned_before), "bytes"),
+        ("ledger: one daily copy, per message", copy.stat().st_size / learned, "bytes"),
     ]
 
 
