@@ -33,7 +33,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,8 +46,8 @@ from spamnb.acts.training import learn_message
 from spamnb.base.label import How
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation.corpus import Labelled
-from spamnb.host.host import REGISTER
-from spamnb.host.register import Register
+from spamnb.host.register import line_of, path_of, read, write
+from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from tests.mail.hostile import MESSAGES
@@ -142,9 +142,10 @@ class Host:
         """Return the ledger of a user."""
         return self.directory / "lib" / "example.org" / f"u{user}" / "ledger.sqlite"
 
-    def register(self) -> Register:
-        """The register, opened."""
-        return Register(str(self.directory / "lib" / REGISTER))
+    @property
+    def register(self) -> Path:
+        """The directory of the register."""
+        return self.directory / "lib"
 
     def add(self, mail: int = 0) -> None:
         """Add a user, with a ledger, and this number of read messages in the inbox."""
@@ -280,8 +281,7 @@ def start(host: Host) -> Figures:
         before, began, at = service.cpu(), time.perf_counter(), time.time()
         time.sleep(660.0)  # two sweeps over all stamps, and some daily looks
         yield "idle, % of a core", 100 * (service.cpu() - before) / (time.perf_counter() - began)
-    with closing(host.register()) as register:
-        yield "looked after in that time", sum((row.looked_after_at or 0.0) > at for row in register.all())
+    yield "looked after in that time", sum((row.looked_after_at or 0.0) > at for row in read(host.register))
 
 
 def restart(host: Host) -> Figures:
@@ -412,19 +412,20 @@ def recording(host: Host) -> Figures:
 def daily(host: Host) -> Figures:
     """Measure the daily look at two hundred users, each with a lesson since the last copy."""
     number, began = min(200, host.users), time.time()
-    with closing(host.register()) as register:
-        register.put([replace(row, looked_after_at=0.0) for row in register.all()[:number]])
-        plain = host.config.read_text()
-        host.config.write_text(plain.replace("{copies: 2}", "{copies: 2, reconcile_seconds: 10}"))
-        with host.service() as service:
-            service.until_quiet()
-            before, end = service.cpu(), time.monotonic() + 10 * _AFTER
-            while sum((row.looked_after_at or 0.0) > began for row in register.all()) < number:
-                if time.monotonic() > end:
-                    raise TimeoutError("not all users had their daily look")
-                time.sleep(1.0)
-            yield "daily look, CPU ms per user", 1000 * (service.cpu() - before) / number
-        host.config.write_text(plain)
+    rows = read(host.register)
+    due = [replace(row, looked_after_at=0.0) for row in rows[:number]]
+    write(path_of(host.register, Share()), map(line_of, due + rows[number:]))
+    plain = host.config.read_text()
+    host.config.write_text(plain.replace("{copies: 2}", "{copies: 2, reconcile_seconds: 10}"))
+    with host.service() as service:
+        service.until_quiet()
+        before, end = service.cpu(), time.monotonic() + 10 * _AFTER
+        while sum((row.looked_after_at or 0.0) > began for row in read(host.register)) < number:
+            if time.monotonic() > end:
+                raise TimeoutError("not all users had their daily look")
+            time.sleep(1.0)
+        yield "daily look, CPU ms per user", 1000 * (service.cpu() - before) / number
+    host.config.write_text(plain)
 
 
 def shards(host: Host) -> Figures:

@@ -31,7 +31,8 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.host import load_host
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State, line_of, path_of, write
+from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
@@ -150,11 +151,11 @@ def _most_threads(pid: int) -> Iterator[list[int]]:
 def _overview(config: Path, users: Sequence[str]) -> Iterator[Figure]:
     """Let the administrator ask for the worst 200 users and for all."""
     judged = {"ham": 1200, "unsure": 5, "spam": 700}
-    with Register(str(load_host(config, {}).register)) as register:
-        register.put(
-            AccountRow(user, f"/m/{user}", State.MOVING, ham=300, spam=200, judged=judged, judged_at=time.time())
-            for user in users
-        )
+    rows = (
+        AccountRow(user, f"/m/{user}", State.MOVING, ham=300, spam=200, judged=judged, judged_at=time.time())
+        for user in users
+    )
+    write(path_of(load_host(config, {}).directory, Share()), map(line_of, rows))
     with _served(config, "--overview") as (pid, path):
         for page in ("/", "/?all=1"):
             ask(path, page, Host="localhost")

@@ -94,18 +94,4 @@ class ExchangeAwayError(ExchangeError):
 
 
 class RegisterError(SpamnbError):
-    """The register of a mail host cannot be used: unwritable, another program's file, or from a newer version."""
-
-
-class RegisterBusyError(RegisterError):
-    """Another process holds the register for longer than we wait (EX_TEMPFAIL): try again."""
-
-    exit_code = 75
-
-
-class RegisterDamagedError(RegisterError):
-    """SQLite cannot read the register's file. A service moves it away, and makes a new one."""
-
-
-class RegisterMissingError(RegisterError):
-    """The register does not exist yet: no service of the host has started."""
+    """The register of a mail host cannot be read or written."""

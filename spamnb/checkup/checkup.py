@@ -68,14 +68,14 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
 def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     host = load_host(path, environ)
     yield ok("configuration", str(path))
-    here = installation(path, environ, host.template, [*map(str, not_running(running(host.register.parent)))])
+    here = installation(path, environ, host.template, [*map(str, not_running(running(host.directory)))])
     faulty = dict(own_faults(host))
     services, register = of_services(host, here), of_register(host, here, faulty)
     users = (of_users(host), of_own_settings(faulty, here.spamnb))
     for findings in (services, *users, of_limits(host), of_disks(host), register):
         yield from _guarded(findings)
     yield from _guarded(of_exchange_of_users(host, here.spamnb))
-    yield from _guarded(of_spamd(host.template.spamd, bool(running(host.register.parent))))
+    yield from _guarded(of_spamd(host.template.spamd, bool(running(host.directory))))
 
 
 def _step(path: Path, environ: Mapping[str, str]) -> str:

@@ -1,22 +1,19 @@
 """Check a mail host itself: its services, users, limits and disks, and the users' state in the register."""
 
-import glob
 import os
 import resource
 import shlex
 import shutil
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from spamnb.base.errors import RegisterDamagedError
 from spamnb.base.wording import clock, megabytes, plural
 from spamnb.checkup import inotify
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.checkup.installation import Installation
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, State, reading
+from spamnb.host.register import AccountRow, State, files_in, read
 from spamnb.host.shares import not_running, running
-from spamnb.ledger.file.parts import SQLITE_PARTS
 from spamnb.maildir.folders import FolderUnavailableError, find_folders
 
 _LOOKED_AT = 200  # users whose folders are counted
@@ -32,7 +29,7 @@ OWN_STEP = "fix that line; until then the settings of all users apply"
 
 def of_services(host: Host, here: Installation) -> Iterator[Finding]:
     """Check that a service works for each user. here: with the commands about the missing services."""
-    found, step = running(host.register.parent), here.next
+    found, step = running(host.directory), here.next
     if not found:
         yield warning("service", "not running: nothing is judged or learned now", step, here.start)
     elif missing := not_running(found):
@@ -99,7 +96,7 @@ def _watching(host: Host, found: FoundUsers) -> Iterator[Finding]:
         of = "" if watches is None else f" of {watches}"
         yield ok("watching", f"about {needed} directories need as many{of} inotify watches")
     instances, used = inotify.limit("max_user_instances"), inotify.instances_in_use()
-    if instances is not None and used >= instances and not running(host.register.parent):
+    if instances is not None and used >= instances and not running(host.directory):
         means = f"{name_of(os.geteuid())} has {used} of {instances} inotify instances in use; each service needs one"
         yield worse("watching", means, f"{_sysctl('max_user_instances')}, or end programs that watch files")
 
@@ -121,7 +118,7 @@ def _sysctl(name: str) -> str:
 
 def of_disks(host: Host) -> Iterator[Finding]:
     """Check that there is room for ledgers and mail, and that others cannot read what was learned."""
-    ledgers, mail = str(host.register.parent), str(host.mail.fixed)
+    ledgers, mail = str(host.directory), str(host.mail.fixed)
     places = {path: what for what, path in (("ledgers", ledgers), ("mail", mail)) if os.path.isdir(path)}
     for path, what in places.items():
         disk = shutil.disk_usage(path)
@@ -157,25 +154,15 @@ def of_own_settings(faulty: Mapping[str, str], spamnb: str) -> Iterator[Finding]
 
 
 def of_register(host: Host, here: Installation, told: Container[str] = ()) -> Iterator[Finding]:
-    """Check that the register exists and is sound, and report the users' state from it.
+    """Check that the register exists, and report the users' state from it.
 
     told: users whose fault is reported elsewhere, unless their filters are broken or have stopped.
     """
-    path = str(host.register)
-    try:
-        with reading(path) as register:
-            rows = None if register is None else register.all()
-    except RegisterDamagedError:
-        means = f"{path} is damaged; no mail and no ledger is affected"
-        yield fault("register", means, "start the service, or restart it: it makes a new one")
+    rows = read(host.directory)
+    if not files_in(host.directory):
+        yield warning("register", f"there is none yet in {host.directory}", "start the service, which makes it")
         return
-    former = [file for file in glob.glob(f"{glob.escape(path)}.damaged-*") if not file.endswith(SQLITE_PARTS)]
-    if former:
-        yield ok("register", f"{plural(len(former), 'damaged one')} kept beside it; remove: {shlex.join(former)}")
-    if rows is None:
-        yield warning("register", f"there is no {path} yet", "start the service, which makes it")
-        return
-    yield ok("register", f"{path}, {plural(len(rows), 'user')}")
+    yield ok("register", f"{host.directory}, {plural(len(rows), 'user')}")
     known = {row.name for row in rows}
     if new := sum(user.name not in known for user in host.users().users):
         means = f"nothing is known yet of {plural(new, 'user')}"

@@ -34,6 +34,7 @@ from spamnb.cli.pause import until_when
 from spamnb.config import Config
 from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
+from spamnb.host.register import files_in
 from spamnb.host.shares import not_running
 from spamnb.host.unsent import Unsent, unsent
 from spamnb.monitoring.host_metrics import host_metrics
@@ -100,7 +101,7 @@ def _host_as_object(found: HostStatus, host: Host, waiting: Unsent | None) -> di
     sums = found.sums
     return {
         "config": str(host.path),
-        "register": str(host.register),
+        "register": [str(file) for file in files_in(host.directory)],
         "running": {str(share): since for share, since in found.running.items()},
         "not_running": [str(share) for share in not_running(found.running)],
         "users": {str(state): number for state, number in sums.states.items()},
@@ -124,7 +125,7 @@ def _host_rows(found: HostStatus, host: Host, waiting: Unsent | None) -> list[tu
     return [
         ("services", "; ".join(services) or "none is running"),
         ("users", f"{sums.users}{by_state and ': '}{by_state}"),
-        ("register", str(host.register)),
+        ("register", ", ".join(map(str, files_in(host.directory))) or "there is none yet"),
         ("disk", f"{megabytes(sums.bytes)} for ledgers and their copies"),
         ("learned", f"{sums.ham} ham, {sums.spam} spam"),
         ("last 30 days", f"{judged or 'nothing judged'}; {sums.corrected} corrected"),

@@ -19,8 +19,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.wording import clock, escaped, megabytes, plural
@@ -30,7 +29,7 @@ from spamnb.cli.common.output import as_json, inform, is_confirmed, is_terminal,
 from spamnb.host.forgetting import forget, name_of_known
 from spamnb.host.host import Host, load_host
 from spamnb.host.own_settings import with_own_fault, worst_users
-from spamnb.host.register import AccountRow, Register, reading
+from spamnb.host.register import AccountRow, read
 
 _FEW = 20
 _HEAD = ("user", "state", "learned", "judged", "corrected", "last mail", "size", "fault")
@@ -60,12 +59,11 @@ def run(options: argparse.Namespace) -> int:
 def _list(names: Sequence[str], options: argparse.Namespace) -> int:
     """Print a line for each named user, or for all."""
     host = load_host(config_path(options), os.environ)
-    with reading(str(host.register)) as register:
-        if names:
-            shown = [_row(host, register, name) for name in names]
-        else:
-            shown = [] if register is None else worst_users(host, register, None if options.all else _FEW)
-        of = len(shown) if names or register is None else register.sums().users
+    known = {row.name: row for row in read(host.directory)}
+    if names:
+        shown = [_row(host, known, name) for name in names]
+    else:
+        shown = worst_users(host, known.values(), None if options.all else _FEW)
     if options.json:
         for row in shown:
             print(as_json(_as_object(row)))
@@ -73,15 +71,15 @@ def _list(names: Sequence[str], options: argparse.Namespace) -> int:
         print("No user is known yet: the service has to look at them first.")
     else:
         print(table([_HEAD, *map(_cells, shown)]))
-        if len(shown) < of:
-            inform(options, f"\nThese are {len(shown)} of {of} users. To list all: {command(options)} users --all")
+        if not names and len(shown) < len(known):
+            step = f"To list all: {command(options)} users --all"
+            inform(options, f"\nThese are {len(shown)} of {len(known)} users. {step}")
     return 0
 
 
-def _row(host: Host, register: Register | None, asked: str) -> AccountRow:
-    name = name_of_known(host, register, asked)
-    row = None if register is None else register.find(name)
-    if row is None:
+def _row(host: Host, known: Mapping[str, AccountRow], asked: str) -> AccountRow:
+    name = name_of_known(host, known, asked)
+    if (row := known.get(name)) is None:
         raise SpamnbError(f"{name} is not known yet: the service has to look at this user first")
     return with_own_fault(host, row)
 
@@ -124,22 +122,21 @@ def _forget(names: Sequence[str], options: argparse.Namespace) -> int:
     if not names:
         raise UsageError("users forget needs the names of the users to forget")
     host = load_host(config_path(options), os.environ)
-    with reading(str(host.register)) as found:
-        known = list(dict.fromkeys(name_of_known(host, found, name) for name in names))
+    rows = {row.name for row in read(host.directory)}
+    known = list(dict.fromkeys(name_of_known(host, rows, name) for name in names))
     if not _is_agreed(known, options):
         print("Nobody was forgotten.")
         return 0
     code = 0
-    with nullcontext() if found is None else Register(str(host.register)) as register:
-        for name in known:
-            try:
-                by_hand.forget(host.template.exchange, name, time.time())
-                left = forget(host, register, name)
-            except SpamnbError as fault:
-                warn(f"{name} is not forgotten: {fault}")
-                code = fault.exit_code
-            else:
-                inform(options, f"forgot {name}{f'; other files stay in {escaped(left)}' if left else ''}")
+    for name in known:
+        try:
+            by_hand.forget(host.template.exchange, name, time.time())
+            left = forget(host, name)
+        except SpamnbError as fault:
+            warn(f"{name} is not forgotten: {fault}")
+            code = fault.exit_code
+        else:
+            inform(options, f"forgot {name}{f'; other files stay in {escaped(left)}' if left else ''}")
     return code
 
 

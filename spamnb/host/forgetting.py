@@ -6,42 +6,45 @@ directory beside the register, which the services watch. The service removes it 
 
 import contextlib
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.wording import named
 from spamnb.host.host import Host
-from spamnb.host.register import Register
+from spamnb.host.register import drop
+from spamnb.host.shares import running
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.file.removal import remove
 
 _BUSY_SECONDS = 1.0
+_ASKED_SECONDS = 0.02
 _ANSWER_SECONDS = 20.0  # for a service to let go of a ledger: its longest step without a pause takes a few seconds
 
 
-def name_of_known(host: Host, register: Register | None, asked: str) -> str:
+def name_of_known(host: Host, known: Container[str], asked: str) -> str:
     """Return the user whom a name means; the user may have no mail left. Raises UsageError if nothing is left.
 
-    register: None if there is none yet.
+    known: the names in the register.
     """
     user = host.find(asked)
     if user is not None:
         return user.name
-    if register is not None and register.find(asked) is not None:
+    if asked in known:
         return asked
     if host.ledgers.takes(asked) and host.ledgers.fill(asked).parent.is_dir():
         return asked
     raise host.unknown(asked)
 
 
-def forget(host: Host, register: Register | None, name: str) -> str:
+def forget(host: Host, name: str) -> str:
     """Delete a user's ledger, with its copies and everything that belongs to it, and the user's row in the register.
 
     Returns the ledger's directory if other files keep it there; otherwise "". Raises LedgerBusyError while another
-    process works with the ledger, and LedgerUnavailableError if a file cannot be deleted. After an error or a kill,
-    call it again.
+    process works with the ledger, LedgerUnavailableError if a file cannot be deleted, and RegisterError. After an error
+    or a kill, call it again.
     """
     path = str(host.ledger_of(name))
     directory = os.path.dirname(path)
@@ -51,9 +54,19 @@ def forget(host: Host, register: Register | None, name: str) -> str:
         for emptied in (directory_of(path), directory):
             with contextlib.suppress(OSError):  # not empty, or it does not exist
                 os.rmdir(emptied)
-    if register is not None:
-        register.forget(name)
+    if any(share.owns(name) for share in running(host.directory)):
+        with _asked(host.requests / name):  # its service writes the register
+            _wait_for_answer(host.requests / name)
+    else:
+        drop(host.directory, name)
     return directory if os.path.isdir(directory) else ""
+
+
+def _wait_for_answer(request: Path) -> None:
+    """Wait until the service has removed the request; if it does not, its next start forgets the row."""
+    until = time.monotonic() + _ANSWER_SECONDS
+    while request.exists() and time.monotonic() < until:
+        time.sleep(_ASKED_SECONDS)
 
 
 @contextlib.contextmanager

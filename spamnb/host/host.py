@@ -17,9 +17,10 @@ from spamnb.host.shares import Share, claim_of
 
 __all__ = ["ANYBODY", "Configured", "FoundUsers", "Host", "User", "load_host", "load_user"]
 
-REGISTER = "register.sqlite"
 # Other names in the fixed directory of the ledgers: no user may have a directory of that name there.
-_RESERVED = lazy_pattern(r"register\.sqlite[^@]*|(?:[0-9]+-)?of-[0-9]+\.(?:lock|reading|fault)")
+_RESERVED = lazy_pattern(
+    r"register-[0-9]+-of-[0-9]+\.jsonl|register\.(?:requests|web\.key)[^@]*|(?:[0-9]+-)?of-[0-9]+\.(?:lock|reading|fault)"
+)
 
 
 class Configured(NamedTuple):
@@ -53,14 +54,14 @@ class Host:
         return parse_template(str(self.template.ledger), is_file=True)
 
     @property
-    def register(self) -> Path:
-        """The path of the register, beside the directories of the ledgers."""
-        return self.ledgers.fixed / REGISTER
+    def directory(self) -> Path:
+        """The directory above the ledgers, with the register and the locks of the services."""
+        return self.ledgers.fixed
 
     @property
     def requests(self) -> Path:
         """The directory in which commands ask the services to let go of the ledgers of users."""
-        return Path(f"{self.register}.requests")
+        return self.directory / "register.requests"
 
     def users(self, owner: int | None = None, before: FoundUsers | None = None) -> FoundUsers:
         """Return all users that exist and that the configuration does not leave out.
@@ -150,7 +151,7 @@ class Host:
         return self.template.users.own_file(name)
 
     def _without_own(self, user: User) -> Config:
-        directory, share = self.register.parent, self.share
+        directory, share = self.directory, self.share
         return replace(
             self.template,
             mailboxes=(replace(self.template.mailboxes[0], path=user.root, levels=len(self.mail.below)),),
@@ -163,7 +164,7 @@ class Host:
         """Whether a name is not left out, and no directory of the ledgers would get a reserved name by it."""
         if self.template.users.leaves_out(name):
             return False
-        may_be = ".sqlite" in name or "of-" in name  # this spares nearly all the rest
+        may_be = "register." in name or "of-" in name  # this spares nearly all the rest
         return not (may_be and _RESERVED.fullmatch(filled(self.ledgers.below[0], name)))
 
 

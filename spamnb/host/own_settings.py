@@ -1,15 +1,14 @@
 """Faults in the own settings of a mail host's users: each user whom they concern has other settings than written."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from operator import itemgetter
 
 from spamnb.base.errors import ConfigError, MaildirError
 from spamnb.base.wording import plural
 from spamnb.config.own_file import with_own
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State, by_need
 
 
 def own_faults(host: Host, owner: int | None = None) -> Iterator[tuple[str, str]]:
@@ -27,17 +26,15 @@ def own_faults(host: Host, owner: int | None = None) -> Iterator[tuple[str, str]
             yield user.name, fault
 
 
-def worst_users(host: Host, register: Register, most: int | None = None) -> list[AccountRow]:
-    """Return rows of the register as `Register.worst` does.
+def worst_users(host: Host, rows: Iterable[AccountRow], most: int | None = None) -> list[AccountRow]:
+    """Return rows of the register, at most `most`, the ones that need a look first, as `by_need` orders them.
 
     Also reads the own files that have changed since the service looked after their users: nobody else has read these
-    before mail comes. Raises RegisterError.
+    before mail comes.
     """
-    if host.template.users.own is None:
-        return register.worst(most)
-    rows = [with_own_fault(host, row) for row in register.worst()]
-    needs_no_look = [row.state not in (State.BROKEN, State.STOPPED) and not row.fault for row in rows]
-    return [row for _, row in sorted(zip(needs_no_look, rows, strict=True), key=itemgetter(0))][:most]
+    if host.template.users.own is not None:
+        rows = [with_own_fault(host, row) for row in rows]
+    return by_need(rows)[:most]
 
 
 def in_one_line(fault: str) -> str:

@@ -1,25 +1,30 @@
 """The register of a mail host: the known state of each account, so that telling it opens no ledger.
 
-It is one SQLite file. The services of all shares write it; commands and pages read it. A look at each account can make
-all of it again. So a power cut may lose the newest rows, and an empty file replaces a damaged one.
+Each service has a file for its share of the users, such as `register-1-of-4.jsonl`, with an object of JSON for each
+account. It writes the file whole, beside the old one, and renames it. Commands and pages read the files of all
+services. A look at each account can make all of it again. So a line or a file that cannot be read counts as missing,
+and a power cut may lose the newest rows: then the service compares these users once more.
 """
 
 import contextlib
+import errno
 import json
 import os
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from typing import Any, Self
+from pathlib import Path
+from typing import Any, NoReturn, Self
 
-from spamnb.base.errors import RegisterMissingError
+from spamnb.base import durable
+from spamnb.base.errors import RegisterError, next_step
 from spamnb.base.label import Verdict
+from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped
-from spamnb.host.register_file import RegisterFile, damaged, transaction
+from spamnb.host.shares import Share
 
-_BUSY_SECONDS = 10.0
 _MOST_SAID = 500  # characters of a fault that are kept
+_FILE = lazy_pattern(r"register-([0-9]+-of-[0-9]+)\.jsonl")
 
 
 class State(StrEnum):
@@ -37,12 +42,12 @@ class State(StrEnum):
 class AccountRow:
     """The known state of an account. Times are seconds since the epoch, None for never or not.
 
-    root: the path of its Maildir. stamp: the stamp of its folders at the last comparison with the ledger, a signed
-    64-bit integer; None: never. fault: the fault in words, since fault_since; "" for none. gone_at: since when the
-    mailbox is missing. looked_after_at: the last daily look. ham, spam: the number of learned messages. judged: the
-    numbers of the last 30 days by verdict; corrected: how many of these verdicts a person has corrected. judged_at:
-    when the last message was judged. bytes: the size of its ledger on the disk, with its copies. polled: its folders
-    cannot all be watched, so the service looks at them every few seconds.
+    root: the path of its Maildir. stamp: the stamp of its folders at the last comparison with the ledger; None: never.
+    fault: the fault in words, since fault_since; "" for none. gone_at: since when the mailbox is missing.
+    looked_after_at: the last daily look. ham, spam: the number of learned messages. judged: the numbers of the last 30
+    days by verdict; corrected: how many of these verdicts a person has corrected. judged_at: when the last message was
+    judged. bytes: the size of its ledger on the disk, with its copies. polled: its folders cannot all be watched, so
+    the service looks at them every few seconds.
     """
 
     name: str
@@ -79,150 +84,165 @@ class Sums:
     judged_at: float | None = None
     bytes: int = 0
 
+    @classmethod
+    def of(cls, rows: Iterable[AccountRow]) -> Self:
+        """Add up rows."""
+        rows = list(rows)
+        states = dict.fromkeys(State, 0)
+        for row in rows:
+            states[row.state] += 1
+        return cls(
+            states,
+            sum(bool(row.fault) for row in rows),
+            sum(row.ham for row in rows),
+            sum(row.spam for row in rows),
+            {str(verdict): sum(row.judged.get(verdict, 0) for row in rows) for verdict in Verdict},
+            sum(row.corrected for row in rows),
+            max((row.judged_at for row in rows if row.judged_at is not None), default=None),
+            sum(row.bytes for row in rows),
+        )
+
     @property
     def users(self) -> int:
         """The number of users."""
         return sum(self.states.values())
 
 
-class Register:
-    """The table of all accounts. Close it after use; each process and each thread may open its own.
+def path_of(directory: Path, share: Share) -> Path:
+    """Return the path of the file of a share."""
+    return directory / f"register-{share}.jsonl"
 
-    `only_read`: makes, changes and moves nothing; a missing register is a RegisterMissingError. Each method raises
-    RegisterError if the file cannot be used, and RegisterBusyError if it may be usable soon.
+
+def files_in(directory: Path) -> list[Path]:
+    """Return the files of the register in a directory, the last written one last. Raises RegisterError."""
+    found: list[tuple[int, Path]] = []
+    with _plain_faults(directory), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        for entry in os.scandir(directory):
+            if _FILE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):
+                    found.append((entry.stat().st_mtime_ns, Path(entry.path)))
+    return [path for _, path in sorted(found)]
+
+
+def read(directory: Path) -> list[AccountRow]:
+    """Return the rows of all files in a directory, by name; if several have a user, the last written file counts.
+
+    Raises RegisterError if the directory or a file may not be read.
     """
-
-    def __init__(self, path: str, *, only_read: bool = False, busy_seconds: float = _BUSY_SECONDS) -> None:
-        self.path = path
-        self._file = RegisterFile(path, only_read=only_read, busy_seconds=busy_seconds)
-        self._file.do(lambda _: None)  # opened at once, so that a start fails if it cannot be opened
-
-    def put(self, rows: Iterable[AccountRow]) -> None:
-        """Write rows, each in the place of the account's old row; all of them or none."""
-        values = [_values(row) for row in rows]
-
-        def write(sqlite: sqlite3.Connection) -> None:
-            with transaction(sqlite):
-                sqlite.executemany(_PUT, values)
-
-        self._file.do(write)
-
-    def forget(self, name: str) -> None:
-        """Remove the row of an account."""
-        self._file.do(lambda sqlite: sqlite.execute("DELETE FROM account WHERE name = ?", (name,)))
-
-    def all(self) -> list[AccountRow]:
-        """Return all rows, by name."""
-        return self._rows("ORDER BY name")
-
-    def worst(self, most: int | None = None) -> list[AccountRow]:
-        """Return rows, at most `most` of them, the ones that need a look first.
-
-        The order: broken accounts, stopped ones, those with a fault, and then those with the most corrections.
-        """
-        return self._rows(_WORST_FIRST, -1 if most is None else most)
-
-    def find(self, name: str) -> AccountRow | None:
-        """Return the row of an account, or None if there is none."""
-        return next(iter(self._rows("WHERE name = ?", name)), None)
-
-    def _rows(self, which: str, *parameters: object) -> list[AccountRow]:
-        """Return the rows that the end of a statement chooses."""
-
-        def read(sqlite: sqlite3.Connection) -> list[AccountRow]:
-            found = sqlite.execute(f"SELECT * FROM account {which}", parameters)  # noqa: S608 - no text from outside
-            columns = [column[0] for column in found.description]
-            return [_row(self.path, dict(zip(columns, values, strict=True))) for values in found]
-
-        return self._file.do(read)
-
-    def sums(self, is_counted: Callable[[str], bool] = lambda _: True) -> Sums:
-        """Return the sums over all accounts, or over those for which `is_counted` is true of the name."""
-
-        def read(sqlite: sqlite3.Connection) -> Sums:
-            sqlite.create_function("is_counted", 1, is_counted)
-            return _sums(self.path, sqlite.execute(_SUMS).fetchone())
-
-        return self._file.do(read)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    rows: dict[str, AccountRow] = {}
+    for path in files_in(directory):
+        rows |= {row.name: row for row in _rows_in(path)}
+    return [rows[name] for name in sorted(rows)]
 
 
-@contextlib.contextmanager
-def reading(path: str) -> Iterator[Register | None]:
-    """Open a register only for reading; yields None if there is none yet. Raises as `Register` does."""
-    with contextlib.ExitStack() as opened:
-        register = None
-        with contextlib.suppress(RegisterMissingError):
-            register = opened.enter_context(Register(path, only_read=True))
-        yield register
+def write(path: Path, lines: Iterable[str]) -> None:
+    """Write a file of the register, whole or not at all. lines: each from `line_of`. Raises RegisterError.
+
+    It does not wait for the disk: it would make all users wait, and after a power cut the work makes all of it again.
+    """
+    with _plain_faults(path), durable.scratch(str(path.parent)) as part:
+        with open(part, "w", encoding="ascii") as file:
+            file.writelines(lines)
+        os.rename(part, path)
 
 
-_NONE = type(None)
-_NUMBER, _TEXT, _TIME = frozenset[object]({int}), frozenset[object]({str}), frozenset[object]({float, _NONE})
-_COLUMNS: Mapping[str, frozenset[object]] = {  # and the types of their values
-    "name": _TEXT, "root": frozenset({bytes}), "state": _TEXT, "stamp": _NUMBER | {_NONE}, "fault": _TEXT | {_NONE},
-    "fault_since": _TIME, "gone_at": _TIME, "looked_after_at": _TIME, "ham": _NUMBER, "spam": _NUMBER,
-    "judged": _TEXT, "corrected": _NUMBER, "judged_at": _TIME, "bytes": _NUMBER, "polled": _NUMBER,
-}  # fmt: skip
-_NAMES = ", ".join(_COLUMNS)
-_PUT = f"INSERT OR REPLACE INTO account ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608
-_WORST_FIRST = (
-    f"ORDER BY state <> '{State.BROKEN}', state <> '{State.STOPPED}', fault IS NULL, corrected DESC, name LIMIT ?"
-)
-_STATES = ", ".join(f"count(*) FILTER (WHERE state = '{state}')" for state in State)
-_BY_VERDICT = ", ".join(f"total(json_extract(judged, '$.{verdict}'))" for verdict in Verdict)
-_SUMS = (  # over 5,000 accounts in 6 ms; reading their rows takes 40
-    "SELECT count(fault), total(ham), total(spam), total(corrected), total(bytes), max(judged_at),"  # noqa: S608
-    f" {_STATES}, {_BY_VERDICT} FROM account WHERE is_counted(name)"
-)
+def drop(directory: Path, name: str) -> None:
+    """Remove an account from all files in a directory. Only if no service writes them. Raises RegisterError."""
+    for path in files_in(directory):
+        rows = _rows_in(path)
+        if any(row.name == name for row in rows):
+            write(path, [line_of(row) for row in rows if row.name != name])
+
+
+def remove_of_other_shares(directory: Path, share: Share) -> None:
+    """Remove the files of services that shared the users otherwise, once each service of today has its own."""
+    today = {path_of(directory, Share(number + 1, share.of)) for number in range(share.of)}
+    files = files_in(directory)
+    if today <= {*files}:
+        for path in {*files} - today:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def by_need(rows: Iterable[AccountRow]) -> list[AccountRow]:
+    """Return rows, the ones that need a look first.
+
+    The order: broken accounts, stopped ones, those with a fault, and then those with the most corrections.
+    """
+    return sorted(
+        rows,
+        key=lambda row: (
+            row.state is not State.BROKEN,
+            row.state is not State.STOPPED,
+            not row.fault,
+            -row.corrected,
+            row.name,
+        ),
+    )
+
+
+# --- a line
+
+_KEYS = tuple(each.name for each in fields(AccountRow))
+_NUMBER: tuple[type, ...] = (int,)
+_TIME = (int, float, type(None))
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "root", "state", "fault"), (str,)),
+    **dict.fromkeys(("fault_since", "gone_at", "looked_after_at", "judged_at"), _TIME),
+    **dict.fromkeys(("ham", "spam", "corrected", "bytes"), _NUMBER),
+    "stamp": (int, type(None)),
+    "judged": (dict,),
+    "polled": (bool,),
+}
 _VERDICTS = frozenset(map(str, Verdict))
 
 
-def _values(row: AccountRow) -> tuple[object, ...]:
-    """Return a row as SQLite keeps it."""
-    fault = escaped(row.fault)[:_MOST_SAID] or None
-    times = row.fault_since, row.gone_at, row.looked_after_at
-    judged = json.dumps(dict(row.judged))
-    figures = row.ham, row.spam, judged, row.corrected, row.judged_at, row.bytes, int(row.polled)
-    return row.name, os.fsencode(row.root), str(row.state), row.stamp, fault, *times, *figures
+def line_of(row: AccountRow) -> str:
+    """Return the line of a row, with its end; the fault is on one line, and not too long."""
+    values = {key: getattr(row, key) for key in _KEYS} | {"judged": dict(row.judged)}
+    values["fault"] = escaped(row.fault)[:_MOST_SAID]
+    return json.dumps(values) + "\n"
 
 
-def _row(path: str, found: Mapping[str, Any]) -> AccountRow:
-    """Turn a row of SQLite, by column, into a value. Raises RegisterDamagedError for a row that spamnb did not write.
+def _rows_in(path: Path) -> list[AccountRow]:
+    """Return the rows of a file, which may have gone."""
+    with _plain_faults(path), contextlib.suppress(FileNotFoundError):
+        return [row for line in path.read_bytes().splitlines() if (row := _row(line)) is not None]
+    return []
 
-    A register that no service has opened since an upgrade has no column `polled`.
-    """
+
+def _row(line: bytes) -> AccountRow | None:
+    """Return the row of a line; None if it is not one. A later version may have more keys."""
     try:
-        complete = {"polled": 0, **found}
-        values = [complete[column] for column in _COLUMNS]
-        if not all(type(value) in types for value, types in zip(values, _COLUMNS.values(), strict=True)):
-            raise TypeError(values)
-        name, root, state, stamp, fault, since, gone_at, looked_after_at, ham, spam, text, *rest = values
-        judged, rest[-1] = json.loads(text), bool(rest[-1])
-        if not (judged.keys() <= _VERDICTS and {*map(type, judged.values())} <= _NUMBER):
-            raise ValueError(text)
-        root, state, times = os.fsdecode(root), State(state), (since, gone_at, looked_after_at)
-        return AccountRow(name, root, state, stamp, fault or "", *times, ham, spam, judged, *rest)
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
-        raise damaged(path) from None
+        found = json.loads(line, parse_constant=_refuse)
+        values = {key: found[key] for key in _KEYS}
+        judged = values["judged"]
+        if not all(_is_of(values[key], types) for key, types in _TYPES.items()):
+            return None
+        if not (judged.keys() <= _VERDICTS and all(_is_of(number, _NUMBER) for number in judged.values())):
+            return None
+        return AccountRow(**values | {"state": State(values["state"])})
+    except (LookupError, RecursionError, TypeError, ValueError):
+        return None
 
 
-def _sums(path: str, values: Sequence[Any]) -> Sums:
-    """Turn the sums of SQLite into a value. Raises as `_row` does."""
-    faulty, ham, spam, corrected, size, latest, *numbers = values
-    states = dict(zip(State, numbers, strict=False))
-    judged = {str(verdict): int(number) for verdict, number in zip(Verdict, numbers[len(states) :], strict=True)}
+def _is_of(value: Any, types: tuple[type, ...]) -> bool:
+    return isinstance(value, types) and (bool in types or not isinstance(value, bool))
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+@contextlib.contextmanager
+def _plain_faults(path: Path) -> Iterator[None]:
+    """Turn faults of the disk into errors that say what to do."""
     try:
-        judged_at = None if latest is None else float(latest)
-    except (TypeError, ValueError):
-        raise damaged(path) from None
-    return Sums(states, faulty, int(ham), int(spam), judged, int(corrected), judged_at, int(size))
+        yield
+    except OSError as fault:
+        shown = escaped(str(path))
+        if fault.errno in {errno.ENOSPC, errno.EDQUOT}:
+            what = f"The disk that holds the register {shown} is full: free some space. Nothing was lost"
+            raise RegisterError(what) from fault
+        step = next_step(fault, "check its directory, and who owns it")
+        raise RegisterError(f"The register {shown} cannot be used ({fault.strerror}): {step}") from fault

@@ -1,10 +1,10 @@
 """The status of all users of a mail host together, and which of its services run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from spamnb.host.host import Host
-from spamnb.host.register import State, Sums, reading
+from spamnb.host.register import AccountRow, State, Sums, read
 from spamnb.host.shares import Share, running
 
 
@@ -12,10 +12,12 @@ from spamnb.host.shares import Share, running
 class HostStatus:
     """The status of a host.
 
-    running: the shares whose services run, and since when, in seconds since the epoch. sums: over all users.
+    running: the shares whose services run, and since when, in seconds since the epoch. rows: of all users; sums: over
+    them.
     """
 
     running: Mapping[Share, float]
+    rows: Sequence[AccountRow]
     sums: Sums
 
     @property
@@ -26,5 +28,5 @@ class HostStatus:
 
 def host_status(host: Host) -> HostStatus:
     """Return the status of a host; without users if no service has started yet. Raises RegisterError."""
-    with reading(str(host.register)) as register:
-        return HostStatus(running(host.register.parent), Sums() if register is None else register.sums())
+    rows = read(host.directory)
+    return HostStatus(running(host.directory), rows, Sums.of(rows))

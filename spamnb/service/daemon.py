@@ -240,6 +240,6 @@ def _moved(before: Config | Host, after: Config | Host) -> str | None:
     if isinstance(before, Config) and isinstance(after, Config):
         return "the ledger" if before.ledger != after.ledger else None
     if isinstance(before, Host) and isinstance(after, Host):
-        is_same = before.register == after.register
+        is_same = before.directory == after.directory
         return None if is_same else "the directory of the ledgers"
     return "the kind of configuration (one person's or a host's)"

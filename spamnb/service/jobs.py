@@ -12,9 +12,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
-from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError, RegisterError
+from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
 from spamnb.config import Config
-from spamnb.host.register import Register
+from spamnb.host.register import AccountRow, Sums
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.parts import of_day, rolling
@@ -124,7 +124,7 @@ class _WrittenMetrics(ServiceJob):
 
     @abstractmethod
     def _text(self, now: float) -> str:
-        """Return the metrics. Raises LedgerUnavailableError or RegisterError if they are unknown for now."""
+        """Return the metrics. Raises LedgerUnavailableError if they are unknown for now."""
 
     def _step(self, now: float) -> None:
         """Write the file, if the configuration names one."""
@@ -135,7 +135,7 @@ class _WrittenMetrics(ServiceJob):
         path = of_instance(wanted, self._instance)
         try:
             write(str(path), self._text(now))
-        except (LedgerUnavailableError, RegisterError) as fault:
+        except LedgerUnavailableError as fault:
             self._faults.log(path, f"the metrics are not written: {fault}")
         except OSError as fault:
             step = _STEPS.get(fault.errno or 0, "check its directory")
@@ -164,30 +164,28 @@ class MetricsFile(_WrittenMetrics):
 class HostMetricsFile(_WrittenMetrics):
     """The metrics of one service of a mail host, for the users of its share.
 
-    config: returns the current configuration of the host. own: whether a user, by name, belongs to the share.
-    of_service: returns what the service has measured until now.
+    config: returns the current configuration of the host. rows: returns the rows of these users. of_service: returns
+    what the service has measured until now.
     """
 
     def __init__(
         self,
         config: Callable[[], Config],
-        register: Register,
-        own: Callable[[str], bool],
+        rows: Callable[[], Iterable[AccountRow]],
         measurements: Measurements,
         of_service: Callable[[float], Iterable[Metric | Histogram]],
         instance: str,
     ) -> None:
         super().__init__(measurements, instance)
         self._config_now = config
-        self._register = register
-        self._own = own
+        self._rows = rows
         self._of_service = of_service
 
     def _config(self) -> Config:
         return self._config_now()
 
     def _text(self, now: float) -> str:
-        sums, measured = self._register.sums(self._own), self._of_service(now)
+        sums, measured = Sums.of(self._rows()), self._of_service(now)
         return host_metrics(self._config(), sums, is_running=True, of_service=measured, instance=self._instance)
 
 

@@ -14,8 +14,8 @@ state of each user into the register.
 import logging
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from spamnb.config import Config
 from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
 from spamnb.host.own_settings import changed_at, in_one_line
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
@@ -78,10 +78,7 @@ class Roster(Tenants[Host]):
         self._rows: Rows
         self._metrics: HostMetricsFile
         with ExitStack() as stack:
-            stack.enter_context(claimed(host.register.parent, self._share))
-            Register(str(host.register)).close()  # made, or waited for, now: later all users would wait
-            register = Register(str(host.register), busy_seconds=_BUSY_SECONDS)
-            self._register = stack.enter_context(closing(register))
+            stack.enter_context(claimed(host.directory, self._share))
             self._stack = stack.pop_all()
 
     # --- the configuration
@@ -104,13 +101,13 @@ class Roster(Tenants[Host]):
         self._sweeps = Sweeps(
             self._shared, self._accounts, self._known, read.template, self._list_soon, self._has_new_settings
         )
-        self._rows = Rows(self._register, self._known, self._sweeps.settle_stamp, self._shared.running)
+        stamps = self._sweeps.settle_stamp
+        self._rows = Rows(read.directory, self._share, self._known, stamps, self._shared.running)
         instance = "" if self._share.of == 1 else str(self._share)
-        owns, measured = self._share.owns, shared.measurements
         self._metrics = HostMetricsFile(
-            lambda: self._host.template, self._register, owns, measured, self._measured, instance
+            lambda: self._host.template, self._rows.all, shared.measurements, self._measured, instance
         )
-        for met in shared.reading.open(str(self._share.claim(read.register.parent))):
+        for met in shared.reading.open(str(self._share.claim(read.directory))):
             if self._share.owns(met.account):
                 self._met.setdefault(met.account, []).append(met)
             else:
@@ -171,12 +168,12 @@ class Roster(Tenants[Host]):
 
     def watch(self) -> str:
         """Watch all users, and compare those whose folders have changed, the latest first."""
-        rows = {row.name: row for row in self._register.all() if self._share.owns(row.name)}
         self._sweeps.plan()
         if (found := self._users()) is not None:
-            self._come(self._ours(found), rows)
-            self._miss([row for name, row in rows.items() if name not in self._known], found)
+            self._come(self._ours(found))
+            self._miss([*self._rows.absent.values()], found)
             self._watch_places(found)
+        self._rows.write()  # so that all users are known at once
         self._watch_requests()
         share = "" if self._share.of == 1 else f" of the share {self._share}"
         return f"{plural(len(self._known), 'user')}{share}"
@@ -195,11 +192,11 @@ class Roster(Tenants[Host]):
         self._list_at = self._shared.running() + service.reconcile_seconds
         return found
 
-    def _come(self, users: Iterable[User], rows: Mapping[str, AccountRow]) -> None:
+    def _come(self, users: Iterable[User]) -> None:
         """Add users, and compare those whose folders have changed since the last time, the latest first."""
         changed = []
         for user in users:
-            known = self._add(user, rows.get(user.name))
+            known = self._add(user)
             # A polled user may have very many folders; the sweep looks at them some seconds later, and gives turns.
             has_changed, latest = (False, 0) if self._is_polled(known) else self._sweeps.has_changed(known)
             if has_changed or known.account.met:
@@ -219,15 +216,16 @@ class Roster(Tenants[Host]):
                 self._put_gone(row)
             elif row.state is not State.GONE:
                 left.append(User(row.name, Path(row.root)))
-        self._come(left, {row.name: row for row in rows})
+        self._come(left)
         for user in left:
             self._accounts.compare(self._known[user.name].account)
 
     def _ours(self, found: FoundUsers) -> Iterator[User]:
         return (user for user in found.users if self._share.owns(user.name))
 
-    def _add(self, user: User, row: AccountRow | None) -> Known:
+    def _add(self, user: User) -> Known:
         """Add a user who is there: watched, and asleep."""
+        row = self._rows.absent.pop(user.name, None)
         row = row or AccountRow(user.name, str(user.root), State.LEARNING, looked_after_at=self._shared.now())
         if row.state is State.GONE:
             row = replace(row, state=State.LEARNING, gone_at=None)
@@ -241,8 +239,8 @@ class Roster(Tenants[Host]):
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
             self._shared.watcher.watch(str(user.root), self._sweeps.find_directories(account))
-        if (is_polled := self._is_polled(known)) is not row.polled:
-            self._rows.change(known, replace(row, polled=is_polled))
+        known.row = replace(row, polled=self._is_polled(known))
+        self._rows.plan()
         return known
 
     def _is_polled(self, known: Known) -> bool:
@@ -272,10 +270,14 @@ class Roster(Tenants[Host]):
         """Let go of the ledgers that commands ask for."""
         with suppress(OSError):
             for request in [*os.scandir(self._requests)]:
+                if not self._share.owns(request.name):
+                    continue
                 if (known := self._known.get(request.name)) is not None:
                     self._accounts.let_go(known.account)
                     self._forget_figures(known)
-                    os.rmdir(request)
+                self._rows.absent.pop(request.name, None)
+                self._rows.write()
+                os.rmdir(request)
 
     def _strange(self, hint: Hint) -> None:
         """Take a hint that belongs to no mailbox."""
@@ -292,6 +294,7 @@ class Roster(Tenants[Host]):
         if (found := self._users()) is None:
             return
         there = {user.name: user for user in self._ours(found)}
+        before = {*self._known}
         for name, known in [*self._known.items()]:
             if name not in there and not self._is_gone(known.row, found, known.device):
                 known.is_away = True
@@ -302,12 +305,14 @@ class Roster(Tenants[Host]):
                 known.is_away = False
                 self._accounts.compare(known.account)
         new = [there[name] for name in sorted(there.keys() - self._known.keys())]
-        self._come(new, {user.name: row for user in new if (row := self._rows.find(user.name)) is not None})
+        self._come(new)
         for user in new:
             if (known := self._known[user.name]).stamp is None:  # else a disk was mounted late
                 with about(user.name):
                     _log.info("watching %s", user.root)
                 self._accounts.let_fill(known.account)
+        if before != self._known.keys():
+            self._rows.write()  # who has come or gone is known at once
         self._watch_places(found)
 
     def _is_gone(self, row: AccountRow, found: FoundUsers, device: int | None = None) -> bool:
@@ -339,12 +344,12 @@ class Roster(Tenants[Host]):
     def _put_gone(self, row: AccountRow) -> None:
         """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
         if not os.path.lexists(self._host.ledger_of(row.name).parent):
-            self._rows.forget(row.name)
+            self._rows.absent.pop(row.name, None)
         elif row.state is not State.GONE:
-            gone = replace(
+            self._rows.absent[row.name] = replace(
                 row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None, polled=False
             )
-            self._rows.put([gone])
+        self._rows.plan()
 
     # --- the loop
 
@@ -400,9 +405,9 @@ class Roster(Tenants[Host]):
     def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
         """Do everything that is due now, for one user after the other."""
         self.open(read, shared, wait)
-        rows, failed = {row.name: row for row in self._register.all()}, 0
+        failed = 0
         for user in self._ours(read.users()):
-            known = self._add(user, rows.get(user.name))
+            known = self._add(user)
             with about(user.name):
                 try:
                     known.account.once(self._shared, wait)
@@ -423,7 +428,7 @@ class Roster(Tenants[Host]):
         self._rows.write()
 
     def close(self, fault: Exception | None) -> None:
-        """Release the register and the share."""
+        """Release the share."""
         self._stack.close()
 
     # --- the state of an account

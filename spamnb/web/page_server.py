@@ -92,7 +92,7 @@ class Memory:
 def key_file(whose: Config | Host) -> login_keys.KeyFile:
     """Return the key of the login: beside the ledger, or for a host's overview beside the register."""
     if isinstance(whose, Host):
-        return login_keys.KeyFile(f"{whose.register}.{KEY}")  # no user's directory can have this name
+        return login_keys.KeyFile(str(whose.directory / f"register.{KEY}"))  # no user's directory can have this name
     return login_keys.KeyFile(os.path.join(os.path.dirname(whose.ledger), KEY))
 
 

@@ -515,7 +515,16 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("%", CONFIG), fill("1", CONFIG, "%"), fill("%{", CONFIG), fill("%{a", CONFIG), fill("a", CONFIG, "%{")),
     ),
-    "host._RESERVED": (fullmatch, (fill("1", NAME), fill("a", NAME, "register.sqlite", "@"), fill("1", NAME, "1-of-"))),
+    "host._RESERVED": (
+        fullmatch,
+        (
+            fill("1", NAME),
+            fill("a", NAME, "register.requests", "@"),
+            fill("1", NAME, "1-of-"),
+            fill("1", NAME, "register-"),
+        ),
+    ),
+    "host.register._FILE": (fullmatch, (fill("1", NAME, "register-"), fill("1", NAME, "register-1-of-"))),
     "host.shares._SHARE": (fullmatch, (fill("1", NAME), fill("-of-1", NAME, "1"))),
     "host.shares._NUMBER": (fullmatch, (fill("1", NAME, "of-"),)),
     "setup.units._COMMAND": (every, (fill("Exec", HELP), fill("/spamnb", HELP, "Exec="), fill("a", HELP, "Exec"))),

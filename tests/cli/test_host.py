@@ -11,10 +11,11 @@ import pytest
 from spamnb.base.wording import clock
 from spamnb.checkup import host_checks, inotify
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State, path_of
 from spamnb.host.shares import Share, claimed
 from tests.cli.conftest import Run
 from tests.host.conftest import Site
+from tests.registers import put
 
 WELL = AccountRow(
     "anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged={"ham": 5}, judged_at=1e9, bytes=5000
@@ -44,12 +45,6 @@ def call(host: Host) -> str:
     return f"spamnb --config {host.path}"
 
 
-def put(host: Host, *rows: AccountRow) -> None:
-    """Let the register know users."""
-    with Register(str(host.register)) as register:
-        register.put(rows)
-
-
 def test_status(host: Host, run: Run) -> None:
     """`status` has sums over all users, and ends with 1 if the filter of any user is broken or has stopped."""
     result = run("--config", host.path, "status")
@@ -58,7 +53,7 @@ def test_status(host: Host, run: Run) -> None:
     assert {name: text.strip() for name, text in lines.items()} == {
         "services": "none is running",
         "users": "1: 1 moving",
-        "register": str(host.register),
+        "register": str(path_of(host.directory, Share())),
         "disk": "5 KB for ledgers and their copies",
         "learned": "20 ham, 30 spam",
         "last 30 days": "5 ham; 0 corrected",
@@ -79,7 +74,7 @@ def test_status(host: Host, run: Run) -> None:
 
 def test_status_says_which_services_run(host: Host, run: Run) -> None:
     """`status` names the shares whose services run, and those that are missing beside them."""
-    with claimed(host.register.parent, Share(1, 3)), claimed(host.register.parent, Share(3, 3)):
+    with claimed(host.directory, Share(1, 3)), claimed(host.directory, Share(3, 3)):
         text = run("--config", host.path, "status").out
         found = json.loads(run("--config", host.path, "status", "--json").out)
     assert "1-of-3 since 20" in text
@@ -94,7 +89,7 @@ def test_status_before_a_service_has_begun(site: Site, run: Run) -> None:
     assert result.code == 0
     assert "never" in result.out
     assert json.loads(run("--config", host.path, "status", "--json").out)["users"]["moving"] == 0
-    assert not host.register.parent.exists()
+    assert not host.directory.exists()
 
 
 def test_status_of_a_user(host: Host, run: Run) -> None:
@@ -112,7 +107,7 @@ def test_metrics(host: Host, run: Run) -> None:
     assert "\nspamnb_service_running 0\n" in result.out
     assert "_total" not in result.out
     assert "example" not in result.out
-    with claimed(host.register.parent, Share()):
+    with claimed(host.directory, Share()):
         assert "\nspamnb_service_running 1\n" in run("--config", host.path, "status", "--prometheus").out
 
 
@@ -163,7 +158,7 @@ def test_all_is_well(site: Site, host: Host, run: Run) -> None:
         ("warning", "service", "not running: nothing is judged or learned now")
     ]
     assert tree(site.directory) == before
-    with claimed(host.register.parent, Share()):
+    with claimed(host.directory, Share()):
         found = findings(host, run)
     assert {state for state, _, _ in found} == {"ok"}
     assert [what for _, what, _ in found] == [
@@ -181,7 +176,7 @@ def test_doctor_of_a_user(host: Host, run: Run) -> None:
 
 def test_services(host: Host, run: Run) -> None:
     """If only some services run, that is a fault with the names of the units to start."""
-    with claimed(host.register.parent, Share(2, 4)), claimed(host.register.parent, Share(3, 4)):
+    with claimed(host.directory, Share(2, 4)), claimed(host.directory, Share(3, 4)):
         assert said(host, run, "fault", "1-of-4, 4-of-4 not running")
         found = run("--config", host.path, "doctor").out
         assert f"{call(host)} run --shard 1-of-4 & {call(host)} run --shard 4-of-4" in found
@@ -205,7 +200,7 @@ def test_mail_that_is_away(site: Site, host: Host, run: Run) -> None:
     site.mail.rename(site.directory / "away")
     found = findings(host, run)
     assert any(state == "fault" and "cannot look for users in" in means for state, _, means in found)
-    assert ("ok", "register", f"{host.register}, 1 user") in found
+    assert ("ok", "register", f"{host.directory}, 1 user") in found
 
 
 def test_limits(site: Site, host: Host, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -251,7 +246,7 @@ def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         usage = SimpleNamespace(free=free, total=10**9)
         monkeypatch.setattr(host_checks.shutil, "disk_usage", lambda _, usage=usage: usage)
         assert said(host, run, state, part)
-    host.register.parent.chmod(0o755)
+    host.directory.chmod(0o755)
     assert said(host, run, "warning", "other users may look into")
 
 
@@ -274,14 +269,12 @@ def test_register(site: Site, host: Host, run: Run) -> None:
 
 
 def test_damaged_register(host: Host, run: Run) -> None:
-    """A damaged register is a fault; an old one that was kept, and a missing one, are reported."""
-    os.truncate(host.register, 1500)
-    assert said(host, run, "fault", f"{host.register} is damaged; no mail and no ledger is affected")
-    with Register(str(host.register)) as register:
-        assert register.all() == []
-    assert said(host, run, "ok", "1 damaged one kept beside it; remove: ")
-    host.register.unlink()
-    assert said(host, run, "warning", f"there is no {host.register} yet")
+    """The users of a damaged register are unknown, and a missing register is reported."""
+    path = path_of(host.directory, Share())
+    path.write_bytes(b"no register")
+    assert said(host, run, "warning", "nothing is known yet of 1 user")
+    path.unlink()
+    assert said(host, run, "warning", f"there is none yet in {host.directory}")
 
 
 def test_spamd(site: Site, host: Host, run: Run) -> None:
@@ -290,5 +283,5 @@ def test_spamd(site: Site, host: Host, run: Run) -> None:
     host.path.write_text(f"{host.path.read_text()}spamd: {{listen: ['{socket}'], peers: [nobody-at-all]}}\n")
     assert said(host, run, "fault", "there is no user 'nobody-at-all'")
     assert not said(host, run, "fault", "nobody answers on")
-    with claimed(host.register.parent, Share()):
+    with claimed(host.directory, Share()):
         assert said(host, run, "fault", f"nobody answers on {socket}")

@@ -14,7 +14,8 @@ from spamnb.base.wording import clock
 from spamnb.host import forgetting
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State, drop, files_in, path_of, read
+from spamnb.host.shares import Share
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
@@ -24,6 +25,7 @@ from tests.documents import block
 from tests.dying import Fuse, kill, killed
 from tests.host.conftest import Site
 from tests.lessons import learn, sample_lessons
+from tests.registers import put
 
 ANNA = "anna@a.example"
 OF_ANNA = AccountRow(
@@ -46,8 +48,7 @@ def host(home: Path) -> Host:
     site = Site(home)
     site.maildir("a.example/anna/Maildir")
     made = site.host()
-    with Register(str(made.register)) as register:
-        register.put(USERS)
+    put(made, *USERS)
     return made
 
 
@@ -87,20 +88,18 @@ def test_own_settings_that_nobody_has_read(host: Host, on_host: Run) -> None:
     own.parent.mkdir()
     own.write_text("scoring: {alpha: x}\nspamd: {}\n")
     lines = on_host().out.splitlines()
-    assert [line.split("@")[0] for line in lines[1:]] == ["carl", "bob", "gesa", "anna", "eve", "dora", "finn"]
-    assert "own settings are not in force: " in lines[4]
+    assert [line.split("@")[0] for line in lines[1:]] == ["carl", "bob", "anna", "gesa", "eve", "dora", "finn"]
+    assert "own settings are not in force: " in lines[3]
     told = json.loads(on_host("--json", ANNA).out)["fault"]
     assert told.startswith(f"own settings are not in force: {own}:1: scoring.alpha: 'x' is not allowed")
     assert told.endswith("; and 1 more fault")
-    with Register(str(host.register)) as register:  # the service has read it since, and the register is right
-        register.put([replace(OF_ANNA, looked_after_at=os.stat(own).st_ctime + 1)])
+    put(host, replace(OF_ANNA, looked_after_at=os.stat(own).st_ctime + 1))  # the service has read it since
     assert "own settings are not" not in on_host().out
 
 
 def test_twenty_unless_all_are_wanted(host: Host, on_host: Run) -> None:
     """Twenty are shown, with how many there are and how to see all; `--all` shows them, and names show just those."""
-    with Register(str(host.register)) as register:
-        register.put([replace(OF_ANNA, name=f"user{number}@a.example") for number in range(50)])
+    put(host, *(replace(OF_ANNA, name=f"user{number}@a.example") for number in range(50)))
     lines = on_host().out.splitlines()
     assert len(lines) == 23
     assert (
@@ -131,8 +130,7 @@ def test_names_that_are_asked_for(host: Host, on_host: Run, run: Run) -> None:
     assert run("--config", host.path, "--user", ANNA, "users").out == on_host(ANNA).out
     strange = on_host("zoe@a.example")
     assert (strange.code, "has no user zoe@a.example" in strange.err) == (64, True)
-    with Register(str(host.register)) as register:
-        register.forget(ANNA)
+    drop(host.directory, ANNA)
     result = on_host(ANNA)
     assert (result.code, f"{ANNA} is not known yet" in result.err) == (3, True)
 
@@ -142,7 +140,7 @@ def test_before_a_service_has_begun(home: Path, run: Run) -> None:
     host = Site(home).host()
     result = run("--config", host.path, "users")
     assert (result.code, result.out.startswith("No user is known yet")) == (0, True)
-    assert not host.register.parent.exists()
+    assert not host.directory.exists()
 
 
 def test_of_one_person(taught: Path, run: Run) -> None:
@@ -170,8 +168,7 @@ def test_forget(host: Host, on_host: Run) -> None:
     assert not path.parent.exists()
     assert other.exists()
     assert (host.mail.fill(ANNA) / "cur").is_dir()
-    with Register(str(host.register), only_read=True) as register:
-        assert [row.name for row in register.all()] == [row.name for row in USERS[1:]]
+    assert [row.name for row in read(host.directory)] == [row.name for row in USERS[1:]]
     assert on_host("forget", ANNA, "--yes").code == 0, "also where nothing is left"
 
 
@@ -181,10 +178,10 @@ def test_forget_who_has_no_mail(host: Host, on_host: Run) -> None:
     assert on_host("forget", "finn@a.example", "--yes").code == 0
     assert not path.parent.exists()
     path = ledger_of(host, "gone@a.example")
-    host.register.unlink()
+    path_of(host.directory, Share()).unlink()
     assert on_host("forget", "gone@a.example", "--yes").code == 0
     assert not path.parent.exists()
-    assert not host.register.exists(), "nothing is made"
+    assert files_in(host.directory) == [], "nothing is made"
     result = on_host("forget", "gone@a.example", "--yes")
     assert (result.code, "has no user" in result.err) == (64, True)
 
@@ -212,7 +209,7 @@ def test_forget_while_somebody_is_at_work(host: Host, on_host: Run, monkeypatch:
     assert not other.parent.exists()
     with Ledger(str(path)), pytest.raises(LedgerBusyError), pytest.MonkeyPatch.context() as patch:
         patch.setattr(forgetting, "_BUSY_SECONDS", 0.05)
-        forget(host, None, ANNA)
+        forget(host, ANNA)
     with Ledger(str(path), only_read=True) as ledger:
         assert ledger.lessons.totals()[0] == 2
     assert len([*(path.parent / "copies").iterdir()]) == 2
@@ -246,7 +243,7 @@ def test_forget_killed(host: Host, on_host: Run) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "unlink", fuse.through(os.unlink))
             patch.setattr(os, "rmdir", fuse.through(os.rmdir))
-            if not killed(lambda: forget(host, None, ANNA)):
+            if not killed(lambda: forget(host, ANNA)):
                 break
         if not path.exists():
             assert not [*path.parent.glob("copies/*")]
@@ -295,8 +292,7 @@ def test_the_document(home: Path, run: Run) -> None:
         AccountRow("carl@example.org", "/m", State.BROKEN, fault="there is no inbox", fault_since=at - 3600, ham=90,
                    spam=45, judged={"ham": 10}, judged_at=at - 7200, bytes=1_200_000),
     ]  # fmt: skip
-    with Register(str(host.register)) as register:
-        register.put(users)
+    put(host, *users)
     shown = re.findall(r"^\$ spamnb (.*)\n((?:[^$].*\n|\n)*)", block("docs/commands.md", "users"), re.MULTILINE)
     assert len(shown) == 2
     for command, output in shown:

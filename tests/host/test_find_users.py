@@ -306,7 +306,7 @@ def test_left_out(two: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["register.sqlite", "register.sqlite-wal", "1-of-4.lock", "of-4.lock", "register.sqlite.d"]
+    "name", ["register-1-of-4.jsonl", "register.requests", "1-of-4.lock", "of-4.lock", "register.web.key.part"]
 )
 def test_names_that_the_host_itself_has(site_of: Callable[[str], Site], name: str, tmp_path: Path) -> None:
     """Nobody has the name of a file that lies among the directories of the ledgers; deeper it is a name as any."""

@@ -96,13 +96,13 @@ def test_what_holds_for_a_user(site: Site, host: Host) -> None:
         share=site.directory / "state/1-of-1",
     )
     assert not config.is_template
-    assert host.register == site.directory / "state/register.sqlite"
+    assert host.directory == site.directory / "state"
 
 
 def test_a_share_is_handed_on(host: Host) -> None:
     """A service says which share it has; nothing is looked up then."""
     service = replace(host, share=Share(3, 4))
-    assert service.config_of(anna(host)).config.claim == host.register.with_name("3-of-4")
+    assert service.config_of(anna(host)).config.claim == host.directory / "3-of-4"
 
 
 def test_a_ledger_that_is_a_link(site: Site, host: Host) -> None:

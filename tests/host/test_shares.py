@@ -133,7 +133,14 @@ def test_claims_without_a_service(tmp_path: Path) -> None:
 
 def test_other_files_are_no_locks(tmp_path: Path) -> None:
     """Names that only look like a lock's, and directories of such names, change nothing."""
-    for name in ("1-of-4.lock.lock", "0-of-4.lock", "of-.lock", "1-of-400.lock", "x-of-4.lock", "register.sqlite"):
+    for name in (
+        "1-of-4.lock.lock",
+        "0-of-4.lock",
+        "of-.lock",
+        "1-of-400.lock",
+        "x-of-4.lock",
+        "register-1-of-4.jsonl",
+    ):
         (tmp_path / name).mkdir()
     (tmp_path / "of-3.lock").symlink_to(tmp_path / "none")
     assert claim_of(tmp_path, ANNA) == tmp_path / "1-of-1"

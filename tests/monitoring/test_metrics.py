@@ -1,7 +1,6 @@
 """Metrics: what a monitor reads, and the rules by which it calls a person."""
 
 import importlib
-import logging
 import math
 import re
 import shutil
@@ -22,7 +21,7 @@ from spamnb.acts.training import learn_message
 from spamnb.base.label import LEARNED_BY, How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox, Service
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State, Sums
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.history.tallies import Tally
@@ -63,23 +62,19 @@ def config(ledger: Ledger) -> Config:
 
 
 @pytest.fixture
-def register(tmp_path: Path) -> Iterator[Register]:
-    """A register of three users: the filter of one has stopped, and that of another is broken."""
-    with Register(str(tmp_path / "register.sqlite")) as opened:
-        opened.put(
-            [
-                AccountRow("anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged_at=1e6, bytes=100),
-                AccountRow("bob@a.example", "/m/bob", State.STOPPED, ham=1, judged_at=5.0, bytes=10),
-                AccountRow("eve@a.example", "/m/eve", State.BROKEN, fault="no inbox"),
-            ]
-        )
-        yield opened
+def rows() -> list[AccountRow]:
+    """The rows of three users: the filter of one has stopped, and that of another is broken."""
+    return [
+        AccountRow("anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged_at=1e6, bytes=100),
+        AccountRow("bob@a.example", "/m/bob", State.STOPPED, ham=1, judged_at=5.0, bytes=10),
+        AccountRow("eve@a.example", "/m/eve", State.BROKEN, fault="no inbox"),
+    ]
 
 
-def of_host(config: Config, register: Register, measured: Measurements, instance: str = "") -> str:
+def of_host(config: Config, rows: list[AccountRow], measured: Measurements, instance: str = "") -> str:
     """Return the metrics of a host's service with two accounts awake and twelve directories watched."""
     of_service = [*measured.of_host(2), *measured.metrics(12)]
-    return host_metrics(config, register.sums(), is_running=True, of_service=of_service, instance=instance)
+    return host_metrics(config, Sums.of(rows), is_running=True, of_service=of_service, instance=instance)
 
 
 def values(text: str) -> dict[str, float]:
@@ -144,14 +139,14 @@ def test_without_a_ledger(config: Config, tmp_path: Path) -> None:
     assert {value for name, value in found.items() if "_total" in name} == {0.0}
 
 
-def test_of_a_host(config: Config, register: Register) -> None:
+def test_of_a_host(config: Config, rows: list[AccountRow]) -> None:
     """A host has sums over its users, with no user in a label, and its service's own measurements."""
     measured = Measurements()
     measured.done(Counter({Tally("judged", "spam", "maildir"): 2, Tally("corrected", "spam", "ham"): 1}))
     measured.done(Counter({Tally("judged", "spam", "maildir"): 1}))
     for seconds in (0.004, 0.2, 100.0):
         measured.turn(seconds)
-    text = of_host(config, register, measured)
+    text = of_host(config, rows, measured)
     found = values(text)
     assert {state: found[f'spamnb_users{{state="{state}"}}'] for state in State} == {
         **dict.fromkeys(State, 0), State.MOVING: 1, State.STOPPED: 1, State.BROKEN: 1,
@@ -168,18 +163,17 @@ def test_of_a_host(config: Config, register: Register) -> None:
     assert "a.example" not in text
 
 
-def test_counters_of_a_host_never_fall(config: Config, register: Register) -> None:
+def test_counters_of_a_host_never_fall(config: Config, rows: list[AccountRow]) -> None:
     """When a user is forgotten, no counter gets smaller: Prometheus would take that for a restart."""
     measured = Measurements()
     measured.done(Counter({Tally("learned", "spam", "move"): 5}))
-    before = values(of_host(config, register, measured))
-    register.forget("anna@a.example")
-    after = values(of_host(config, register, measured))
+    before = values(of_host(config, rows, measured))
+    after = values(of_host(config, rows[1:], measured))
     assert after["spamnb_ledger_bytes"] < before["spamnb_ledger_bytes"]
     assert all(after[name] == number for name, number in before.items() if "_total" in name)
 
 
-def test_the_file_of_each_share(config: Config, register: Register, tmp_path: Path) -> None:
+def test_the_file_of_each_share(config: Config, rows: list[AccountRow], tmp_path: Path) -> None:
     """Each service of a host writes its own file, with the users of its share and its measurements."""
     (tmp_path / "m").mkdir()
     host = replace(config, service=Service(metrics=tmp_path / "m" / "spamnb.prom"))
@@ -190,7 +184,8 @@ def test_the_file_of_each_share(config: Config, register: Register, tmp_path: Pa
             measured.done(Counter({Tally("judged", "ham", "maildir"): int(now)}))
             return [*measured.of_host(1), *measured.metrics(1)]
 
-        HostMetricsFile(lambda: host, register, name.__eq__, measured, counted, instance).step_if_due(1000.0)
+        of_share = [row for row in rows if row.name == name]
+        HostMetricsFile(lambda: host, of_share.copy, measured, counted, instance).step_if_due(1000.0)
     files = sorted((tmp_path / "m").iterdir())
     assert [file.name for file in files] == ["spamnb@1-of-2.prom", "spamnb@2-of-2.prom"]
     first, second = (values(file.read_text()) for file in files)
@@ -201,33 +196,13 @@ def test_the_file_of_each_share(config: Config, register: Register, tmp_path: Pa
     assert first.keys().isdisjoint(second)
 
 
-def test_a_register_that_is_away(
-    config: Config, register: Register, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """If the register cannot be read the file is not written, which is logged once."""
-    measured, host = Measurements(), replace(config, service=Service(metrics=tmp_path / "spamnb.prom"))
-    file = HostMetricsFile(lambda: host, register, bool, measured, lambda _: measured.of_host(0), "")
-    path = Path(register.path)
-    path.rename(tmp_path / "away")
-    path.mkdir()
-    with caplog.at_level(logging.WARNING):
-        for now in (1000.0, 2000.0):
-            file.step_if_due(now)
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "the metrics are not written: The register" in caplog.text
-    assert values(exposition(measured.metrics(0)))['spamnb_faults_total{kind="disk"}'] == 1
-    path.rmdir()
-    file.step_if_due(3000.0)
-    assert (tmp_path / "spamnb.prom").exists()
-
-
 @pytest.mark.parametrize("whose", ["one person", "a host"])
-def test_the_form(ledger: Ledger, config: Config, register: Register, whose: str) -> None:
+def test_the_form(ledger: Ledger, config: Config, rows: list[AccountRow], whose: str) -> None:
     """Each metric has its help and its type once, before its samples; counters end in _total; no line has a time."""
     measured = Measurements()
     text = metrics(config, ledger, NOW, measured.metrics(1))
     if whose == "a host":
-        text = of_host(config, register, measured)
+        text = of_host(config, rows, measured)
     assert text.endswith("\n")
     names = re.findall(r"^# HELP (\w+) ", text, re.MULTILINE)
     assert names == re.findall(r"^# TYPE (\w+) ", text, re.MULTILINE)
@@ -261,11 +236,11 @@ def test_read_by_prometheus(ledger: Ledger, config: Config) -> None:
     assert len(found) == len(values(text))
 
 
-def test_the_document(register: Register) -> None:
+def test_the_document(rows: list[AccountRow]) -> None:
     """docs/monitoring.md names each metric, and no other."""
     config, measured = Config(mailboxes=(), ledger=Path("/none/ledger")), Measurements()
     measured.exchanged_at = 1.0
-    text = metrics(config, None, NOW, measured.metrics(1)) + of_host(config, register, Measurements())
+    text = metrics(config, None, NOW, measured.metrics(1)) + of_host(config, rows, Measurements())
     written = set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE))
     written |= {"spamnb_last_judgement_timestamp_seconds", "spamnb_unsent_lessons"}
     named = set(re.findall(r"`(spamnb_\w+)`", read("docs/monitoring.md")))
@@ -352,11 +327,11 @@ def rules() -> list[dict[str, object]]:
     return list(group["rules"])
 
 
-def test_rules_name_what_is_there(ledger: Ledger, config: Config, register: Register) -> None:
+def test_rules_name_what_is_there(ledger: Ledger, config: Config, rows: list[AccountRow]) -> None:
     """Each rule is about metrics and labels that are written, and says what to do."""
     measured = Measurements()
     measured.exchanged_at = 1.0
-    text = metrics(config, ledger, NOW, measured.metrics(1)) + of_host(config, register, measured)
+    text = metrics(config, ledger, NOW, measured.metrics(1)) + of_host(config, rows, measured)
     for rule in rules():
         expression = str(rule["expr"])
         named = re.findall(r"(spamnb_\w+)(?:\{([^}]*)\})?", expression)
@@ -406,10 +381,10 @@ def promtool(*arguments: str, stdin: str = "") -> str:
 
 
 @pytest.mark.real_system
-def test_promtool_on_metrics(ledger: Ledger, config: Config, register: Register) -> None:
+def test_promtool_on_metrics(ledger: Ledger, config: Config, rows: list[AccountRow]) -> None:
     """promtool finds nothing to say about names and units."""
     measured = Measurements()
-    for text in (metrics(config, ledger, NOW, measured.metrics(1)), of_host(config, register, measured)):
+    for text in (metrics(config, ledger, NOW, measured.metrics(1)), of_host(config, rows, measured)):
         assert promtool("check", "metrics", stdin=text) == ""
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State
+from tests.registers import put
 from tests.web.chromium import LOOKS, PHONE, Browser, Window, browser, driven
 from tests.web.host_desk import HostDesk
 from tests.web.served import served
@@ -47,8 +48,7 @@ def overview(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     ]
     rows.append(AccountRow(f"{'x' * 60}@example.org", "/m/x", State.BROKEN, fault=FAULT, fault_since=NOW, corrected=9))
     rows.append(AccountRow("gone@example.org", "/m/g", State.GONE, gone_at=NOW))
-    with Register(str(desk.host.register)) as register:
-        register.put(rows)
+    put(desk.host, *rows)
     with served(desk, "--overview", "--listen", "127.0.0.1:0") as server:
         yield Overview(browser, desk, server.base)
 

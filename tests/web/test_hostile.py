@@ -7,9 +7,10 @@ import pytest
 
 from spamnb.config.writing import render
 from spamnb.host.host import load_host
-from spamnb.host.register import AccountRow, Register, State
+from spamnb.host.register import AccountRow, State
 from spamnb.maildir.messages import deliver
 from tests.mail.hostile import MESSAGES
+from tests.registers import put
 from tests.web.desk import Answer, Browser, WebDesk, all_routes, pages_of
 from tests.web.markup import FOLDER, HARMLESS, HARMLESS_FOLDER, MARKUP, fill
 
@@ -58,8 +59,7 @@ def page_of_a_host(place: Path, fault: str) -> Answer:
         f"ledger: '{place}/ledgers/{{user}}/ledger.sqlite'\n"
     )
     host = load_host(config, {})
-    with Register(str(host.register)) as register:
-        register.put([AccountRow("anna", f"{place}/mail/anna", State.BROKEN, fault=fault, fault_since=1e9)])
+    put(host, AccountRow("anna", f"{place}/mail/anna", State.BROKEN, fault=fault, fault_since=1e9))
     return Browser(pages_of(lambda: host.template, host=host)).get("/")
 
 

@@ -341,7 +341,7 @@ def test_whether_the_service_runs(fresh: HostDesk) -> None:
     with pages_of_all(fresh) as server:
         browser = as_user(server, DORA)
         assert "not running, so nothing is judged now. Tell the person who runs" in browser.get("/history").words
-        with claimed(fresh.host.register.parent, Share()):
+        with claimed(fresh.host.directory, Share()):
             assert "not running" not in browser.get("/history").words
 
 

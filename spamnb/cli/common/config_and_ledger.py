@@ -108,7 +108,7 @@ def _places(options: argparse.Namespace) -> tuple[Path, Path | None]:
 
     host = load_host(config_path(options), os.environ)
     if not options.for_user:
-        return host.register.parent, host.mail.fixed
+        return host.directory, host.mail.fixed
     user = host.find(options.for_user, ANYBODY)
     if user is None:
         raise host.unknown(options.for_user)

@@ -76,7 +76,7 @@ def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:
     if not options.learn:
         step = "edit it, learn by its roles with --learn, or replace it with --force"
         raise ConfigError(f"{shown} exists already: {step}")
-    owner = None if os.geteuid() else owner_of_ledger(path.absolute(), host.register.parent, None)
+    owner = None if os.geteuid() else owner_of_ledger(path.absolute(), host.directory, None)
     uid = owner_of_mail(host.mail) if owner is None else owner.uid
     _check_may_learn(uid)
     if not os.geteuid():
@@ -86,7 +86,7 @@ def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:
 
 def _check_stopped(host: Host) -> None:
     """Raise SpamnbError if a service is working with those ledgers."""
-    if shares := running(host.register.parent):
+    if shares := running(host.directory):
         units = " ".join(f"spamnb-host@{share}" for share in shares)
         raise SpamnbError(f"{units} is running, and does not expect a changed configuration: stop it first")
 
@@ -139,7 +139,7 @@ def _tell(path: Path, former: Path | None, options: argparse.Namespace) -> None:
 
 def _make_directory(host: Host, uid: int) -> None:
     """Make the directory of the ledgers for the service's user, if only root can change the directories above it."""
-    directory, owner = host.register.parent, Owner.of(uid)
+    directory, owner = host.directory, Owner.of(uid)
     there = reach(directory)
     if there.is_whole and there.status.st_uid == uid:
         return

@@ -18,6 +18,8 @@ from spamnb.cli.common.output import warn
 from spamnb.cli.common.owners import Reached, reach
 from spamnb.config import Config, load_any
 from spamnb.host.host import Host
+from spamnb.host.register import path_of
+from spamnb.host.shares import Share
 
 _FIRST_PORT = Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
 _IN_DIRECTORY = os.W_OK | os.X_OK
@@ -25,7 +27,7 @@ _IN_DIRECTORY = os.W_OK | os.X_OK
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The files of a service. ledger: of a mail host, the register."""
+    """The files of a service. ledger: of a mail host, the register of its only service."""
 
     ledger: Path
     mail: Sequence[Path]
@@ -59,7 +61,7 @@ def _places(path: Path) -> _Places:
     config = load_any(path, os.environ if whose is None else whose.environ())
     if config.is_template:
         host = Host(config, path)
-        return _Places(host.register, [host.mail.fixed], config)
+        return _Places(path_of(host.directory, Share()), [host.mail.fixed], config)
     if not config.mailboxes:
         raise ConfigError(f"{path} has no mailbox")
     return _Places(config.ledger, [mailbox.path for mailbox in config.mailboxes], config)

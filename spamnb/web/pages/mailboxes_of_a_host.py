@@ -3,7 +3,6 @@
 from spamnb.base.wording import plural
 from spamnb.checkup.installation import installation
 from spamnb.host.own_settings import worst_users
-from spamnb.host.register import reading
 from spamnb.host.shares import not_running
 from spamnb.monitoring.host_status import HostStatus, host_status
 from spamnb.web.http import Response
@@ -18,16 +17,14 @@ def table(visit: Visit) -> Response:
     host = visit.host
     found = host_status(host)
     missing = [*map(str, not_running(found.running))]
-    with reading(str(host.register)) as register:
-        wants_all = bool(visit.request.query.text("all"))
-        rows = [] if register is None else worst_users(host, register, None if wants_all else _MOST)
+    wants_all = bool(visit.request.query.text("all"))
     return visit.page(
         "mailboxes_of_a_host.html",
         title=_title(found),
         found=found,
         missing=missing,
         known=installation(visit.site.config_path, visit.site.environ, host.template, missing),
-        rows=rows,
+        rows=worst_users(host, found.rows, None if wants_all else _MOST),
     )
 
 

@@ -5,7 +5,6 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Collection
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load_any
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, Register
+from spamnb.host.register import AccountRow, read
 from spamnb.host.shares import Share
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
@@ -171,8 +170,7 @@ class Disk:
 
     def rows(self) -> dict[str, AccountRow]:
         """What is in the register."""
-        with closing(Register(str(self.directory / "lib" / "register.sqlite"), only_read=True)) as register:
-            return {row.name: row for row in register.all()}
+        return {row.name: row for row in read(self.directory / "lib")}
 
 
 class Desk(Disk):

@@ -16,7 +16,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
-from spamnb.host.register import Register, State
+from spamnb.host.register import State
 from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import mounted, run
 from tests.patience import PATIENCE, until
@@ -136,8 +136,7 @@ def forgotten(desk: Desk, name: str) -> list[BaseException]:
 
     def command() -> None:
         try:
-            with Register(str(desk.host().register)) as register:
-                forget(desk.host(), register, name)
+            forget(desk.host(), name)
         except BaseException as fault:
             faults.append(fault)
 
