@@ -61,11 +61,9 @@ def begin(ledger: Ledger) -> None:
 
 def take_up(ledger: Ledger) -> None:
     """Let doubted messages that nobody has decided on be ham again, to ask about them: the next `finish` sifts them."""
-    settled = ledger.journal.all_settled()
     changes = [
         Relabel(lesson.digest, lesson.label, True, Label.HAM, False, LOOKED_AT_AGAIN, How.SEEN)
-        for lesson in _changes(ledger.lessons, 0)
-        if is_sifted(lesson) and lesson.digest not in settled
+        for lesson in sifted(ledger)
     ]
     training.relabel(ledger, changes, time.time())
 
@@ -79,6 +77,12 @@ def finish(ledger: Ledger, scoring: Scoring, shown: Shown = iter) -> Sifted:
 def is_sifted(lesson: Lesson) -> bool:
     """Tell whether a message was learned from a ham folder and is doubted since then: nothing else is weak by hand."""
     return lesson.weak and lesson.how is How.HAND and lesson.label is not Label.HAM
+
+
+def sifted(ledger: Ledger) -> list[Lesson]:
+    """Return the lessons of messages that the sift has doubted, and that nobody has decided on since then."""
+    settled = ledger.journal.all_settled()
+    return [one for one in _changes(ledger.lessons, 0) if is_sifted(one) and one.digest not in settled]
 
 
 def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter) -> Sifted:
@@ -129,9 +133,12 @@ def _left_out_together(lessons: Lessons, concerned: Set[bytes], spam: Set[bytes]
             yield from ([digest] for digest in group)
 
 
-def unsorted(ledger: Ledger) -> list[bytes]:
-    """Return the ham that was learned from files since `begin`, and that nobody has answered or decided on."""
-    since = ledger.state.sifting_since
+def unsorted(ledger: Ledger, since: int | None = None) -> list[bytes]:
+    """Return the ham that was learned from files since `begin`, and that nobody has answered or decided on.
+
+    since: the number of a lesson, instead of `begin`.
+    """
+    since = ledger.state.sifting_since if since is None else since
     if since is None:
         return []
     settled = ledger.journal.all_settled()

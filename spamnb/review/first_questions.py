@@ -9,17 +9,29 @@ One message stands for its near-copies. csdmc2010, 5 in Junk and 30 spam among 3
 of later spam 38 % is caught if only doubted messages are asked about, 56 % by the share of own tokens alone, 64 % so.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from spamnb.config import Scoring
+from spamnb.acts.answers import Answer, Answers, Done, Question
+from spamnb.acts.current_files import CurrentFiles
+from spamnb.base.label import Label
+from spamnb.base.wording import plural
+from spamnb.config import Config, Scoring
+from spamnb.config.named_senders import Senders
+from spamnb.filter.judge import FrozenFilter
 from spamnb.filter.leave_one_out import without_groups
+from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lesson, Lessons
-from spamnb.review.first_lessons import Shown, doubted
-from spamnb.review.near_copies import shape
+from spamnb.mail.reading import Content
+from spamnb.review.first_lessons import Shown, doubted, is_sifted, sifted, unsorted
+from spamnb.review.near_copies import groups, shape
 from spamnb.rules import weak_lessons
+
+ROWS: Final = 10  # questions on a screen, or in a group on a page
+SCREENS: Final = 5
+CLEAR: Final = 0.97  # from this probability on, "spam" is the answer that is offered
 
 
 class FirstQuestion(NamedTuple):
@@ -31,6 +43,32 @@ class FirstQuestion(NamedTuple):
     summary: str
     copies: tuple[bytes, ...]
     probability: float | None
+
+    @property
+    def alike(self) -> str:
+        """How many near-copies it stands for, in words; "" for none."""
+        return f"and {len(self.copies) - 1} like it" if len(self.copies) > 1 else ""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether "spam" is the answer that is offered."""
+        return self.probability is not None and self.probability >= CLEAR
+
+
+class FirstQuestions(NamedTuple):
+    """The open questions, the first one first. junk: the number of learned spam messages, if it is small."""
+
+    asked: tuple[FirstQuestion, ...] = ()
+    junk: int | None = None
+
+    @property
+    def introduction(self) -> str:
+        """Why a person is asked about these messages, in one or two sentences."""
+        if self.junk is None:
+            number = sum(len(question.copies) for question in self.asked)
+            return f"{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam."
+        how = "least like your other mail" if self.asked[0].probability is None else "most like spam"
+        return f"Junk holds {plural(self.junk, 'message')}, too few to tell what else is spam. These look {how}."
 
 
 def first_questions(
@@ -44,12 +82,87 @@ def first_questions(
     if weak_lessons.lacks_spam(ham, spam):
         return _unusual(lessons, digests)
     doubts = doubted(lessons, scoring, digests, shown)
-    found = _by_probability(_templates(lessons, doubts), {digest: doubts[digest].probability for digest in doubts})
-    if not has_little:
-        return found
-    others = _templates(lessons, [digest for digest in digests if digest not in doubts])
-    judged = without_groups(lessons, scoring, [_digests(copies) for copies in others])
-    return found + _by_probability(others, {left.lesson.digest: left.judgement.probability for left in judged})
+    probabilities = {digest: doubt.probability for digest, doubt in doubts.items()}
+    others = [digest for digest in digests if digest not in doubts] if has_little else []
+    return _in_order(lessons, scoring, probabilities, others)
+
+
+def still_open(ledger: Ledger, scoring: Scoring) -> FirstQuestions:
+    """Return the questions about what `init` has learned and sifted, as far as nobody has answered them.
+
+    This sifts nothing: the lessons say what the last sift has doubted. Messages without a doubt are asked about until
+    there are answers enough.
+    """
+    lessons, settled = ledger.lessons, ledger.journal.all_settled()
+    ham, junk = lessons.totals()[:2].tolist()
+    doubts = sifted(ledger)
+    is_asking = weak_lessons.has_little(ham, junk) and len(settled) < ROWS * SCREENS
+    others = unsorted(ledger, 0) if is_asking else []
+    if is_asking and weak_lessons.lacks_spam(ham, junk):
+        asked = _unusual(lessons, [*(lesson.digest for lesson in doubts), *others])
+    else:
+        asked = _in_order(lessons, scoring, _judged(lessons, scoring, doubts), others)
+    return FirstQuestions(tuple(asked[: ROWS * SCREENS]), junk if is_asking else None)
+
+
+def _judged(lessons: Lessons, scoring: Scoring, doubts: Sequence[Lesson]) -> dict[bytes, float]:
+    """Return the probabilities of doubted messages, each without itself."""
+    probabilities = {
+        left.lesson.digest: left.judgement.probability for left in without_groups(lessons, scoring, groups(doubts))
+    }
+    untaught = [lesson.digest for lesson in doubts if lesson.label is None]
+    readings = [Content(kept.with_its_tokens()) for kept in lessons.kept(untaught, untaught)]
+    judgements = FrozenFilter(lessons, scoring, Senders()).judge_all(readings)
+    return probabilities | {
+        digest: judgement.probability for digest, judgement in zip(untaught, judgements, strict=True)
+    }
+
+
+def without_answered(ledger: Ledger, questions: FirstQuestions) -> FirstQuestions:
+    """Return the questions that are still open: nobody has answered them since, or learned or forgotten the message."""
+    if not questions.asked:
+        return questions
+    settled = ledger.journal.all_settled()
+    asked = (question for question in questions.asked if may_ask(ledger, question.copies[0], settled))
+    return questions._replace(asked=tuple(asked))
+
+
+def may_ask(ledger: Ledger, digest: bytes, settled: Set[bytes]) -> bool:
+    """Tell whether only `init` and the sift have decided on a message. settled: the messages with an answer."""
+    lesson = None if digest in settled else ledger.lessons.find(digest)
+    return lesson is not None and (lesson.is_of_init or is_sifted(lesson))
+
+
+def answer(answers: Answers, digests: Iterable[bytes], label: Label, why: str) -> list[Done]:
+    """Learn what a person has said about messages of ham folders, and move nothing. Raises what `Answers.give` raises.
+
+    An undo of one `answer` undoes all of that answer.
+    """
+    said = Answer.OTHERWISE if label is Label.SPAM else Answer.RIGHT
+    return [answers.give(Question(digest, "", Label.HAM, None), said, why, moves=False) for digest in digests]
+
+
+def outside_junk(ledger: Ledger, config: Config, since: float) -> list[bytes]:
+    """Return the messages that a person has called spam since a time, and that still are in a ham folder."""
+    settled = {action.digest: None for action in ledger.journal.since(since, ("settled",)) if action.state == "done"}
+    lessons = filter(None, map(ledger.lessons.find, settled))
+    called = [lesson.digest for lesson in lessons if lesson.decision is Label.SPAM]
+    files = CurrentFiles(ledger, config)
+    return [
+        digest
+        for digest in called
+        if any(file.location is not None and file.label is Label.HAM for file in files.of(digest))
+    ]
+
+
+def _in_order(
+    lessons: Lessons, scoring: Scoring, doubts: Mapping[bytes, float], others: Sequence[bytes]
+) -> list[FirstQuestion]:
+    """Return first the questions about doubted messages, then those about others. doubts: probabilities of spam."""
+    copies = _templates(lessons, others)
+    judged = without_groups(lessons, scoring, map(_digests, copies))
+    found = {left.lesson.digest: left.judgement.probability for left in judged}
+    return [*_by_probability(_templates(lessons, doubts), doubts), *_by_probability(copies, found)]
 
 
 def _by_probability(templates: Iterable[Sequence[Lesson]], probabilities: Mapping[bytes, float]) -> list[FirstQuestion]:

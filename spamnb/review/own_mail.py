@@ -15,6 +15,7 @@ from spamnb.base.label import Label
 from spamnb.config import Scoring
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.ledger.ledger import Ledger
+from spamnb.review.first_questions import FirstQuestions, still_open
 from spamnb.review.misfiled import Misfiled, suspected, with_clues
 from spamnb.review.near_copies import groups
 
@@ -29,6 +30,7 @@ class OwnMail:
     change: the number of the last lesson in it. learned: the number of learned messages in all. digests: the identities
     of the judged messages; is_spam: bool (n,), their labels; probability: float64 (n,); learned_at: float64 (n,),
     seconds since the epoch. findings: what may be filed wrongly, as in `misfiled`, but without the places of the files.
+    first: the questions about mail from before the filter; these messages are in no finding.
     """
 
     change: int
@@ -38,6 +40,7 @@ class OwnMail:
     probability: NDArray[np.float64]
     learned_at: NDArray[np.float64]
     findings: tuple[Misfiled, ...]
+    first: FirstQuestions
 
 
 def judge_own_mail(
@@ -62,7 +65,10 @@ def judge_own_mail(
                     tell(number, of)
                 yield left
 
-        findings = with_clues(lessons, scoring, suspected(ledger, judged()), copies)
+        first = still_open(ledger, scoring)
+        asked = {digest for question in first.asked for digest in question.copies}
+        suspects = [finding for finding in suspected(ledger, judged()) if finding.digest not in asked]
+        findings = with_clues(lessons, scoring, suspects, copies)
     return OwnMail(
         change,
         learned_in_all,
@@ -71,4 +77,5 @@ def judge_own_mail(
         np.array(probability),
         np.array(learned_at),
         tuple(findings),
+        first,
     )

@@ -14,6 +14,7 @@ from spamnb.acts import may_move
 from spamnb.checkup.finding import Finding
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
+from spamnb.review.first_questions import FirstQuestions, without_answered
 from spamnb.review.misfiled import Doubts, Misfiled, still_asked
 from spamnb.review.queue import LASTING, waiting, weak_lessons
 from spamnb.web.background import Run, Tell, here
@@ -106,6 +107,11 @@ class KeptValues:
         if known is None or known[0] is not mail or known[1] != state:
             known = self._doubts = mail, state, Doubts.of(still_asked(ledger, mail.findings))
         return known[2]
+
+    def first_questions(self, ledger: Ledger) -> FirstQuestions:
+        """Return the open questions about mail from before the filter; none before all mail is judged."""
+        mail = self._own_mail.last(ledger.path)
+        return FirstQuestions() if mail is None else without_answered(ledger, mail.first)
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing.

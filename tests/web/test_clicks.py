@@ -9,6 +9,7 @@ import pytest
 from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import read
 from tests.patience import until
 from tests.web.chromium import Chromium, Window, browser, driven, fresh
@@ -172,6 +173,30 @@ def test_find_mislabelled_mail(fresh: Chromium, clicks: Clicks) -> None:
     clicks.number += 1
     clicks.page.locator("[data-save]").click()
     assert fresh.desk.label(wrong) == (Label.SPAM, False)
+
+
+@pytest.mark.parametrize("page", ["", "audit"])
+def test_answer_what_init_doubts(fresh: Chromium, page: str) -> None:
+    """One click says that mail which `init` doubts is spam, and one more moves it; a phone and axe have no trouble."""
+    doubted = [message("spam", 100), message("spam", 101)]
+    for content in doubted:
+        fresh.desk.deliver(content, "Archive")
+        learned = training.learn(fresh.desk.ledger, read(content), Label.HAM, "a test", 1.0, how=How.SEEN)
+        assert learned is not None
+    sift = [Relabel(read(one).digest, Label.HAM, False, None, True, "a test", How.HAND) for one in doubted]
+    training.relabel(fresh.desk.ledger, sift, 1.0)
+    with fresh.window(viewport={"width": 360, "height": 800}) as window:
+        window.go("audit")
+        window.go(page)
+        assert window.violations() == []
+        assert window.sideways() == 0
+        window.page.get_by_role("button", name="The ticked ones are spam").click()
+        assert {fresh.desk.label(one) for one in doubted} == {(Label.SPAM, False)}
+        assert [fresh.desk.where(one) for one in doubted] == [["Archive"]] * 2
+        window.page.get_by_role("button", name="Move the 2 to Junk").click()
+        assert "2 moved to Junk" in window.page.locator("[role=status]").first.inner_text()
+        assert [fresh.desk.where(one) for one in doubted] == [["Junk"]] * 2
+        window.is_clean()
 
 
 def test_save_by_a_key(fresh: Chromium) -> None:

@@ -9,11 +9,11 @@ import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
-from spamnb.acts.answers import Answer, Answers, Question
+from spamnb.acts.answers import WHY, Answers
 from spamnb.acts.current_files import CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
-from spamnb.base.wording import escaped, plural
+from spamnb.base.wording import escaped
 from spamnb.cli.common.config_and_ledger import command, open_ledger
 from spamnb.cli.common.message_text import file_of, screens
 from spamnb.cli.common.output import is_confirmed, is_terminal, progress, table, warn
@@ -21,11 +21,9 @@ from spamnb.config import Config
 from spamnb.filter.leave_one_out import JudgedWithoutItself
 from spamnb.ledger.ledger import Ledger
 from spamnb.review import first_lessons
-from spamnb.review.first_questions import FirstQuestion, first_questions
+from spamnb.review.first_questions import ROWS, SCREENS, FirstQuestion, FirstQuestions, answer, first_questions
 from spamnb.rules import weak_lessons
 
-_ROWS, _SCREENS = 10, 5
-_CLEAR = 0.97  # with this probability for all of a screen, Enter means yes
 _OWN_ROWS = 6  # of a screen with a message
 
 
@@ -45,17 +43,17 @@ def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
         spam: list[bytes] = []
         ham, junk = ledger.lessons.totals()[:2].tolist()
         has_little = weak_lessons.has_little(ham, junk)
-        for number in range(_SCREENS):
+        for number in range(SCREENS):
             asked = first_lessons.unsorted(ledger)
             found = first_questions(ledger.lessons, config.scoring, asked, has_little=has_little, shown=looking)
             if not found:
                 break
             if not number:
-                _introduce(junk if has_little else None, found)
-            chosen = _ask_screen(ledger, config, found[:_ROWS], folders)
+                print(f"\n{FirstQuestions(tuple(found), junk if has_little else None).introduction}")
+            chosen = _ask_screen(ledger, config, found[:ROWS], folders)
             if chosen is None:
                 break
-            decided = _decide(answers, found[:_ROWS], chosen, options)
+            decided = _decide(answers, found[:ROWS], chosen, options)
             spam += decided
             if not decided:
                 break
@@ -87,16 +85,6 @@ def offer_to_move(spam: Sequence[bytes], options: argparse.Namespace) -> None:
     print(f"To undo: {_undo(ids, options)}")
 
 
-def _introduce(junk: int | None, found: Sequence[FirstQuestion]) -> None:
-    """Say why these messages are asked about. junk: the number of spam messages, if they are few."""
-    number = sum(len(question.copies) for question in found)
-    if junk is not None:
-        how = "least like your other mail" if found[0].probability is None else "most like spam"
-        print(f"\nJunk holds {plural(junk, 'message')}, too few to tell what else is spam. These look {how}.")
-    else:
-        print(f"\n{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam.")
-
-
 def _ask_screen(
     ledger: Ledger, config: Config, asked: Sequence[FirstQuestion], folders: Mapping[str, str]
 ) -> frozenset[int] | None:
@@ -106,11 +94,10 @@ def _ask_screen(
     rows = []
     for number, (question, path) in enumerate(zip(asked, paths, strict=True), 1):
         folder = "" if path is None else folders.get(os.path.dirname(os.path.dirname(path)), "")
-        alike = f" and {len(question.copies) - 1} like it" if len(question.copies) > 1 else ""
         shown = "" if question.probability is None else f"{question.probability:.2f}"
-        rows.append((str(number), f"{question.summary}{alike}", folder, shown))
+        rows.append((str(number), f"{question.summary} {question.alike}".rstrip(), folder, shown))
     print(f"\n{table(rows)}")
-    is_clear = all((question.probability or 0.0) >= _CLEAR for question in asked)
+    is_clear = all(question.is_clear for question in asked)
     are = "Is this spam?" if len(asked) == 1 else f"Are these {len(asked)} spam?"
     prompt = (
         f"{are} [{'Y' if is_clear else 'y'}] all, [n] none, or the numbers of those that are; [v 3] view, [s] stop: "
@@ -164,15 +151,12 @@ def _decide(
 ) -> list[bytes]:
     """Learn the answers of a screen as decisions. Returns the messages that are spam, by their identities."""
     ids: dict[Label, list[int]] = {label: [] for label in Label}
-    decided = []
+    decided = list[bytes]()
     for number, question in enumerate(asked):
         label = Label.SPAM if number in spam else Label.HAM
-        for digest in question.copies:
-            about = Question(digest, question.summary, Label.HAM, None)
-            answer = Answer.OTHERWISE if label is Label.SPAM else Answer.RIGHT
-            ids[label].append(answers.give(about, answer, moves=False).answer)
-            if label is Label.SPAM:
-                decided.append(digest)
+        ids[label] += [done.answer for done in answer(answers, question.copies, label, WHY)]
+        if label is Label.SPAM:
+            decided += question.copies
     for label, some in ids.items():
         if some:
             print(f"{len(some)} learned as {label.word}, by your decision. To undo: {_undo(some, options)}")

@@ -21,6 +21,7 @@ def other_routes() -> list[Route]:
     from spamnb.web.pages import (  # noqa: PLC0415 - they take a tenth of the server's start
         audit,
         choices,
+        first_questions,
         health,
         history,
         message,
@@ -34,4 +35,4 @@ def other_routes() -> list[Route]:
     )
 
     modules = (history, message, undo, moving, review, tune, audit, words, senders, choices, try_message, health)
-    return [route for module in modules for route in module.ROUTES]
+    return [route for module in (*modules, first_questions) for route in module.ROUTES]

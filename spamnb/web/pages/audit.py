@@ -12,6 +12,7 @@ from spamnb.review.misfiled import Doubts, Misfiled, still_asked, with_places
 from spamnb.review.near_copies import shape
 from spamnb.web.http import HttpError, Response, label_of
 from spamnb.web.parts.answered import answers_in
+from spamnb.web.parts.first_group import first_group
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -49,6 +50,7 @@ def audit(visit: Visit) -> Response:
         start=start,
         number=len(findings),
         failed=visit.outcome("failed"),
+        first=None if start else first_group(visit),
         next=start + _ON_A_PAGE if start + _ON_A_PAGE < len(findings) else None,
     )
 

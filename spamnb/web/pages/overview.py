@@ -24,6 +24,7 @@ from spamnb.web.kept import Snapshot
 from spamnb.web.kept_values import Checked, not_checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
+from spamnb.web.parts.first_group import first_group
 from spamnb.web.parts.lines import acts
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import clock
@@ -60,6 +61,7 @@ def overview(visit: Visit) -> Response:
         known=known,
         fewest={label.word: fewest(label, config.learning) for label in Label},
         doubted=visit.doubted_ham(),
+        first=first_group(visit),
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
         troubles=troubles or [],
