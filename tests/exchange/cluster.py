@@ -10,17 +10,26 @@ import tempfile
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from spamnb.exchange.connecting import upgrade
 from tests.patience import PATIENCE, until
 
 _PROGRAMS = "/usr/lib/postgresql"
-_SETTINGS = "listen_addresses='' max_connections=60 shared_buffers=64MB max_wal_size=256MB"
+_SETTINGS = "fsync=off listen_addresses= max_connections=60 shared_buffers=64MB max_wal_size=256MB"
 
 
 def why_not() -> str:
     """Return why there can be no cluster here; "" if there can."""
     if _programs() is None:
         return "PostgreSQL is not installed: apt-get install postgresql"
+    return fault_of_psycopg()
+
+
+def fault_of_psycopg() -> str:
+    """Return why psycopg cannot be used; "" if it can."""
     try:
         import psycopg  # noqa: F401
     except ImportError as fault:
@@ -41,36 +50,27 @@ class Cluster:
     programs: the directory of its programs.
     """
 
-    def __init__(self, directory: Path, *, settings: str = "fsync=off") -> None:
+    def __init__(self, directory: Path) -> None:
         programs = _programs()
         assert programs is not None
         self.programs = programs
         self.directory = directory
         self._data = directory / "data"
-        self._settings = f"{_SETTINGS} {settings} unix_socket_directories='{directory}'"
-        self._user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
+        self._user = pwd.getpwnam("postgres").pw_uid if os.geteuid() == 0 else None
         if self._user is not None:
-            os.chown(directory, self._user.pw_uid, self._user.pw_gid)
-        initdb = [self.programs / "initdb", "--no-sync", "--auth=trust", "--username=postgres", "-D", self._data]
-        subprocess.run(initdb, check=True, capture_output=True, user=self._uid, cwd=directory)
+            os.chown(directory, self._user, -1)
+        initdb = [programs / "initdb", "--no-sync", "--auth=trust", "--username=postgres", "-D", self._data]
+        subprocess.run(initdb, check=True, capture_output=True, user=self._user, cwd=directory)
         self._names = count()
         self._server: subprocess.Popen[bytes] | None = None
 
-    @property
-    def _uid(self) -> int | None:
-        return None if self._user is None else self._user.pw_uid
-
     def start(self) -> None:
         """Start the server, and wait until it answers."""
-        options = [part for setting in self._settings.split() for part in ("-c", setting.replace("'", ""))]
+        settings = [*_SETTINGS.split(), f"unix_socket_directories={self.directory}"]
+        command = [self.programs / "postgres", "-D", self._data, *(f"--{setting}" for setting in settings)]
         with open(self.directory / "log", "ab") as log:
             self._server = subprocess.Popen(
-                [self.programs / "postgres", "-D", self._data, *options],
-                stdout=log,
-                stderr=log,
-                user=self._uid,
-                cwd=self.directory,
-                start_new_session=True,
+                command, stdout=log, stderr=log, user=self._user, cwd=self.directory, start_new_session=True
             )
         ready = [self.programs / "pg_isready", "-q", "-h", self.directory]
         until(lambda: subprocess.run(ready, check=False).returncode == 0, "PostgreSQL to answer")
@@ -83,9 +83,12 @@ class Cluster:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to all of its processes; each of a connection has a session of its own, below the server's."""
         assert self._server is not None
-        for process in [self._server.pid, *_children(self._server.pid)]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, number)
+        server = self._server.pid
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            children = Path(f"/proc/{server}/task/{server}/children").read_text(encoding="ascii")
+            for process in [server, *map(int, children.split())]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, number)
 
     def stop(self) -> None:
         """Stop the server, whatever it does."""
@@ -95,39 +98,45 @@ class Cluster:
             self._wait()
 
     def _wait(self) -> None:
-        if self._server is not None:
-            self._server.wait(PATIENCE)
-            self._server = None
+        assert self._server is not None
+        self._server.wait(PATIENCE)
+        self._server = None
 
     def database(self) -> str:
         """The connection string of a new, empty database."""
         name = f"log{next(self._names)}"
-        subprocess.run([self.programs / "createdb", *self.options, name], check=True, capture_output=True)
-        return self.string(name)
-
-    def string(self, name: str) -> str:
-        """The connection string of a database."""
-        return f"host={self.directory} user=postgres dbname={name}"
+        run(f"{self._string} dbname=postgres", f"CREATE DATABASE {name}")
+        return f"{self._string} dbname={name}"
 
     @property
-    def options(self) -> list[str]:
-        """Return the options for PostgreSQL's own programs."""
-        return ["-h", str(self.directory), "-U", "postgres"]
+    def _string(self) -> str:
+        return f"host={self.directory} user=postgres"
 
 
-def _children(process: int) -> list[int]:
-    try:
-        text = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
-    except FileNotFoundError:
-        return []
-    return list(map(int, text.split()))
+def run(database: str, *statements: str) -> list[tuple[Any, ...]]:
+    """Run statements as an administrator, and return the rows of the last one."""
+    import psycopg  # which may be missing
+
+    with psycopg.connect(database, autocommit=True) as db:
+        for statement in statements:
+            cursor = db.execute(statement)
+        return cursor.fetchall() if cursor.description else []
+
+
+def made_log(cluster: Cluster) -> str:
+    """The connection string of a new database with the tables of a log."""
+    database = cluster.database()
+    assert upgrade(database)[0] == 0
+    return database
 
 
 @contextlib.contextmanager
-def running(*, settings: str = "fsync=off") -> Iterator[Cluster]:
-    """A cluster that runs. Its directory has a short name, as a socket's path has to be."""
+def running() -> Iterator[Cluster]:
+    """A cluster that runs; without PostgreSQL the test is skipped. Its socket's path has to be short."""
+    if why := why_not():
+        pytest.skip(why)
     with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp", ignore_cleanup_errors=True) as directory:
-        cluster = Cluster(Path(directory), settings=settings)
+        cluster = Cluster(Path(directory))
         try:
             cluster.start()
             yield cluster

@@ -6,26 +6,34 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.exchange.connecting import connected, upgrade
+from spamnb.exchange.connecting import connected
 from spamnb.exchange.memory import MemoryLog
 from spamnb.exchange.port import Log
 from spamnb.ledger.ledger import Ledger
 from tests.exchange import cluster
+
+# They import psycopg, which needs libpq; all others skip what needs it.
+collect_ignore = ["test_exchanging.py", "test_postgresql.py", "test_trial.py"] if cluster.fault_of_psycopg() else []
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests that start a PostgreSQL; the others run with all other tests."""
     for item in items:
-        if "postgres" in getattr(item, "fixturenames", ()):
+        if {"postgres", "own"} & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.real_system)
 
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[cluster.Cluster]:
     """A PostgreSQL that runs, for all tests of a process."""
-    if why := cluster.why_not():
-        pytest.skip(why)
+    with cluster.running() as running:
+        yield running
+
+
+@pytest.fixture
+def own() -> Iterator[cluster.Cluster]:
+    """A PostgreSQL of one test alone, which the test may stop or kill."""
     with cluster.running() as running:
         yield running
 
@@ -33,9 +41,7 @@ def postgres() -> Iterator[cluster.Cluster]:
 @pytest.fixture
 def database(postgres: cluster.Cluster) -> str:
     """A database with the tables of a log."""
-    database = postgres.database()
-    assert upgrade(database)[0] == 0
-    return database
+    return cluster.made_log(postgres)
 
 
 @pytest.fixture(params=["memory", pytest.param("postgresql", marks=pytest.mark.real_system)])
@@ -50,13 +56,18 @@ def log(request: pytest.FixtureRequest) -> Iterator[Log]:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Callable[[str], Ledger]]:
-    """Makes a ledger, or opens the one of that name."""
+    """Opens the ledger of that name, or makes it."""
     with ExitStack() as stack:
-        opened: dict[str, Ledger] = {}
+        yield lambda name: stack.enter_context(Ledger(str(tmp_path / name / "ledger.sqlite")))
 
-        def made(name: str) -> Ledger:
-            if name not in opened:
-                opened[name] = stack.enter_context(Ledger(str(tmp_path / name / "ledger.sqlite")))
-            return opened[name]
 
-        yield made
+@pytest.fixture
+def one(ledger: Callable[[str], Ledger]) -> Ledger:
+    """The ledger of the first host."""
+    return ledger("one")
+
+
+@pytest.fixture
+def two(ledger: Callable[[str], Ledger]) -> Ledger:
+    """The ledger of the second host."""
+    return ledger("two")

@@ -1,8 +1,9 @@
 """A host of the trial, as a process: it learns at random while its service's thread exchanges.
 
-    python -m tests.exchange.host DIRECTORY DATABASE NAME SEED
+    python -m tests.exchange.host DIRECTORY DATABASE SEED
 
-It ends in order by SIGTERM, and may be killed at any moment. Each act is a byte in the file `acts` of its directory.
+It ends in order by SIGTERM, and may be killed at any moment. Each act is a byte in the file `acts` of its directory,
+whose name is the host's.
 """
 
 import logging
@@ -28,22 +29,21 @@ from spamnb.service.measurements import Measurements
 from spamnb.service.tenants import Sharing
 
 USERS = ("anna", "bert", "carl", "dora")
-MESSAGES = 250
+_MESSAGES = 250
 _WORDS = 400
 _BETWEEN_ACTS = 0.02  # seconds
 
 
-def reading(number: int, *, is_otherwise: bool) -> Reading:
-    """Return a made-up message as one host reads it; a host of a different version reads it differently."""
-    chosen = random.Random(number + (1000 if is_otherwise else 0))
-    tokens = {f"w{chosen.randrange(_WORDS)}": chosen.randint(1, 5) for _ in range(40)}
-    relations = Relations(f"{number % 20}@b.example", path="9.9.9" if number % 3 else "")
-    return Reading(number.to_bytes(16), f"message {number}", tokens, relations)
-
-
 def act(ledger: Ledger, chance: random.Random, at: float, *, is_otherwise: bool) -> None:
-    """Learn a message as ham or spam, firmly or weakly; forget one; or take a lesson back."""
-    message = reading(chance.randrange(MESSAGES), is_otherwise=is_otherwise and chance.random() < 0.2)
+    """Learn a message as ham or spam, firmly or weakly; forget one; or take a lesson back.
+
+    is_otherwise: the host has a different version, which reads some messages differently.
+    """
+    number = chance.randrange(_MESSAGES)
+    made_up = random.Random(number + (1000 if is_otherwise and chance.random() < 0.2 else 0))
+    tokens = {f"w{made_up.randrange(_WORDS)}": made_up.randint(1, 5) for _ in range(40)}
+    relations = Relations(f"{number % 20}@b.example", path="9.9.9" if number % 3 else "")
+    message = Reading(number.to_bytes(16), f"message {number}", tokens, relations)
     label, weak = chance.choice(list(Label)), chance.random() < 0.3
     what = chance.random()
     if what < 0.7:
@@ -55,7 +55,7 @@ def act(ledger: Ledger, chance: random.Random, at: float, *, is_otherwise: bool)
         relabel(ledger, [change], at)
 
 
-def main(directory: Path, database: str, name: str, seed: int) -> None:
+def main(directory: Path, database: str, seed: int) -> None:
     """Be a host until SIGTERM."""
     logging.basicConfig(filename=directory / "log", level=logging.INFO)
     postgresql._SILENT_SECONDS, postgresql._CONNECT_SECONDS = 1.0, 2
@@ -63,23 +63,18 @@ def main(directory: Path, database: str, name: str, seed: int) -> None:
     chance = random.Random(seed)
     skew = chance.uniform(-2.0, 2.0)
     accounts = [Sharing(user, str(directory / user / "ledger"), user) for user in USERS]
-    ended = False
-
-    def end(*_: object) -> None:
-        nonlocal ended
-        ended = True
-
-    signal.signal(signal.SIGTERM, end)
-    settings = Exchange(database=database, host=name, seconds=0.1)
+    ends: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: ends.append(number))
+    settings = Exchange(database=f"{database} application_name={directory.name}", host=directory.name, seconds=0.1)
     with ExitStack() as stack, open(directory / "acts", "ab", buffering=0) as acts:
         ledgers = [stack.enter_context(Ledger(account.ledger)) for account in accounts]
         stack.enter_context(Exchanging(settings, lambda: accounts, Measurements(), lambda account: None))
-        while not ended:
+        while not ends:
             with suppress(LedgerUnavailableError):
-                act(chance.choice(ledgers), chance, time.time() + skew, is_otherwise=name == "mx3")
+                act(chance.choice(ledgers), chance, time.time() + skew, is_otherwise=directory.name == "mx3")
                 acts.write(b".")
             time.sleep(chance.uniform(0.0, 2 * _BETWEEN_ACTS))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -12,7 +12,7 @@ class Interrupted:
     is_after: that runs after the call and before its answer; else before the call.
     """
 
-    def __init__(self, log: Log, at: int, meanwhile: Callable[[], None], *, is_after: bool = True) -> None:
+    def __init__(self, log: Log, at: int, meanwhile: Callable[[], object], *, is_after: bool = True) -> None:
         self._log = log
         self._left = at
         self._meanwhile = meanwhile

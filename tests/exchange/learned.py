@@ -1,11 +1,12 @@
 """What ledgers that share a log must hold in the end, by a plain loop over its rows; and what a ledger holds."""
 
+import gzip
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import replace
-from typing import NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from spamnb.base.label import Label
 from spamnb.exchange.port import Log, LogRow, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
@@ -60,11 +61,25 @@ def _bare(kept: Kept) -> tuple[object, ...]:
     return lesson.label, lesson.weak, lesson.at, lesson.how, kept.tokenizer, tokens, kept.relations
 
 
-def a_round(ledger: Ledger, log: Log, account: str = "anna", host: str = "mx1") -> Round:
-    """Make a whole round."""
-    return exchange(ledger, log, account, host, news_of(log, [account])[account])
+def a_round(ledger: Ledger, log: Log, account: str = "anna", host: str = "", **more: Any) -> Round:
+    """Make a round, a whole one if `more` does not end it. The host is called as the directory of its ledger."""
+    news = news_of(log, [account])[account]
+    return exchange(ledger, log, account, host or Path(ledger.path).parent.name, news, **more)
 
 
-def kept(digest: bytes, label: Label | None, at: float, like: Kept, *, weak: bool = False) -> Kept:
-    """Return a lesson on a different message, or with a different label, with the tokens of an existing one."""
-    return like._replace(lesson=replace(like.lesson, digest=digest, label=label, at=at, weak=weak))
+def rounds(log: Log, *ledgers: Ledger) -> None:
+    """Make a whole round of each ledger, one after the other."""
+    for ledger in ledgers:
+        assert a_round(ledger, log).is_over
+
+
+def files_with(directory: Path, word: str) -> list[Path]:
+    """Return the files of a host that contain a word, without its mail."""
+    places = []
+    for path in directory.rglob("*"):
+        with suppress(FileNotFoundError):  # which the service removes
+            if path.is_file() and not {"vmail", "Maildir", "lessons"} & {*path.parts}:
+                content = path.read_bytes()
+                if word.encode() in (gzip.decompress(content) if path.suffix == ".gz" else content):
+                    places.append(path)
+    return places

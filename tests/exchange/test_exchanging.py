@@ -19,17 +19,19 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Exchange
 from spamnb.exchange import postgresql
-from spamnb.exchange.connecting import connected, upgrade
+from spamnb.exchange.connecting import connected
 from spamnb.exchange.port import Log
 from spamnb.exchange.rounds import Round
+from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.service import exchanging
 from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
 from spamnb.service.tenants import Sharing
-from tests.exchange import cluster
-from tests.exchange.learned import ALL, by_the_ledger, by_the_log
+from tests.exchange.cluster import Cluster, made_log, run, why_not
+from tests.exchange.learned import ALL, by_the_ledger, by_the_log, files_with
+from tests.exchange.test_log import lesson
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
@@ -39,12 +41,9 @@ HAM, SPAM = Label
 
 
 @pytest.fixture
-def own() -> Iterator[cluster.Cluster]:
-    """A cluster of one test alone, which the test may stop."""
-    if why := cluster.why_not():
-        pytest.skip(why)
-    with cluster.running() as running:
-        yield running
+def path(tmp_path: Path) -> Path:
+    """The ledger of Anna."""
+    return tmp_path / "anna" / "ledger"
 
 
 def teach(path: Path, number: int, label: Label = HAM, at: float = 1.0) -> bytes:
@@ -69,17 +68,18 @@ def accounts(*paths: Path) -> list[Sharing]:
 
 @contextmanager
 def keeping_up(
-    database: str,
-    *kept: Sharing,
-    host: str = "mx1",
-    seconds: float = 0.05,
-    running: Callable[[], float] = time.monotonic,
-) -> Iterator[tuple[Measurements, list[Sharing]]]:
-    """The thread of a service over these accounts; with its measurements, and the accounts that it calls forgotten."""
-    measurements, forgotten = Measurements(), list[Sharing]()
-    settings = Exchange(database=database, host=host, seconds=seconds)
-    with Exchanging(settings, lambda: kept, measurements, forgotten.append, running):
-        yield measurements, forgotten
+    database: str, *kept: Sharing, host: str = "mx1", running: Callable[[], float] = time.monotonic
+) -> Iterator[Measurements]:
+    """The thread of a service over these accounts; with its measurements."""
+    measurements = Measurements()
+    settings = Exchange(database=database, host=host, seconds=0.02)
+    with Exchanging(settings, lambda: kept, measurements, lambda account: None, running):
+        yield measurements
+
+
+def all_sent(measured: Measurements) -> None:
+    """Wait for the first exchange of all accounts."""
+    until(lambda: bool(measured.exchanged_at), "all to be sent")
 
 
 @contextmanager
@@ -108,9 +108,8 @@ def test_all_accounts_of_two_hosts_are_kept_up(tmp_path: Path, database: str) ->
         assert by_the_ledger(Ledger(str(here[0]))) == by_the_log(log.receive("anna", 0, ALL))
 
 
-def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, database: str) -> None:
+def test_a_ledger_is_opened_only_where_there_is_something_to_do(path: Path, database: str) -> None:
     """A ledger is opened only after news or a change of its files, or after an hour."""
-    path = tmp_path / "anna" / "ledger"
     learned = teach(path, 1)
     opened: list[str] = []
 
@@ -118,56 +117,48 @@ def test_a_ledger_is_opened_only_where_there_is_something_to_do(tmp_path: Path, 
         opened.append(ledger)
         return Ledger(ledger, **more)
 
-    def pass_by(number: int) -> None:
-        enough = passes.call_count + number + 1  # one may be under way
+    def opened_after(number: int = 5) -> int:
+        """How often a ledger was opened while the accounts were looked at so often."""
+        before, enough = len(opened), passes.call_count + number + 1  # one may be under way
         until(lambda: passes.call_count >= enough, "the accounts to be looked at")
+        return len(opened) - before
 
-    settings = Exchange(database=database, host="mx1", seconds=0.02)
     clock = time.monotonic
     ahead = 0.0
     with (
         mock.patch.object(exchanging, "Ledger", counted),
         mock.patch.object(exchanging, "_SLICE_SECONDS", PATIENCE),
         calls("news_of") as passes,
-        Exchanging(settings, lambda: accounts(path), Measurements(), print, lambda: clock() + ahead),
+        keeping_up(database, *accounts(path), running=lambda: clock() + ahead),
     ):
-        pass_by(5)
-        before = len(opened)
-        pass_by(5)
-        assert len(opened) == before <= 6
+        assert opened_after() <= 6
+        assert opened_after() == 0
         teach(path, 2)
-        pass_by(5)
-        assert len(opened) > before
-        before = len(opened)
+        assert opened_after() > 0
         with connected(database) as log:
             log.send("anna", 99, "mx2", [row.kept for row in log.receive("anna", 0, 1)])
-        pass_by(5)
-        assert len(opened) > before
-        before = len(opened)
+        assert opened_after() > 0
         ahead = 3601.0
-        pass_by(3)
-        assert len(opened) > before
+        assert opened_after(3) > 0
     assert label(path, learned) is HAM
 
 
-def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_database_is_away(path: Path, own: Cluster, caplog: pytest.LogCaptureFixture) -> None:
     """The log says once that the database is away, and once that it is back; then waiting lessons are sent."""
     caplog.set_level(logging.INFO)
-    database = own.database()
-    upgrade(database)
+    database = made_log(own)
     own.stop()
-    path = tmp_path / "anna" / "ledger"
     learned = teach(path, 1)
     with (
         mock.patch.object(exchanging, "_FIRST_PATIENCE", 0.05),
         calls("connected") as attempts,
-        keeping_up(database, *accounts(path)) as (measured, _),
+        keeping_up(database, *accounts(path)) as measured,
     ):
         until(lambda: "Lessons wait to be sent" in caplog.text, "a word of it")
         until(lambda: attempts.call_count > 3, "several attempts, of which nothing is to be said")
         own.start()
         until(lambda: "the database is back" in caplog.text, "the database to be back")
-        until(lambda: bool(measured.exchanged_at), "all to be sent")
+        all_sent(measured)
         own.kill()
         until(lambda: caplog.text.count("Lessons wait to be sent") == 2, "a word of that too")
         own.start()
@@ -179,14 +170,12 @@ def test_the_database_is_away(tmp_path: Path, own: cluster.Cluster, caplog: pyte
 
 @pytest.mark.parametrize("moment", ["connected", "connecting"])
 def test_a_silent_server_does_not_hold_up_the_end(
-    tmp_path: Path, own: cluster.Cluster, moment: str, caplog: pytest.LogCaptureFixture
+    path: Path, own: Cluster, moment: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The service ends in time even if the server answers neither a question nor a connection."""
     caplog.set_level(logging.WARNING)
     assert postgresql._CONNECT_SECONDS <= exchanging._END_SECONDS / 2
-    database = own.database()
-    upgrade(database)
-    path = tmp_path / "anna" / "ledger"
+    database = made_log(own)
     teach(path, 1)
     if moment == "connecting":
         own.signal(signal.SIGSTOP)
@@ -194,10 +183,10 @@ def test_a_silent_server_does_not_hold_up_the_end(
         mock.patch.object(postgresql, "_SILENT_SECONDS", 100 * PATIENCE),  # who waits for that does not end in time
         mock.patch.object(exchanging, "_END_SECONDS", PATIENCE),
         calls("connected" if moment == "connecting" else "news_of") as asked,
-        keeping_up(database, *accounts(path)) as (measured, _),
+        keeping_up(database, *accounts(path)) as measured,
     ):
         if moment == "connected":
-            until(lambda: bool(measured.exchanged_at), "all to be sent")
+            all_sent(measured)
             own.signal(signal.SIGSTOP)
             asked.reset_mock()
         until(lambda: asked.call_count > 0, "the server to be asked")
@@ -212,13 +201,10 @@ def test_one_account_does_not_stop_the_others(tmp_path: Path, database: str, cap
     digests = [teach(path, number) for number, path in enumerate(paths)]
     paths[0].write_bytes(b"no ledger" * 1000)
     with connected(database) as log:
-        from tests.exchange.test_log import lesson
-        from tests.exchange.test_postgresql import run
-
         log.send("row", 0, "mx2", [lesson(1)])
         run(database, "UPDATE lesson SET how = 'by magic'")
         with Ledger(str(paths[1])) as ledger, ledger.transaction():
-            with calls("news_of") as passes, keeping_up(database, *accounts(*paths)) as (measured, _):
+            with calls("news_of") as passes, keeping_up(database, *accounts(*paths)) as measured:
                 until(lambda: log.has("well", digests) == {digests[3]}, "the account that is well")
                 until(lambda: log.has("row", digests) == {digests[2]}, "what is sent before it is received")
                 until(lambda: caplog.text.count("lessons of this account") == 2, "a word of two accounts")
@@ -242,8 +228,8 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
         keeping_up(database, *accounts(many)),
     ):
         until(lambda: rounds.call_count > 2, "rounds without time, in which nothing can be done: that is no fault")
-    with keeping_up(database, *accounts(many)) as (measured, _):
-        until(lambda: bool(measured.exchanged_at), "all to be sent")
+    with keeping_up(database, *accounts(many)) as measured:
+        all_sent(measured)
     new = tmp_path / "new" / "anna" / "ledger"
     with Ledger(str(new)):
         pass
@@ -271,11 +257,8 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
     assert received[0] < 120
 
 
-def test_a_fault_of_the_program_does_not_end_it(
-    tmp_path: Path, database: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_fault_of_the_program_does_not_end_it(path: Path, database: str, caplog: pytest.LogCaptureFixture) -> None:
     """After an unforeseen error the thread logs its traceback and goes on."""
-    path = tmp_path / "anna" / "ledger"
     teach(path, 1)
     faults = iter([ZeroDivisionError("unforeseen")])
 
@@ -288,26 +271,22 @@ def test_a_fault_of_the_program_does_not_end_it(
     with (
         mock.patch.object(exchanging, "_FIRST_PATIENCE", 0.05),
         mock.patch.object(exchanging, "exchange", failing),
-        keeping_up(database, *accounts(path)) as (measured, _),
+        keeping_up(database, *accounts(path)) as measured,
     ):
-        until(lambda: bool(measured.exchanged_at), "all to be sent")
+        all_sent(measured)
     assert "unforeseen" in caplog.text
 
 
-def test_metrics(tmp_path: Path, database: str) -> None:
+def test_metrics(path: Path, database: str) -> None:
     """The metrics count lessons sent and received, and have the time of the last full exchange, if there is one."""
     assert not [one for one in Measurements().metrics(0) if "exchange" in one.name]
-    path = tmp_path / "anna" / "ledger"
     teach(path, 1)
-    with keeping_up(database, *accounts(path)) as (measured, _):
-        until(lambda: bool(measured.exchanged_at), "all to be sent")
+    with keeping_up(database, *accounts(path)) as measured:
+        all_sent(measured)
     found = {metric.name: metric for metric in measured.metrics(0) if "exchange" in metric.name}
     samples = found["spamnb_exchanged_lessons_total"].samples  # type: ignore[union-attr]
     assert samples == {(("way", "sent"),): 1.0, (("way", "received"),): 1.0}
     assert set(found) == {"spamnb_exchanged_lessons_total", "spamnb_last_exchange_timestamp_seconds"}
-
-
-# --- real services ------------------------------------------------------------------------------------------------
 
 
 def test_what_waits_is_measured(tmp_path: Path, database: str) -> None:
@@ -315,12 +294,15 @@ def test_what_waits_is_measured(tmp_path: Path, database: str) -> None:
     paths = [tmp_path / user / "ledger" for user in ("anna", "bert", "new")]
     for number in range(2):
         teach(paths[number], number)
-    with keeping_up("host=/nowhere dbname=none", *accounts(*paths)) as (measured, _):
+    with keeping_up("host=/nowhere dbname=none", *accounts(*paths)) as measured:
         until(lambda: measured.unsent == 2, "the lessons to be counted")
         assert any(each.name == "spamnb_unsent_lessons" for each in measured.of_host(0))
-    with keeping_up(database, *accounts(*paths)) as (measured, _):
+    with keeping_up(database, *accounts(*paths)) as measured:
         until(lambda: bool(measured.exchanged_at) and measured.unsent == 0, "the lessons to be sent")
     assert all(each.name != "spamnb_unsent_lessons" for each in Measurements().of_host(0))
+
+
+# --- real services ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -363,27 +345,50 @@ def test_two_services_share(sites: list[Site], database: str) -> None:
         assert "Traceback" not in site.log()
 
 
-def test_a_forgotten_user_is_forgotten_by_a_running_service(sites: list[Site], database: str) -> None:
-    """The service removes a forgotten user's ledger with all copies, leaves the mail where it is, and begins anew."""
-    one, _ = sites
+def test_a_forgotten_user_leaves_no_word(
+    sites: list[Site], postgres: Cluster, database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The service, and a command that asks, remove the ledger and all copies, and leave the mail where it is.
+
+    The tables, and the files of each host that asks, keep no word, subject or sender; then the service begins anew.
+    """
+    one, two = sites
+
+    def dumped() -> str:
+        dump = [postgres.programs / "pg_dump", "--inserts", database]
+        return subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+
+    word, letter = "xylophonequux", one.directory / "letter.eml"
+    content = message("ham", 400).replace(b"Subject: ", f"Subject: {word} ".encode()) + f"\n{word}\n".encode()
+    letter.write_bytes(content.replace(b"From: ", f"From: {word} ".encode()))
     one.teach()
+    assert one.spamnb("train", "--ham", str(letter)) == 0
+    letter.unlink()
     one.start()
     spam = one.deliver(message("spam", 900))
     until(lambda: one.contents("Junk") == [spam], "the filter to move it")
-    copies = one.directory / "copies"
-    until(lambda: bool(list(copies.glob("*.gz"))), "the copy of the day")
     before = one.everything()
     with connected(database) as log:
-        until(lambda: len(log.receive("anna", 0, ALL)) == 50, "all to be sent")
+        until(lambda: len(log.receive("anna", 0, ALL)) == 51, "all to be sent")
+        assert two.spamnb("exchange") == 0
+        for site in sites:
+            roll(str(site.ledger), time.time(), 7)
+            assert len(files_with(site.directory, word)) > 1, "the search finds it where it is"
+        assert word in dumped()
         log.forget("anna", time.time())
-    until(lambda: "the ledger is removed" in one.log(), "the ledger to be removed")
-    until(lambda: "will not be moved" in one.log().partition("the ledger is removed")[2], "the service to begin anew")
-    with Ledger(str(one.ledger)) as ledger:
-        assert ledger.lessons.totals().tolist()[:2] == [0, 0]
-        assert ledger.messages.find(read(spam).digest) is None or not list(ledger.journal.newest(9))
-    assert one.everything() == before
-    with connected(database) as log:
+        until(lambda: "the ledger is removed" in one.log(), "the ledger to be removed")
+        capsys.readouterr()
+        assert two.spamnb("exchange") == 0
+        assert "the ledger and its copies are removed" in capsys.readouterr().err
+        until(lambda: "will not be moved" in one.log().partition("the ledger is removed")[2], "a new beginning")
+        with Ledger(str(one.ledger)) as ledger:
+            assert ledger.lessons.totals().tolist()[:2] == [0, 0]
+            assert ledger.messages.find(read(spam).digest) is None or not list(ledger.journal.newest(9))
         assert log.receive("anna", 0, ALL) == []
+    assert one.everything() == before
+    assert [files_with(site.directory, word) for site in sites] == [[], []]
+    assert not two.ledger.exists()
+    assert word not in dumped()
     assert one.end() == 0
     assert "Traceback" not in one.log()
 
@@ -402,7 +407,7 @@ def test_one_person_without_an_exchange_imports_nothing_of_it(tmp_path: Path, mo
         service = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=log, text=True)
     until(lambda: "watching" in site.log(), "the service to watch")
     if more:
-        until(lambda: "Lessons wait to be sent" in site.log() or cluster.why_not() != "", "the exchange")
+        until(lambda: "Lessons wait to be sent" in site.log() or why_not() != "", "the exchange")
     service.send_signal(signal.SIGTERM)
     said, _ = service.communicate(timeout=PATIENCE)
     assert said == f"0 {bool(more)}\n"

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -185,10 +184,3 @@ class TestHosts(Hosts.TestCase):
     """Whatever hosts learn, and whatever is cut off, lost or put back, all ledgers are the same in the end."""
 
     settings = settings(max_examples=daily(10), stateful_step_count=30)
-
-
-@pytest.mark.slow
-class TestHostsAtLength(Hosts.TestCase):
-    """The same with many more sequences."""
-
-    settings = settings(max_examples=600, stateful_step_count=60, derandomize=False)

@@ -1,13 +1,11 @@
 """The exchange of mail hosts: the waiting lessons of all users, and a user who is forgotten on all hosts."""
 
-import gzip
 import json
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +17,7 @@ from spamnb.cli.main import main
 from spamnb.host.host import Host
 from spamnb.ledger.copies.copy import roll
 from tests.exchange import cluster
+from tests.exchange.learned import files_with
 from tests.host.conftest import Site
 from tests.patience import PATIENCE, until
 
@@ -58,18 +57,6 @@ def teach(host: Host, user: str) -> None:
     roll(str(host.ledger_of(user)), time.time(), 7)
 
 
-def found(host: Host, word: str) -> list[Path]:
-    """Return the files of a host, without its mail, that contain a word."""
-    places = []
-    for path in host.path.parent.rglob("*"):
-        with suppress(FileNotFoundError):  # which the service removes
-            if path.is_file() and "vmail" not in path.parts:
-                content = path.read_bytes()
-                if word.encode() in (gzip.decompress(content) if path.suffix == ".gz" else content):
-                    places.append(path)
-    return places
-
-
 def test_the_tables_are_of_all_users(made: Made, postgres: cluster.Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     """The tables are made without naming a user; a round needs the name of one."""
     host = made("mx1", postgres.database())
@@ -92,23 +79,22 @@ def test_a_user_of_mail_hosts_is_forgotten_everywhere(made: Made, database: str,
         for host in (one, other):
             command(host, "--user", user, "exchange")
             roll(str(host.ledger_of(user)), time.time(), 7)
-            assert len(found(host, word)) > 1, "the search finds it where it is"
+            assert len(files_with(host.path.parent, word)) > 1, "the search finds it where it is"
         assert word in dumped()
     with (other.path.parent / "log").open("wb") as log:
         service = subprocess.Popen([sys.executable, "-m", "spamnb", "--config", other.path, "run"], stderr=log)
     try:
         until(lambda: "watching" in (other.path.parent / "log").read_text(), "the service of the other host")
         command(one, "users", "forget", "--yes", ANNA)
-        until(lambda: not found(other, WORDS[ANNA]), "the other host to forget")
+        until(lambda: not files_with(other.path.parent, WORDS[ANNA]), "the other host to forget")
     finally:
         service.send_signal(signal.SIGTERM)
         assert service.wait(PATIENCE) == 0
     assert "Traceback" not in (other.path.parent / "log").read_text()
     assert WORDS[ANNA] not in dumped()
-    assert found(one, WORDS[ANNA]) == []
-    assert found(other, WORDS[ANNA]) == []
     for host in (one, other):
-        assert found(host, WORDS[BERT])
+        assert files_with(host.path.parent, WORDS[ANNA]) == []
+        assert files_with(host.path.parent, WORDS[BERT])
     assert WORDS[BERT] in dumped()
 
 

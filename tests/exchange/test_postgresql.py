@@ -2,11 +2,13 @@
 
 import signal
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from unittest import mock
 
+import psycopg
 import pytest
 
 from spamnb.base.errors import ExchangeAwayError, ExchangeError
@@ -14,33 +16,20 @@ from spamnb.base.label import How, Label
 from spamnb.exchange import connecting, log_schema, postgresql
 from spamnb.exchange.connecting import connected, upgrade
 from spamnb.exchange.port import Account
-from tests.exchange import cluster
+from spamnb.exchange.postgresql import PostgresLog
+from tests.exchange.cluster import Cluster, made_log, run, why_not
 from tests.exchange.test_log import digest, lesson
 from tests.patience import PATIENCE
+from tests.table import over_rows
 
 pytestmark = pytest.mark.thorough  # a database for each
 
-if not cluster.why_not():
-    import psycopg
-
-    from spamnb.exchange import postgresql
-
 
 @pytest.fixture
-def own() -> Iterator[cluster.Cluster]:
-    """A cluster of one test alone, which the test may kill."""
-    if why := cluster.why_not():
-        pytest.skip(why)
-    with cluster.running() as running:
-        yield running
-
-
-def run(database: str, *statements: str) -> list[tuple[Any, ...]]:
-    """Run statements as an administrator, and return the rows of the last one."""
-    with psycopg.connect(database, autocommit=True) as db:
-        for statement in statements:
-            cursor = db.execute(statement)
-        return cursor.fetchall() if cursor.description else []
+def log(database: str) -> Iterator[PostgresLog]:
+    """A log with its tables."""
+    with connected(database) as opened:
+        yield opened
 
 
 def fault_of(database: str, ask: Callable[[Any], object]) -> str:
@@ -53,7 +42,7 @@ def fault_of(database: str, ask: Callable[[Any], object]) -> str:
 # --- tables -------------------------------------------------------------------------------------------------------
 
 
-def test_tables_are_made_once(postgres: cluster.Cluster) -> None:
+def test_tables_are_made_once(postgres: Cluster) -> None:
     """Several hosts may make the tables at once: one makes them, and the others find them."""
     database = postgres.database()
     with ThreadPoolExecutor(4) as hosts:
@@ -71,13 +60,8 @@ def test_a_step_is_added(database: str) -> None:
     with connected(database) as log:
         log.send("anna", 0, "mx1", [lesson(1)])
         made = log.identity()
-        with (
-            mock.patch.object(postgresql, "STEPS", (*log_schema.STEPS, step)),
-            mock.patch.object(postgresql, "VERSION", 2),
-        ):
-            with pytest.raises(
-                ExchangeError, match="has version 1, and this spamnb wants 2: spamnb exchange --upgrade"
-            ):
+        with mock.patch.multiple(postgresql, STEPS=(*log_schema.STEPS, step), VERSION=2):
+            with pytest.raises(ExchangeError, match="version 1, and this spamnb wants 2: spamnb exchange --upgrade"):
                 log.identity()
             assert upgrade(database) == (1, 2)
             assert log.identity() == made
@@ -88,37 +72,31 @@ def test_a_step_is_added(database: str) -> None:
         upgrade(database)
 
 
-def test_a_step_that_fails_changes_nothing(postgres: cluster.Cluster) -> None:
+def test_a_step_that_fails_changes_nothing(postgres: Cluster) -> None:
     """Tables are made completely or not at all."""
     database = postgres.database()
-    with (
-        mock.patch.object(postgresql, "STEPS", (*log_schema.STEPS, "SELECT no_such_thing")),
-        pytest.raises(ExchangeError),
-    ):
+    steps = (*log_schema.STEPS, "SELECT no_such_thing")
+    with mock.patch.object(postgresql, "STEPS", steps), pytest.raises(ExchangeError):
         upgrade(database)
     assert run(database, "SELECT relname FROM pg_class WHERE relname IN ('account', 'lesson', 'spamnb')") == []
 
 
 def test_ways_of_learning_are_of_a_version() -> None:
     """A new value of `How` needs a new version of the log; hosts that do not know it refuse the log."""
-    sent = ["move", "keyword", "kept", "silence", "seen", "hand", "tell"]
-    assert (log_schema.VERSION, [str(how) for how in How if how not in ("maildir", "spamd", "pipe", "import")]) == (
-        1,
-        sent,
-    )
+    sent = [str(how) for how in How if how not in ("maildir", "spamd", "pipe", "import")]
+    assert (log_schema.VERSION, sent) == (1, ["move", "keyword", "kept", "silence", "seen", "hand", "tell"])
 
 
-def test_without_tables(postgres: cluster.Cluster) -> None:
+def test_without_tables(postgres: Cluster) -> None:
     """For an empty database the error says how to make the tables."""
     assert "spamnb exchange --upgrade" in fault_of(postgres.database(), lambda log: log.identity())
 
 
-def test_an_account_that_is_sent_again_takes_no_number(database: str) -> None:
+def test_an_account_that_is_sent_again_takes_no_number(log: PostgresLog, database: str) -> None:
     """Sending to an existing account uses up no account number."""
-    with connected(database) as log:
-        for at in range(5):
-            log.send("anna", at, "mx1", [lesson(1, at=float(at))])
-        log.send("bert", 0, "mx1", [lesson(1)])
+    for at in range(5):
+        log.send("anna", at, "mx1", [lesson(1, at=float(at))])
+    log.send("bert", 0, "mx1", [lesson(1)])
     assert run(database, "SELECT name, id FROM account ORDER BY id") == [("anna", 1), ("bert", 2)]
 
 
@@ -147,76 +125,56 @@ def test_two_hosts_send_at_once(database: str) -> None:
 # --- what other hosts have written --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "tokens = '\\x00'",
-        "tokens = substr(tokens, 1, length(tokens) - 3)",
-        "relations = '\\x01'",
-        "label = 7",
-        "at = 'NaN'",
-        "at = '-Infinity'",
-        "at = 1e12",
-        "how = 'import'",
-        "how = 'by magic'",
-        "digest = ''",
-        "tokenizer = -1",
-    ],
+_DAMAGE = (
+    r"tokens = '\x00'; tokens = substr(tokens, 1, length(tokens) - 3); relations = '\x01'; label = 7; at = 'NaN'; "
+    "at = '-Infinity'; at = 1e12; how = 'import'; how = 'by magic'; digest = ''; tokenizer = -1"
 )
-def test_damaged_rows_are_refused(database: str, change: str) -> None:
+
+
+@over_rows("change", _DAMAGE.split("; "))
+def test_damaged_rows_are_refused(log: PostgresLog, database: str, change: str) -> None:
     """A row that no host can have written is refused; the error names its place, its account and the next step."""
-    with connected(database) as log:
-        log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
-        run(database, f"UPDATE lesson SET {change} WHERE seq = 2")
-        with pytest.raises(ExchangeError, match=r"row 2 of anna in the log is damaged \(.+\): delete that row"):
-            log.receive("anna", 0, 50)
-        assert [row.place for row in log.receive("anna", 0, 1)] == [1]
+    run(database, "DELETE FROM account")
+    log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
+    run(database, f"UPDATE lesson SET {change} WHERE seq = 2")
+    with pytest.raises(ExchangeError, match=r"row 2 of anna in the log is damaged \(.+\): delete that row"):
+        log.receive("anna", 0, 50)
+    assert [row.place for row in log.receive("anna", 0, 1)] == [1]
 
 
-@pytest.mark.parametrize(
+@over_rows(
     "tokens",
     [
-        b"\x01a",
-        b"0\x01a",
-        b"70000:from\x01a",
-        b"x\x01a",
-        b"1\x01a\x00",
-        b"1\x01\xff",
-        b"1\x01\xed\xa0\x80",
+        *b"\x01a 0\x01a 70000:from\x01a x\x01a 1\x01a\x00 1\x01\xff 1\x01\xed\xa0\x80".split(),
         b"1\x01" + b"a" * 1001,
-        b"1" + b"".join(b"\x01" + str(number).encode() for number in range(70_000)),
+        b"1" + b"".join(b"\x01%d" % number for number in range(70_000)),
         b"1" * 100_000,
+        b"1" + b"\x01" * 9_000_000,
     ],
 )
-def test_tokens_that_are_none_are_refused(database: str, tokens: bytes) -> None:
+def test_tokens_that_are_none_are_refused(log: PostgresLog, database: str, tokens: bytes) -> None:
     """Tokens that no ledger can hold are refused, as are tokens that unpack to more than a message may have."""
-    import zlib
-
-    with connected(database) as log:
-        log.send("anna", 0, "mx1", [lesson(1)])
-        for blob in (zlib.compress(tokens), zlib.compress(b"1" + b"\x01" * 9_000_000)):
-            run(database, f"UPDATE lesson SET tokens = '\\x{blob.hex()}'")
-            with pytest.raises(ExchangeError, match="row 1 of anna"):
-                log.receive("anna", 0, 50)
+    log.send("anna", 0, "mx1", [lesson(1)])
+    run(database, f"UPDATE lesson SET tokens = '\\x{zlib.compress(tokens).hex()}'")
+    with pytest.raises(ExchangeError, match="row 1 of anna"):
+        log.receive("anna", 0, 50)
 
 
-def test_texts_of_other_hosts_are_shown_as_text(database: str) -> None:
+def test_texts_of_other_hosts_are_shown_as_text(log: PostgresLog, database: str) -> None:
     """Texts of a row reach a terminal printable, and no longer than a line."""
-    with connected(database) as log:
-        log.send("anna", 0, "mx\x1b[2J", [lesson(1)])
-        run(database, r"UPDATE lesson SET why = E'\x1b[2J', summary = repeat('x', 100000) || E'\n'")
-        (row,) = log.receive("anna", 0, 50)
+    log.send("anna", 0, "mx\x1b[2J", [lesson(1)])
+    run(database, r"UPDATE lesson SET why = E'\x1b[2J', summary = repeat('x', 100000) || E'\n'")
+    (row,) = log.receive("anna", 0, 50)
     assert (row.host, row.kept.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
     assert len(row.kept.lesson.summary) == 1000
 
 
-def test_what_is_no_time_forgets_nobody(database: str) -> None:
+def test_what_is_no_time_forgets_nobody(log: PostgresLog, database: str) -> None:
     """If another program has written an impossible time of forgetting, the user does not count as forgotten."""
-    with connected(database) as log:
-        log.forget("anna", 1.0)
-        for wrong in ("NaN", "Infinity", "-Infinity"):
-            run(database, f"UPDATE account SET forgotten_at = '{wrong}'")
-            assert log.accounts(["anna"]) == {"anna": Account(0, None)}
+    log.forget("anna", 1.0)
+    for wrong in ("NaN", "Infinity", "-Infinity"):
+        run(database, f"UPDATE account SET forgotten_at = '{wrong}'")
+        assert log.accounts(["anna"]) == {"anna": Account(0, None)}
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM spamnb", "INSERT INTO spamnb SELECT * FROM spamnb"])
@@ -226,17 +184,16 @@ def test_a_log_that_does_not_say_which_it_is(database: str, change: str) -> None
     assert "does not say which one it is" in fault_of(database, lambda log: log.identity())
 
 
-def test_a_row_of_any_size(database: str) -> None:
+def test_a_row_of_any_size(log: PostgresLog, database: str) -> None:
     """A row larger than any lesson is refused, and no more of it is fetched than a lesson can have."""
-    with connected(database) as log:
-        log.send("anna", 0, "mx1", [lesson(1)])
-        run(database, "UPDATE lesson SET summary = repeat('x', 9000000), why = summary, host = summary")
-        assert len(log.receive("anna", 0, 50)) == 1
-        run(database, "UPDATE lesson SET tokens = tokens || convert_to(repeat('x', 9000000), 'UTF8')")
-        ((*_, tokens, _, summary),) = log._all(postgresql._RECEIVE, "anna", 0, 50)
-        assert (len(tokens), len(summary)) == (1 << 20, 1000)
-        with pytest.raises(ExchangeError, match=r"too many"):
-            log.receive("anna", 0, 50)
+    log.send("anna", 0, "mx1", [lesson(1)])
+    run(database, "UPDATE lesson SET summary = repeat('x', 9000000), why = summary, host = summary")
+    assert len(log.receive("anna", 0, 50)) == 1
+    run(database, "UPDATE lesson SET tokens = tokens || convert_to(repeat('x', 9000000), 'UTF8')")
+    ((*_, tokens, _, summary),) = log._all(postgresql._RECEIVE, "anna", 0, 50)
+    assert (len(tokens), len(summary)) == (1 << 20, 1000)
+    with pytest.raises(ExchangeError, match=r"too many"):
+        log.receive("anna", 0, 50)
 
 
 def test_faults_hold_no_mail(database: str) -> None:
@@ -248,7 +205,7 @@ def test_faults_hold_no_mail(database: str) -> None:
     assert "message 1" not in str(raised.value)
 
 
-def test_rights_that_are_missing(postgres: cluster.Cluster, database: str) -> None:
+def test_rights_that_are_missing(postgres: Cluster, database: str) -> None:
     """If the role may not read or write, the error names the missing right."""
     run(database, "DROP ROLE IF EXISTS mx9", "CREATE ROLE mx9 LOGIN")
     of_host = database.replace("user=postgres", "user=mx9")
@@ -270,7 +227,7 @@ def test_a_standby_is_sent_nothing(database: str) -> None:
 
 def test_nobody_is_there() -> None:
     """The error for an unreachable database, or for an invalid connection string, comes at once and has the reason."""
-    if why := cluster.why_not():
+    if why := why_not():
         pytest.skip(why)
     with pytest.raises(ExchangeAwayError, match=r"the database is away: .*No such file"):
         connected("host=/nowhere dbname=x")
@@ -290,10 +247,9 @@ def test_without_psycopg() -> None:
                 ask("host=/nowhere")
 
 
-def test_a_server_that_is_killed(own: cluster.Cluster) -> None:
+def test_a_server_that_is_killed(own: Cluster) -> None:
     """If the server is killed, the call fails; after its return the log still has all that was sent before."""
-    database = own.database()
-    upgrade(database)
+    database = made_log(own)
     with connected(database) as log:
         log.send("anna", 0, "mx1", [lesson(1)])
         own.kill()
@@ -308,10 +264,9 @@ def test_a_server_that_is_killed(own: cluster.Cluster) -> None:
         assert [row.kept.lesson.digest for row in log.receive("anna", 0, 50)] == [digest(1)]
 
 
-def test_a_silent_server(own: cluster.Cluster) -> None:
+def test_a_silent_server(own: Cluster) -> None:
     """A stopped server closes no connection; no call waits for it longer than some seconds."""
-    database = own.database()
-    upgrade(database)
+    database = made_log(own)
     stopping = False
     with (
         mock.patch.object(postgresql, "_SILENT_SECONDS", 0.5),
@@ -378,33 +333,30 @@ def test_what_was_sent_outlives_a_crash(database: str) -> None:
         assert log._db.execute("SHOW synchronous_commit").fetchone() == ("on",)
 
 
-def test_some_rows_are_received_without_reading_the_others(database: str) -> None:
+def test_some_rows_are_received_without_reading_the_others(log: PostgresLog, database: str) -> None:
     """To return the next rows the database reads no others, however many there are."""
-    with connected(database) as log:
-        log.send("anna", 0, "mx1", [lesson(number) for number in range(250)])
-        explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {postgresql._RECEIVE}"
-        run(database, "ANALYZE lesson")
-        ((plans,),) = log._all(explained, "anna", 20, 5)
+    log.send("anna", 0, "mx1", [lesson(number) for number in range(250)])
+    explained = f"EXPLAIN (ANALYZE, FORMAT JSON) {postgresql._RECEIVE}"
+    run(database, "ANALYZE lesson")
+    ((plans,),) = log._all(explained, "anna", 20, 5)
     nodes = [plans[0]["Plan"]]
     for node in nodes:
         nodes += node.get("Plans", [])
     assert {node["Actual Rows"] for node in nodes} <= {1, 5}
 
 
-def test_no_plan_outlives_what_it_was_made_for(database: str) -> None:
+def test_no_plan_outlives_what_it_was_made_for(log: PostgresLog) -> None:
     """A connection that asked often while the tables were small does not keep the plan for small tables."""
-    with connected(database) as log:
-        for _ in range(12):
-            log.accounts(["anna"])
-            log.receive("anna", 0, 1)
-            log.has("anna", [b"x"])
-        assert log._all("SELECT count(*) FROM pg_prepared_statements") == [(0,)]
+    for _ in range(12):
+        log.accounts(["anna"])
+        log.receive("anna", 0, 1)
+        log.has("anna", [b"x"])
+    assert log._all("SELECT count(*) FROM pg_prepared_statements") == [(0,)]
 
 
-def test_nobody_is_forgotten_in_the_future(database: str) -> None:
+def test_nobody_is_forgotten_in_the_future(log: PostgresLog) -> None:
     """If a host's clock is ahead, its user is forgotten now, and lessons learned later stay."""
-    with connected(database) as log:
-        log.forget("anna", time.time() + 1e6)
-        at = log.accounts(["anna"])["anna"].forgotten_at
-        assert at is not None
-        assert abs(at - time.time()) < 60
+    log.forget("anna", time.time() + 1e6)
+    at = log.accounts(["anna"])["anna"].forgotten_at
+    assert at is not None
+    assert abs(at - time.time()) < 60
