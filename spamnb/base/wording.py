@@ -36,6 +36,16 @@ def clock(at: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
+def clock_near(at: float, now: float) -> str:
+    """Return a time to the minute, in local time; without its date if that is today's.
+
+    >>> clock_near(time.mktime((2026, 11, 28, 14, 0, 0, 0, 0, 0)), time.mktime((2026, 11, 28, 9, 5, 0, 0, 0, 0)))
+    '14:00'
+    """
+    is_today = time.localtime(at)[:3] == time.localtime(now)[:3]
+    return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", time.localtime(at))
+
+
 def plural(number: int, noun: str) -> str:
     """Return a number and its noun.
 

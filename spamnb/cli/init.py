@@ -38,6 +38,7 @@ from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_ledger
+from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, load_any, parse, render
@@ -149,6 +150,7 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
     code, spam = _learn(proposals, options)
     init_host.record(config)
     first_questions.offer_to_move(spam, options)
+    inform(options, f"\n{whether_it_moves(options)}")
     return code
 
 
@@ -176,11 +178,13 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     code, spam = _learn(proposals, options) if is_wanted else (0, [])
     here = installation(config_path(options), os.environ)
     if is_running:
+        inform(options, f"\n{whether_it_moves(options)}")
         step = here.told(here.reload) if here.reload else "send it SIGHUP"
         inform(options, f"\nNext: let the service read it again: {step}")
     else:
         record_existing(load(config_path(options), os.environ))
         first_questions.offer_to_move(spam, options)
+        inform(options, f"\n{whether_it_moves(options)}")
         inform(options, f"\nNext: {here.told(here.enable) if here.enable else here.next}")
     if is_mail_there and not is_wanted and not _may_ask(options):
         _say_not_learned(options)
@@ -189,7 +193,7 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
 
 def _say_not_learned(options: argparse.Namespace) -> None:
     """Say, after all else, that nobody could be asked and what this means."""
-    what = "Nothing was learned from the mail in the folders, so the filter moves no mail yet"
+    what = "Nothing was learned from the mail in the folders"
     inform(options, f"\n{what}. To learn from it: {command(options)} init --learn")
 
 

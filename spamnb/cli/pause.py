@@ -13,7 +13,7 @@ import time
 
 from spamnb.acts import withheld
 from spamnb.base.errors import UsageError
-from spamnb.base.wording import clock
+from spamnb.base.wording import clock_near
 from spamnb.cli.common.argument_types import span
 from spamnb.cli.common.config_and_ledger import open_ledger
 
@@ -26,16 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Stop moving."""
-    until = time.time() + options.seconds
+    now = time.time()
+    until = now + options.seconds
     with open_ledger(options)[1] as ledger:
         withheld.pause(ledger, until)
-    print(f"The filter moves nothing {until_when(until)}. It still judges mail, but leaves it in its folder.")
+    end = "`spamnb resume`" if math.isinf(until) else clock_near(until, now)
+    print(f"The filter moves nothing until {end}. It still judges mail, but leaves it in its folder.")
     return 0
-
-
-def until_when(until: float) -> str:
-    """Return the end of a pause, in words."""
-    return "until `spamnb resume`" if math.isinf(until) else f"until {clock(until)}"
 
 
 def _some_time(text: str) -> int:

@@ -10,14 +10,19 @@ example:
 """
 
 import argparse
+import contextlib
 import os
 import signal
+import sys
 from pathlib import Path
 
-from spamnb.base.errors import UsageError
+from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.sockets import inherited
 from spamnb.base.wording import escaped
+from spamnb.checkup.installation import installation
 from spamnb.cli.common.config_and_ledger import config_path
+from spamnb.cli.common.moving import whether_it_moves
+from spamnb.cli.common.output import inform, is_terminal
 from spamnb.config import Config, load_any
 from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
@@ -43,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     open_files.raise_limit()
     daemon = Daemon(
         lambda: _read(path, options.shard),
-        Notifier(os.environ),
+        _Notifier(path, options),
         handed=inherited(os.environ, example=EXAMPLE),
         instance=instance(os.environ),
         tells_faults=True,
@@ -56,6 +61,31 @@ def run(options: argparse.Namespace) -> int:
     else:
         daemon.run()
     return 0
+
+
+class _Notifier(Notifier):
+    """Tells also a person at the terminal, once, whether the filter moves mail, and how the service ends."""
+
+    def __init__(self, path: Path, options: argparse.Namespace) -> None:
+        super().__init__(os.environ)
+        self._path = path
+        self._options = options
+        self._is_told = not is_terminal(sys.stdout)
+
+    def ready(self, status: str) -> None:
+        """Report that watching has begun."""
+        super().ready(status)
+        if not self._is_told:
+            self._is_told = True
+            with contextlib.suppress(SpamnbError):  # the service itself says what is wrong
+                inform(self._options, self._text())
+
+    def _text(self) -> str:
+        config = load_any(self._path, os.environ)
+        here = installation(self._path, os.environ, config)
+        for_good = here.install or (here.enable and here.told(here.enable))
+        ends = f"Ctrl-C ends the service; to run it for good: {for_good}" if for_good else "Ctrl-C ends the service."
+        return ends if config.is_template else f"{whether_it_moves(self._options)} {ends}"
 
 
 def _read(path: Path, shard: Share | None) -> Config | Host:

@@ -1,8 +1,8 @@
-"""Show what the filter knows, and whether it moves mail.
+"""Show whether the filter moves mail, and what it knows.
 
-It shows whether the service runs and moves mail, how much it has learned, and how much
-disk it uses. On a mail host it shows sums over the users; with --user it shows one of
-them. It writes nothing.
+It says first whether it moves mail, and if not, what is missing. Then it shows whether the
+service runs, how much it has learned, and how much disk it uses. On a mail host it shows
+sums over the users; with --user it shows one of them. It writes nothing.
 
 example:
   spamnb status
@@ -23,6 +23,7 @@ from dataclasses import asdict
 from spamnb.acts.choices import Standing, in_short, standing
 from spamnb.acts.may_move import Stop, doubted_ham
 from spamnb.base.errors import ConfigError
+from spamnb.base.label import Label
 from spamnb.base.wording import clock, escaped, megabytes, plural
 from spamnb.checkup.finding import some
 from spamnb.cli.choose import as_object
@@ -30,7 +31,6 @@ from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, config_path, host_of, open_to_read
 from spamnb.cli.common.output import as_json, table
-from spamnb.cli.pause import until_when
 from spamnb.config import Config
 from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
@@ -40,7 +40,7 @@ from spamnb.host.unsent import Unsent, unsent
 from spamnb.monitoring.host_metrics import host_metrics
 from spamnb.monitoring.host_status import HostStatus, host_status
 from spamnb.monitoring.metrics import metrics
-from spamnb.monitoring.status import Status
+from spamnb.monitoring.status import Status, paused
 from spamnb.monitoring.status import status as status_of
 
 INTERRUPTED = "nothing was changed"
@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what the filter knows, and whether it moves mail."""
+    """Print whether the filter moves mail, and what it knows."""
     if (host := host_of(options)) is not None:
         return _of_host(host, options)
     config, ledger = open_to_read(options)
@@ -70,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(as_json(_as_object(found, judged, chosen, config, options)))
     elif ledger is not None or config.mailboxes:
-        _print(found, judged, chosen, [escaped(lesson.summary) for lesson in doubted], config)
+        print(f"moves mail: {_moves(found, [escaped(lesson.summary) for lesson in doubted], time.time())}")
+        _print(found, judged, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -146,7 +147,11 @@ def _as_object(
         "tokens": found.tokens,
         "judged": judged,
         "moves": "nothing" if found.stop or found.missing or not config.mailboxes else "spam",
+        "moves_mail": found.moves,
         "missing": found.missing,
+        "not_yet": found.not_yet,
+        "needed": _of_each(found.needed),
+        "weekly": _of_each(found.weekly),
         "stopped_at": stop.tripped_at,
         "model": config.scoring.model,
         "chosen": list(map(as_object, chosen)),
@@ -165,16 +170,34 @@ def _as_object(
     }
 
 
-def _print(
-    found: Status, judged: dict[str, int], chosen: list[Standing], doubted: Sequence[str], config: Config
-) -> None:
-    """Print all rows. doubted: the learned ham that the filter would take for spam, if only that stops moving."""
+def _of_each(numbers: tuple[int, int]) -> dict[str, int]:
+    return {label.word: number for label, number in zip(Label, numbers, strict=True)}
+
+
+def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
+    """Return whether mail is moved, and the next step. doubted: the learned ham that keeps it from being moved."""
+    withheld = f"; {plural(found.withheld, 'message')} withheld" if found.withheld else ""
+    if found.stop is not None and found.stop.tripped_at is None:
+        return f"{paused(found.stop, now)}{withheld}. To go on: spamnb resume"
+    if found.stop is not None:
+        why = f"stopped since {clock(found.stop.tripped_at or now)}: too much mail looked like spam{withheld}"
+        return f"{why}. Look at `spamnb history --verdict spam`, then: spamnb resume"
+    if len(found.without_inbox) == len(found.watched_since):
+        return "no, the mailbox is not there" if found.without_inbox else "no, no mailbox is configured"
+    if not found.missing:
+        return "yes" if found.is_running else "yes, when the service runs"
+    if doubted:
+        return f"not yet. {found.not_yet.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
+    step = "" if found.ham or found.spam else " To learn from the mail in your folders: spamnb init --learn"
+    return f"not yet. {found.not_yet}{step}"
+
+
+def _print(found: Status, judged: dict[str, int], chosen: list[Standing], config: Config) -> None:
+    """Print all rows."""
     for path in found.without_inbox:
         print(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
     if found.without_inbox:
         print("Mount its disk, or correct its path in the configuration. To see more: spamnb doctor\n")
-    if found.stop is not None:
-        print(f"{_stopped(found.stop, found.withheld)}\n")
     since = "" if found.running_since is None else f" since {clock(found.running_since)}"
     disk, log, copies = map(megabytes, (found.disk.ledger, found.disk.wal, found.disk.copies))
     rows = [
@@ -194,16 +217,3 @@ def _print(
     if found.last is not None:
         rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
     print(table(rows))
-    if found.missing and found.stop is None:
-        which = f": {some(doubted)}" if doubted else ""
-        step = "Say what it is: spamnb audit" if doubted else "Move mail between your folders, or: spamnb train --help"
-        print(f"\nThe filter moves nothing yet: {found.missing}{which}. {step}")
-
-
-def _stopped(stop: Stop, withheld: int) -> str:
-    number = f"; {plural(withheld, 'message')} withheld" if withheld else ""
-    if stop.tripped_at is None:
-        until = until_when(stop.paused_until or 0.0)
-        return f"The filter moves nothing {until}: paused by hand{number}. To go on: spamnb resume"
-    why = f"The filter has moved nothing since {clock(stop.tripped_at)}: too much mail looked like spam{number}."
-    return f"{why} Look at `spamnb history --verdict spam`, then: spamnb resume"

@@ -1,24 +1,32 @@
 """What the filter knows, and whether it works."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from spamnb.acts import may_move
 from spamnb.acts.may_move import Stop
+from spamnb.base.wording import clock, clock_near, escaped
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
 from spamnb.ledger.ledger import Ledger, Shared
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
-from spamnb.rules.moving import missing_lessons
+from spamnb.rules.moving import lessons_needed, missing_lessons, until_it_moves
+
+Moves = Literal["yes", "not yet", "paused", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
     """The state of the filter. Times are seconds since the epoch.
 
-    missing: what it must still learn before it moves mail. withheld: messages that were not moved because moving is
-    stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths of missing mailboxes.
+    missing: what it must still learn before it moves mail. junk: the folder that spam goes to. not_yet: a sentence for
+    a person about what is missing, and what to do; "" for nothing. needed: how many more ham and spam messages it must
+    learn. weekly: how many of them come in a week, if any is needed; 0: not known. withheld: messages that were not
+    moved because moving is stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths
+    of missing mailboxes.
     last: time and kind of the last action. shared: how far this ledger and the log of other hosts know each other; None
     if nothing is shared.
     """
@@ -29,6 +37,10 @@ class Status:
     watched_since: dict[str, float | None]
     without_inbox: tuple[str, ...]
     missing: str
+    junk: str
+    not_yet: str
+    needed: tuple[int, int]
+    weekly: tuple[int, int] = (0, 0)
     ham: int = 0
     spam: int = 0
     tokens: int = 0
@@ -36,6 +48,32 @@ class Status:
     withheld: int = 0
     last: tuple[float, str] | None = None
     shared: Shared | None = None
+
+    @property
+    def moves(self) -> Moves:
+        """Whether mail is moved; while the service does not run, whether it will be."""
+        if self.stop is not None:
+            return "paused" if self.stop.tripped_at is None else "stopped"
+        return "not yet" if self.missing else "yes"
+
+    def sentence(self, now: float) -> str:
+        """Return in one sentence whether mail is moved, and if not, why."""
+        if self.stop is None:
+            yes = f"The filter moves spam to {escaped(self.junk)}"
+            return self.not_yet or f"{yes}{'' if self.is_running else ', when the service runs'}."
+        if self.stop.tripped_at is None:
+            return f"The filter is {paused(self.stop, now)}, and moves nothing."
+        return f"The filter has moved nothing since {clock(self.stop.tripped_at)}: too much mail looked like spam."
+
+
+def paused(stop: Stop, now: float) -> str:
+    """Return that a person has paused moving, and until when.
+
+    >>> paused(Stop(None, math.inf), 0.0)
+    'paused'
+    """
+    until = stop.paused_until or 0.0
+    return "paused" if math.isinf(until) else f"paused until {clock_near(until, now)}"
 
 
 def status(
@@ -50,23 +88,31 @@ def status(
     """
     claim = str(config.claim)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
+    lacking = missing_lessons(0, 0, config.learning)
     nothing = Status(
         sizes(str(config.ledger)),
         is_running(claim),
         running_since(claim),
         watched,
         without_inbox(config),
-        missing_lessons(0, 0, config.learning),
+        lacking,
+        _junk(config),
+        *_not_yet(lacking, 0, 0, None, config, now),
     )
     if ledger is None:
         return nothing
     with ledger.snapshot():
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
         stop = may_move.stop_of(ledger, now)
+        lacking = missing(ledger, ledger.choices.over(config).scoring, config.learning)
+        not_yet, needed, weekly = _not_yet(lacking, ham, spam, ledger, config, now)
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
-            missing=missing(ledger, ledger.choices.over(config).scoring, config.learning),
+            missing=lacking,
+            not_yet=not_yet,
+            needed=needed,
+            weekly=weekly,
             ham=ham,
             spam=spam,
             tokens=tokens,
@@ -75,6 +121,29 @@ def status(
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
             shared=None if config.exchange.database is None else ledger.shared(),
         )
+
+
+def _not_yet(
+    lacking: str, ham: int, spam: int, ledger: Ledger | None, config: Config, now: float
+) -> tuple[str, tuple[int, int], tuple[int, int]]:
+    """Return the sentence about what is missing, and how many ham and spam messages are needed and come in a week.
+
+    ham, spam: how many are learned. If something else than their number is missing, none is needed.
+    """
+    none = 0, 0
+    if not lacking:
+        return "", none, none
+    if lacking != missing_lessons(ham, spam, config.learning):
+        return f"The filter moves nothing yet: {lacking}.", none, none
+    needed = lessons_needed(ham, spam, config.learning)
+    weekly = none if ledger is None else ledger.figures.weekly(now)
+    until = until_it_moves(needed, weekly, config.learning, escaped(_junk(config)))
+    return f"The filter moves nothing {until}.", needed, weekly
+
+
+def _junk(config: Config) -> str:
+    """Return the folder that spam goes to, in the first mailbox."""
+    return next((mailbox.spam_folder for mailbox in config.mailboxes), "Junk")
 
 
 def without_inbox(config: Config) -> tuple[str, ...]:

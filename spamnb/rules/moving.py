@@ -33,9 +33,65 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     >>> missing_lessons(20, 3, Learning(minimum_messages=20))
     '2 more spam messages to learn'
     """
-    lacking = [(fewest(label, learning) - number, label) for number, label in ((ham, Label.HAM), (spam, Label.SPAM))]
-    wanted = [plural(number, f"more {label.word} message") for number, label in lacking if number > 0]
+    lacking = zip(lessons_needed(ham, spam, learning), (Label.HAM, Label.SPAM), strict=True)
+    wanted = [plural(number, f"more {label.word} message") for number, label in lacking if number]
     return f"{' and '.join(wanted)} to learn" if wanted else ""
+
+
+def lessons_needed(ham: int, spam: int, learning: Learning) -> tuple[int, int]:
+    """Return how many more ham and spam messages must be learned before mail may be moved.
+
+    >>> lessons_needed(30, 3, Learning(minimum_messages=20))
+    (0, 2)
+    """
+    return max(0, fewest(Label.HAM, learning) - ham), max(0, fewest(Label.SPAM, learning) - spam)
+
+
+def until_it_moves(needed: tuple[int, int], weekly: tuple[int, int], learning: Learning, junk: str) -> str:
+    """Return what a person does until the filter moves mail, and about how long that takes; "" if no lesson is needed.
+
+    needed: how many ham and spam messages are still to be learned. weekly: how many come in a week; 0: not known, and
+    then no time is named. junk: the folder for spam. Kept ham counts `kept_days` after it came.
+
+    >>> until_it_moves((0, 5), (70, 30), Learning(), "Junk")
+    'until you have moved 5 spam to Junk; at your 30 a week, about a day'
+    >>> until_it_moves((12, 5), (70, 2), Learning(), "Junk")
+    'until you have kept 12 ham and moved 5 spam to Junk; at your 2 spam a week, about 2 weeks'
+    >>> until_it_moves((12, 0), (70, 30), Learning(), "Junk"), until_it_moves((12, 0), (0, 30), Learning(), "Junk")
+    ('until you have kept 12 ham; at your 70 a week, about 4 days', 'until you have kept 12 ham')
+    >>> until_it_moves((12, 0), (70, 30), Learning(kept=False), "Junk")
+    'until you have filed 12 ham'
+    """
+    acts, waits = [], []
+    for label, number, a_week in zip(Label, needed, weekly, strict=True):
+        if not number:
+            continue
+        is_ham = label is Label.HAM
+        acts.append(
+            f"{'kept' if learning.kept else 'filed'} {number} ham" if is_ham else f"moved {number} spam to {junk}"
+        )
+        if a_week and (learning.kept or not is_ham):
+            waits.append((7 * number / a_week + is_ham * learning.kept_days, a_week, label.word))
+    if not acts:
+        return ""
+    until = f"until you have {' and '.join(acts)}"
+    if len(waits) < len(acts):
+        return until
+    days, a_week, word = max(waits)
+    return f"{until}; at your {a_week}{f' {word}' * (len(acts) > 1)} a week, about {_span(days)}"
+
+
+def _span(days: float) -> str:
+    """Return a number of days as one says it.
+
+    >>> [_span(days) for days in (0.1, 1.2, 2, 13, 17, 100)]
+    ['a day', 'a day', '2 days', '13 days', '2 weeks', '3 months']
+    """
+    if days < 1.5:
+        return "a day"
+    if days < 13.5:
+        return f"{round(days)} days"
+    return f"{round(days / 7)} weeks" if days < 60 else f"{round(days / 30)} months"
 
 
 def paused_until(noted: float | None, now: float) -> float | None:

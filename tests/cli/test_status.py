@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import time
 from pathlib import Path
@@ -25,9 +26,10 @@ def test_status_says_what_is_missing(home: Path, run: Run) -> None:
     run("train", "--spam", "a")
     result = run("status")
     assert "0 ham, 3 spam" in result.out
-    assert "20 more ham messages and 2 more spam messages" in result.out
+    assert result.out.startswith("moves mail: no, no mailbox is configured\n")
     found = json.loads(run("status", "--json").out)
-    assert found["moves"] == "nothing"
+    assert (found["moves"], found["moves_mail"], found["needed"]) == ("nothing", "not yet", {"ham": 20, "spam": 2})
+    assert found["missing"] == "20 more ham messages and 2 more spam messages to learn"
     assert found["learned"] == {"ham": 0, "spam": 3}
     assert found["ledger"] == str(ledger_file(home))
 
@@ -99,6 +101,38 @@ def test_reading_beside_copies_alone_is_an_error(configured: Path, run: Run, com
     assert (result.code, "spamnb restore" in result.err) == (3, True)
 
 
+def first_line(run: Run) -> str:
+    return run("status").out.splitlines()[0]
+
+
+def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
+    """`status` begins with whether mail moves; if not, it says in numbers what is missing, and how long that takes."""
+    nothing = "moves mail: not yet. The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+    assert first_line(run) == f"{nothing} To learn from the mail in your folders: spamnb init --learn"
+    run("train", "--ham", mail(configured / "a", "ham", 20))
+    run("train", "--spam", mail(configured / "b", "spam", 2))
+    nothing = "moves mail: not yet. The filter moves nothing until you have moved 3 spam to Junk"
+    assert first_line(run) == f"{nothing}."
+    with Ledger(str(ledger_file(configured))) as ledger:
+        for ago in range(1, 15):
+            one = ledger.messages.ensure(b"%d" % ago, "made up")
+            ledger.messages.judged(one.id, "spam", 0.99, time.time() - 86_400 * ago + 60)
+    assert first_line(run) == f"{nothing}; at your 7 a week, about 3 days."
+    found = json.loads(run("status", "--json").out)
+    assert (found["moves_mail"], found["needed"], found["weekly"]) == (
+        "not yet",
+        {"ham": 0, "spam": 3},
+        {"ham": 0, "spam": 7},
+    )
+    assert f"moves mail: not yet. {found['not_yet']}" == first_line(run)
+    run("train", "--spam", mail(configured / "c", "spam", 3, first=50))
+    assert first_line(run) == "moves mail: yes, when the service runs"
+    with only_service(str(ledger_file(configured))):
+        assert first_line(run) == "moves mail: yes"
+    found = json.loads(run("status", "--json").out)
+    assert (found["moves_mail"], found["not_yet"], found["needed"]) == ("yes", "", {"ham": 0, "spam": 0})
+
+
 def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> None:
     """`status` says whether the service runs, and since when."""
     assert "not running" in run("status").out
@@ -132,9 +166,10 @@ def test_a_tripped_breaker_is_said_first(configured: Path, run: Run) -> None:
         ledger.state.stopped_at = time.time()
     status = run("status")
     assert status.code == 1
-    assert status.out.startswith("The filter has moved nothing since ")
+    assert status.out.startswith("moves mail: stopped since ")
     assert "too much mail looked like spam" in status.out.splitlines()[0]
-    assert json.loads(run("status", "--json").out)["moves"] == "nothing"
+    found = json.loads(run("status", "--json").out)
+    assert (found["moves"], found["moves_mail"]) == ("nothing", "stopped")
     doctor = run("doctor")
     assert doctor.code == 1
     assert doctor.out.splitlines()[0].split()[:2] == ["fault", "moving"]
@@ -155,14 +190,16 @@ def test_resume(home: Path, run: Run) -> None:
 def test_pause(configured: Path, run: Run) -> None:
     """`pause` stops moving for a span, or until `resume`; `status` says until when, and ends with 0."""
     result = run("pause", "1h")
-    assert (result.code, result.out.startswith("The filter moves nothing until 20")) == (0, True)
+    until = re.fullmatch(r"The filter moves nothing until ((20\d\d-\d\d-\d\d )?\d\d:\d\d)\. .*\n", result.out)
+    assert (result.code, until is not None) == (0, True)
+    assert until is not None
     status = run("status")
-    assert (status.code, "paused by hand" in status.out.splitlines()[0]) == (0, True)
+    assert (status.code, first_line(run)) == (0, f"moves mail: paused until {until[1]}. To go on: spamnb resume")
     found = json.loads(run("status", "--json").out)
-    assert found["paused"] is True
+    assert (found["paused"], found["moves_mail"]) == (True, "paused")
     assert 3500 < found["paused_until"] - time.time() <= 3600
     run("pause")
-    assert "until `spamnb resume`" in run("status").out
+    assert first_line(run) == "moves mail: paused. To go on: spamnb resume"
     found = json.loads(run("status", "--json").out)
     assert (found["paused"], found["paused_until"], found["stopped_at"]) == (True, None, None)
     assert run("resume").out == "The filter moves spam again.\n"
@@ -179,7 +216,8 @@ def test_a_mailbox_that_is_not_there(configured: Path, run: Run, instead: str | 
         root.mkdir()
     result = run("status")
     assert result.code == 1
-    first, step = result.out.splitlines()[:2]
+    moves, first, step = result.out.splitlines()[:3]
+    assert moves == "moves mail: no, the mailbox is not there"
     assert f"{root} is not there" in first
     assert "Mount its disk" in step
     found = run("status", "--json")

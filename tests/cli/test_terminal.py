@@ -1,12 +1,19 @@
 """The output on a terminal, and that in a pipe."""
 
+import os
+import pty
+import select
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.common.output import is_confirmed
 from spamnb.cli.common.sample_mail import message
-from tests.cli.conftest import At, Run, mail, maildir
+from tests.cli.conftest import COMMAND, At, Run, mail, maildir
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.thorough  # a process on a terminal for each
 
@@ -75,3 +82,39 @@ def test_ctrl_c_at_the_question(home: Path, at_terminal: At, times: int) -> None
     assert code == 130
     assert "spamnb: interrupted" in shown
     assert "Traceback" not in shown
+
+
+def shown_by_run(*options: str) -> str:
+    """What `run` shows at a terminal, until it says that Ctrl-C ends it; then it is interrupted."""
+    ours, theirs = pty.openpty()
+    with subprocess.Popen([*COMMAND, *options, "run"], stdin=theirs, stdout=theirs, stderr=theirs) as child:
+        os.close(theirs)
+        shown, end = b"", time.monotonic() + PATIENCE
+        try:
+            while b"Ctrl-C" not in shown and time.monotonic() < end:
+                if select.select([ours], [], [], 0.02)[0]:
+                    shown += os.read(ours, 65536)
+            child.send_signal(signal.SIGINT)
+            assert child.wait(PATIENCE) == 0
+        finally:
+            child.kill()
+            os.close(ours)
+    return shown.decode()
+
+
+def test_what_run_says_at_a_terminal(home: Path, at_terminal: At, run: Run, process: Run) -> None:
+    """At a terminal `run` says whether mail moves and how it ends; with --once or in a pipe it says neither."""
+    maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
+    nothing = "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+    assert f"\n{nothing}\n" in run("init").out
+    assert f"{nothing} Ctrl-C ends the service" in shown_by_run()
+    assert "Ctrl-C" not in at_terminal("run", "--once")[1]
+    assert process("run", "--once").out == ""
+
+
+def test_run_at_a_terminal_moves(home: Path, run: Run) -> None:
+    """If enough is learned, `init` and `run` say that the filter moves spam, and to which folder."""
+    ham, spam = ([message(kind, each) for each in range(25)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=ham, Spam=spam)
+    assert "\nThe filter moves spam to Spam, when the service runs.\n" in run("init", "--learn").out
+    assert "The filter moves spam to Spam. Ctrl-C ends the service" in shown_by_run()

@@ -57,6 +57,22 @@ def test_nothing_yet(ledger: Ledger) -> None:
     assert ledger.figures.judged([0.0]) == []
     assert {one.messages for one in ledger.figures.probabilities(20)} == {0}
     assert ledger.messages.numbers() == {}
+    assert ledger.figures.weekly(DAY) == (0, 0)
+
+
+def test_by_week(ledger: Ledger) -> None:
+    """How much comes in a week is told by the labels and verdicts of two weeks, not by one message, nor in one day."""
+    now = 100 * DAY
+    judge(ledger, "old", "spam", 0.99, now - 15 * DAY)
+    for number in range(6):
+        judge(ledger, f"ham {number}", "ham", 0.01, now - (2 * number + 1) * DAY)
+    judge(ledger, "unsure", "unsure", 0.5, now - DAY)
+    judge(ledger, "one spam", "spam", 0.99, now - DAY)
+    assert ledger.figures.weekly(now) == (3, 0)
+    decide(ledger, b"ham 0", Label.SPAM)
+    decide(ledger, b"unsure", Label.SPAM)
+    assert ledger.figures.weekly(now) == (2, 2)
+    assert ledger.figures.weekly(now - 14.5 * DAY) == (0, 0), "half a day"
 
 
 def test_by_probability(ledger: Ledger) -> None:

@@ -160,7 +160,11 @@ def test_nothing_learned_yet(tmp_path: Path) -> None:
     with Ledger(str(ledger)):
         pass
     words = browser.get("/").words
-    assert "The filter moves nothing yet" in words and "ham 0 of 20" in words and "spamnb init --learn" in words
+    assert (
+        "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk." in words
+        and "ham 0 of 20" in words
+        and "spamnb init --learn" in words
+    )
 
 
 def test_a_message_that_was_pruned(desk: WebDesk) -> None:

@@ -16,6 +16,8 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import sql_contradicts
 
 _DAY = 86_400
+_LATELY = 14 * _DAY  # shorter, a holiday would count for much; longer, it is a habit of the past
+_FEWEST = 2  # messages that tell how many come
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,11 @@ _JUDGED = (
     f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}),"
     f" count(*) FILTER (WHERE verdict = 'unsure' AND label IS NOT NULL AND NOT weak) {_SPAN}"
 )
+_CAME = (
+    "SELECT count(*) FILTER (WHERE iif(label IS NULL, verdict = 'ham', label = 0)),"
+    f" count(*) FILTER (WHERE iif(label IS NULL, verdict = 'spam', label = 1)) {_SPAN}"
+)
+_FIRST = "SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL"
 _BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label), verdict {_SPAN}"
 _VERDICTS = (Verdict.HAM, Verdict.UNSURE, Verdict.SPAM)
 _DAYS = f"SELECT CAST(judged_at / {_DAY} AS INTEGER), {_AGAINST} FROM message WHERE judged_at IS NOT NULL"  # noqa: S608
@@ -97,6 +104,21 @@ class Figures:
     def judged(self, bounds: Sequence[float]) -> list[Judged]:
         """Return what was judged between each of these times and the next: n bounds, ascending, give n - 1 spans."""
         return [Judged(*span, *self._db.row(_JUDGED, span)) for span in pairwise(bounds)]
+
+    def weekly(self, now: float) -> tuple[int, int]:
+        """Return how many ham and spam messages come in a week, by the last two weeks; 0 for too few to tell.
+
+        A message counts by its label, and if it has none, by its verdict. Less than a day of judging tells nothing.
+        """
+        (first,) = self._db.row(_FIRST)
+        since = max(first or now, now - _LATELY)
+        if now - since < _DAY:
+            return 0, 0
+        ham, spam = (
+            max(1, round(number * 7 * _DAY / (now - since))) if number >= _FEWEST else 0
+            for number in self._db.row(_CAME, (since, now))
+        )
+        return ham, spam
 
     def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
         """Return the messages judged in a span by the probability of their verdict, in `bins` bins of equal width."""
