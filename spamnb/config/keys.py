@@ -16,7 +16,7 @@ from spamnb.config.default_paths import LEDGERS_OF_HOST
 from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
 from spamnb.config.named_senders import Senders
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
-from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring, Spamd
+from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
 PLAIN = ("breaker", "retention_days")
@@ -24,10 +24,6 @@ PLAIN = ("breaker", "retention_days")
 
 _HINTS = get_type_hints(Config, include_extras=True)
 
-FORMER = {"retention": "is a single key now; write 'retention_days: 365'"}
-"""Keys from before the first release, and what to write instead."""
-
-_FORMER_OF: dict[Any, Mapping[str, str]] = {Spamd: {"learn": "has the new name teach; write sockets, tcp or nobody"}}
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
@@ -36,7 +32,7 @@ def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
     mailboxes = list_of(_mailbox(environ), "a list with one '- path: ~/Maildir' for each Maildir")
     of_config = {name: reader_in(name) for name, hint in _HINTS.items() if is_dataclass(hint) or name in PLAIN}
     known = {"mailboxes": mailboxes, "ledger": readers.absolute_path(environ, is_file=True), **of_config}
-    return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all, FORMER)
+    return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all)
 
 
 def written_in(root: yaml.Node) -> frozenset[str]:
@@ -74,7 +70,7 @@ def section(cls: Any, given: Any = None) -> Reader[Any]:
     given: a value whose fields replace the defaults of keys that the mapping leaves out.
     """
     defaults = _defaults(cls) if given is None else {each.name: getattr(given, each.name) for each in fields(cls)}
-    values = record(_keys_of(cls), defaults, _CHECKS.get(cls, lambda _: ()), _FORMER_OF.get(cls, {}))
+    values = record(_keys_of(cls), defaults, _CHECKS.get(cls, lambda _: ()))
     return lambda node, key: cls(**values(node, key))
 
 

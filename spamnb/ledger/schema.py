@@ -65,7 +65,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from spamnb.base.errors import LedgerError, LedgerNewerError
-from spamnb.ledger.file.parts import directory_of, newest_of
+from spamnb.ledger.file.parts import newest_of
 
 _LESSONS = """
     CREATE TABLE lesson (
@@ -207,7 +207,6 @@ _MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `Stat
 VERSION = len(_STEPS)
 APPLICATION_ID = 0x736E6232  # "snb2": file(1) and SQLite call this a file format's mark
 _STATISTICS = {"sqlite_stat1", "sqlite_stat4"}
-_BEFORE_RELEASE = {0x73706E62, 0x736E6231}  # "spnb", "snb1": ledgers of the program before its first release
 
 
 @contextlib.contextmanager
@@ -226,11 +225,6 @@ def check(connection: sqlite3.Connection, path: str) -> None:
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     version = version_of(connection)
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-    if mark in _BEFORE_RELEASE:
-        raise LedgerError(
-            f"{path} is a ledger of spamnb before its first release, which this version cannot read: move the file and"
-            f" {directory_of(path)} away, and learn again with `spamnb init --learn`. Nothing was changed"
-        )
     if mark != APPLICATION_ID and (tables or mark):
         raise LedgerError(f"{path} is a database of another program: set `ledger` in the configuration to another path")
     if version > VERSION:

@@ -332,15 +332,10 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
         ("breaker: {window: 10, share: 1}", "c.yaml:6: breaker: is a mapping; write true or false"),
         ("breaker: 1", "c.yaml:6: breaker: '1' is not allowed; write true or false"),
         ("retention_days: -1", "c.yaml:6: retention_days: '-1' is not allowed; write a number from 0 to 36500"),
-        (
-            "retention: {gone_days: 9}",
-            "c.yaml:6: retention: is a single key now; write 'retention_days",
-        ),
-        ("spamd: {learn: true}", "c.yaml:6: spamd.learn: has the new name teach; write sockets, tcp or nobody"),
     ],
 )
-def test_a_key_is_told_by_its_name_of_today(written: str, told: str):
-    """A key of before, and what may not be written for its successor, is answered with what to write now."""
+def test_what_a_plain_key_may_hold(written: str, told: str):
+    """A value that a key without a section may not have is reported with what to write."""
     assert only_fault(f"{MINIMAL}{written}\n").startswith(told)
 
 

@@ -16,7 +16,6 @@ import pytest
 from spamnb.base.errors import LedgerBusyError, LedgerError
 from spamnb.base.label import JUDGED_BY, LEARNED_BY, How
 from spamnb.ledger import schema
-from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import known, learn, lesson
 from tests.patience import PATIENCE
@@ -120,26 +119,6 @@ def test_later_version(path: str) -> None:
     with pytest.raises(LedgerError, match="upgrade spamnb"):
         Ledger(path)
     assert Path(path).read_bytes() == before
-
-
-@pytest.mark.parametrize(("mark", "version"), [(0x73706E62, 3), (0x736E6231, 1)], ids=["spnb", "snb1"])
-def test_before_the_release(path: str, mark: int, version: int) -> None:
-    """A ledger of the program before its first release is left alone, and the error says the way out."""
-    with closing(sqlite3.connect(path)) as other:
-        other.execute("CREATE TABLE message (id INTEGER PRIMARY KEY, label INTEGER, tokens BLOB)")
-        other.execute(f"PRAGMA application_id = {mark}")
-        other.execute(f"PRAGMA user_version = {version}")
-    before = Path(path).read_bytes()
-    copies = Path(directory_of(path))
-    copies.mkdir()
-    (copies / "ledger-2026-01-31.sqlite").write_bytes(before)
-    for only_read in (False, True):
-        with pytest.raises(LedgerError, match=rf"before its first release.*{copies} away.*spamnb init --learn"):
-            Ledger(path, only_read=only_read)
-    assert Path(path).read_bytes() == before
-    for old in (Path(path), copies):
-        old.rename(f"{old}.old")
-    Ledger(path).close()
 
 
 @pytest.mark.parametrize("mark", [0, 77])
