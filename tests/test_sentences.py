@@ -22,7 +22,7 @@ from spamnb.mail.reading import read
 from spamnb.maildir.names import fresh_bases
 from spamnb.monitoring.metrics import metrics
 from spamnb.rules import weak_lessons
-from spamnb.service.outdated import OutdatedLessons
+from spamnb.service.jobs import OutdatedLessons
 from tests.profiles import daily
 from tests.sentences import SENTENCES, in_other_words
 from tests.service.desk import Desk

@@ -40,9 +40,9 @@ from spamnb.rules.destination import MARKS
 from spamnb.rules.reactions import TRAINING, Do, Facts, PastPlace, kept, reaction_to, taught_by
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
 from spamnb.service.context import Context
+from spamnb.service.jobs import OutdatedLessons
 from spamnb.service.mailbox import facts
 from spamnb.service.mailbox.watched import WatchedMailbox
-from spamnb.service.outdated import OutdatedLessons
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import label_of, learn, sample_lessons
 from tests.profiles import daily

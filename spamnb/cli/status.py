@@ -37,8 +37,7 @@ from spamnb.host.host import Host
 from spamnb.host.register import files_in
 from spamnb.host.shares import not_running
 from spamnb.host.unsent import Unsent, unsent
-from spamnb.monitoring.host_metrics import host_metrics
-from spamnb.monitoring.host_status import HostStatus, host_status
+from spamnb.monitoring.host import HostStatus, host_metrics, host_status
 from spamnb.monitoring.metrics import metrics
 from spamnb.monitoring.status import Status, paused
 from spamnb.monitoring.status import status as status_of

@@ -12,7 +12,9 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from spamnb.acts import reconsider, training
 from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
+from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.host.register import AccountRow, Sums
 from spamnb.ledger.copies.copy import roll
@@ -21,16 +23,15 @@ from spamnb.ledger.file.parts import of_day, rolling
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import Histogram, Metric
-from spamnb.monitoring.host_metrics import host_metrics
+from spamnb.monitoring.host import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
-from spamnb.service.context import Context
+from spamnb.service.context import DAY, Context
 from spamnb.service.log import LogOnce
 from spamnb.service.mailbox.sent import forget_gone
 from spamnb.service.measurements import Measurements
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # until a failed job is tried again
-_DAY = 86_400.0
 _METRICS_SECONDS = 30.0  # Prometheus usually asks as often
 _STEPS = {
     errno.ENOENT: "create its directory; then restart the service if it runs in a sandbox",
@@ -234,7 +235,7 @@ class Forgetting(LedgerJob):
     doing = "forgetting long-gone mail"
 
     def __init__(self, ledger: Ledger, days: float, present: Callable[[], Mapping[int, Collection[str]]]) -> None:
-        super().__init__(ledger, Job.FORGETTING, _DAY, "mail that is long gone stays in the ledger")
+        super().__init__(ledger, Job.FORGETTING, DAY, "mail that is long gone stays in the ledger")
         self._days = days
         self._present = present
 
@@ -242,9 +243,28 @@ class Forgetting(LedgerJob):
         for mailbox, folders in self._present().items():
             self._ledger.retention.missing(mailbox, folders, now)
         self._ledger.tallies.keep(now)  # keeps the numbers of what is forgotten now
-        forgotten, before = 0, now - self._days * _DAY if self._days else -math.inf
+        forgotten, before = 0, now - self._days * DAY if self._days else -math.inf
         for rows in itertools.chain(self._ledger.retention.forget(before, before), forget_gone(self._ledger)):
             forgotten += rows
             yield
         if forgotten:
             _log.info("forgot %d rows of the ledger about mail that is long gone", forgotten)
+
+
+class OutdatedLessons(LedgerJob):
+    """Forgets weak lessons that newer lessons contradict."""
+
+    doing = "looking at weak lessons"
+
+    def __init__(self, context: Context) -> None:
+        every = reconsider.OUTDATED_DAYS * DAY
+        super().__init__(context.ledger, Job.OUTDATED, every, "weak lessons are not looked at")
+        self._context = context
+
+    def _work(self, now: float) -> Iterator[None]:
+        forgotten, scoring, missed = 0, self._context.in_force.scoring, self._context.missed_spam()
+        for changes in reconsider.outdated(self._ledger.lessons, scoring, missed):
+            forgotten += sum(training.relabel(self._ledger, changes, now))
+            yield
+        if forgotten:
+            _log.info("forgot %s that newer lessons contradict", plural(forgotten, "weak lesson"))

@@ -31,16 +31,15 @@ from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Directory
-from spamnb.monitoring.account_row import account_row
 from spamnb.monitoring.exposition import Histogram, Metric
+from spamnb.monitoring.host import account_row
 from spamnb.service.account import Account, Surroundings
 from spamnb.service.accounts import Accounts
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.inotify import CannotWatchError
-from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, ServiceJob
+from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, OutdatedLessons, ServiceJob
 from spamnb.service.known import Known
 from spamnb.service.log import LogOnce, about
-from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
 from spamnb.service.sweeps import TICK_SECONDS, Sweeps

@@ -11,9 +11,8 @@ from spamnb.ledger.file.last_end import EndRecord
 from spamnb.service.account import Account, Surroundings
 from spamnb.service.accounts import Accounts
 from spamnb.service.awake_account import AwakeAccount
-from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, ServiceJob
+from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, OutdatedLessons, ServiceJob
 from spamnb.service.log import LogOnce
-from spamnb.service.outdated import OutdatedLessons
 from spamnb.service.watcher import Hint, Watcher
 
 Read = TypeVar("Read")  # what is read of a configuration

@@ -13,7 +13,7 @@ from spamnb.host.register import AccountRow, State
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import sizes
 from spamnb.ledger.ledger import Ledger
-from spamnb.monitoring.account_row import account_row
+from spamnb.monitoring.host import account_row
 from tests.lessons import learn, sample_lessons
 
 DAY, NOW = 86_400.0, 1e9

@@ -28,7 +28,7 @@ from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.monitoring.exposition import Histogram, Metric, exposition
-from spamnb.monitoring.host_metrics import host_metrics
+from spamnb.monitoring.host import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
 from spamnb.service.jobs import HostMetricsFile
 from spamnb.service.measurements import Measurements

@@ -21,8 +21,8 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Change, Lesson, Relabel
 from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM
+from spamnb.service.jobs import OutdatedLessons
 from spamnb.service.mailbox import untouched
-from spamnb.service.outdated import OutdatedLessons
 from tests.service.desk import DAY, ROLES, Desk
 
 

@@ -4,7 +4,7 @@ from spamnb.base.wording import plural
 from spamnb.checkup.installation import installation
 from spamnb.host.own_settings import worst_users
 from spamnb.host.shares import not_running
-from spamnb.monitoring.host_status import HostStatus, host_status
+from spamnb.monitoring.host import HostStatus, host_status
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
