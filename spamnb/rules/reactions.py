@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from spamnb.base.label import How, Label, Origin, Role, Verdict
+from spamnb.base.label import How, Label, Origin, Role, Verdict, contradicts
 from spamnb.config import Learning
 from spamnb.ledger.history.locations import Location
 
@@ -76,6 +76,18 @@ class PastPlace:
         filter has not moved the first to spam yet. Such a name does not count as a decision.
         """
         return self.same_file and (self.lag >= COPY_SECONDS or (self.is_spam and self.lag > 0))
+
+
+def left_recently(gone_at: float, appeared: float, dwell: float, *, alike: bool) -> bool:
+    """Tell whether a place was left when the file in question appeared, or shortly before.
+
+    Times are seconds since the epoch; dwell: the seconds that a file lies in its place until the filter looks at it.
+    alike: see `PastPlace`; long after the file has appeared, that its place was left is chance.
+
+    >>> [left_recently(gone_at, 100.0, 5.0, alike=True) for gone_at in (69.0, 70.0, 135.0, 136.0)]
+    [False, True, True, False]
+    """
+    return gone_at >= appeared - COPY_SECONDS and not (alike and gone_at > appeared + COPY_SECONDS + dwell)
 
 
 class Do(Enum):
@@ -301,6 +313,18 @@ def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool],
     return ends
 
 
+def reaction_to_end_of_waiting(other_left_spam: bool, called_spam_since: bool) -> Reaction:
+    """Return the reaction to a file that no longer waits for the other file of its delivery (`waits_until`).
+
+    other_left_spam: the other file was in spam, and has left; otherwise it was never spam in its present form.
+    called_spam_since: a person has called the message spam since the file came: then the other file was deleted as
+    spam.
+    """
+    if other_left_spam and not called_spam_since:
+        return Reaction(Do.LEARN_HAM, "the other file of its delivery was taken out of spam", How.MOVE, rescued=True)
+    return Reaction(Do.NOTHING, "the other file of its delivery is no spam, or was deleted as spam")
+
+
 def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
     """Tell whether mail that stays in such a folder may be learned as ham for that reason."""
     return learning.kept and role in (Role.INBOX, Role.HAM) and not unsure
@@ -319,6 +343,16 @@ def kept(flags: str, role: Role, age: float, learning: Learning, origin: Origin 
     if "S" in flags and age >= learning.kept_days * 86_400 and origin != "waiting":
         return Reaction(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True)
     return None
+
+
+def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:
+    """Return the reaction to new junk keywords of a mail client that give the message this label.
+
+    verdict: the filter's, if it is remembered. The lesson is weak, since software writes keywords too, unless they
+    contradict the verdict.
+    """
+    do = Do.LEARN_SPAM if label is Label.SPAM else Do.LEARN_HAM
+    return Reaction(do, "marked by a mail client", How.KEYWORD, weak=not contradicts(label, verdict))
 
 
 def label_of_keywords(keywords: Iterable[str]) -> Label | None:

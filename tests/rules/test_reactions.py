@@ -29,6 +29,8 @@ from spamnb.rules.reactions import (
     kept,
     label_of_keywords,
     reaction_to,
+    reaction_to_end_of_waiting,
+    reaction_to_keywords,
     taught_by,
     tells_whom_one_knows,
 )
@@ -238,9 +240,9 @@ def test_row(row: str, ask: Callable[[], object], expected: object) -> None:
 
 
 def test_table() -> None:
-    """The table in docs/learning.md has these rows, in this order."""
-    table = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)
+    """The long table in docs/learning.md has these rows, in this order."""
+    text = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]*) \|", text[text.index("| seen |") :], re.MULTILINE)
     assert rows == ["seen", *ROWS]
 
 
@@ -563,6 +565,31 @@ def test_chances_are_a_distribution(of: int, ham: int, spam: int) -> None:
 def test_keywords(keywords: list[str], label: int | None) -> None:
     """A client's junk keyword is a person's word, unless the client says both."""
     assert label_of_keywords(keywords) == label
+
+
+@over_rows(
+    ("label", "verdict", "weak"),
+    [
+        (Label.SPAM, Verdict.HAM, False),
+        (Label.HAM, Verdict.SPAM, False),
+        (Label.SPAM, Verdict.SPAM, True),
+        (Label.HAM, Verdict.HAM, True),
+        (Label.SPAM, None, True),
+    ],
+)
+def test_keywords_against_the_verdict(label: Label, verdict: Verdict | None, weak: bool) -> None:
+    """A client's keywords teach weakly, unless they contradict the filter's verdict."""
+    reaction = reaction_to_keywords(label, verdict)
+    assert (reaction.label, reaction.how, reaction.weak) == (label, How.KEYWORD, weak)
+
+
+def test_end_of_waiting() -> None:
+    """A file that waited for its other copy is ham if that has left spam, unless a person has called it spam since."""
+    rescued = reaction_to_end_of_waiting(other_left_spam=True, called_spam_since=False)
+    assert (rescued.label, rescued.weak, rescued.rescued) == (Label.HAM, False, True)
+    for left, called in ((True, True), (False, False), (False, True)):
+        reaction = reaction_to_end_of_waiting(other_left_spam=left, called_spam_since=called)
+        assert (reaction.do, reaction.rescued) == (Do.NOTHING, False)
 
 
 # Whatever has happened.

@@ -13,7 +13,7 @@ from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, locate, status_set_at
 from spamnb.maildir.names import Name, parse_name
-from spamnb.rules.reactions import COPY_SECONDS, Facts, PastPlace
+from spamnb.rules.reactions import Facts, PastPlace, left_recently
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
@@ -134,7 +134,7 @@ class _Places:
         return places if all(place.is_gone for place in places) else []
 
     def _place(self, location: Location, *, alike: bool = False) -> PastPlace:
-        seen = self._seen
+        seen, dwell = self._seen, self._context.config.learning.dwell_seconds
         role, unsure = self._context.role_of(location.mailbox, location.folder_name)
         gone_at, trashed, same_file = location.gone_at, False, False
         folder = self._folders.by_id(location.folder)
@@ -159,16 +159,10 @@ class _Places:
             same_file=same_file,
             since=location.since,
             lag=seen.appeared - location.since,
-            left_recently=gone_at is None or self._left_recently(gone_at, alike),
+            left_recently=gone_at is None or left_recently(gone_at, seen.appeared, dwell, alike=alike),
             left_as_it_appeared=trashed or (gone_at is not None and gone_at >= seen.appeared),
             alike=alike,
         )
-
-    def _left_recently(self, gone_at: float, alike: bool) -> bool:
-        """Whether a place was left when the file appeared; other content: only just before, else it is chance."""
-        soon = COPY_SECONDS + self._context.config.learning.dwell_seconds
-        appeared = self._seen.appeared
-        return gone_at >= appeared - COPY_SECONDS and not (alike and gone_at > appeared + soon)
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -246,14 +246,15 @@ class Performer:
         for change in training.learn_together(self._ledger, readings, label, reaction.why, at, how=how, weak=weak):
             self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
 
-    def end_waiting(self, folder: WatchedFolder, place: Location, reading: Reading | None) -> None:
-        """End the waiting of a file. reading: its message, if a person has taken the other file out of spam."""
+    def end_waiting(self, folder: WatchedFolder, place: Location, reaction: Reaction, reading: Reading | None) -> None:
+        """End the waiting of a file. reading: its message, if it teaches."""
+        label, now = reaction.label, self._now()
         with self._ledger.transaction():
             self._ledger.locations.set_origin(folder.id, place.base, "appeared")
-            if reading is not None:
-                now, why = self._now(), "the other file of its delivery was taken out of spam"
-                change = training.learn(self._ledger, reading, Label.HAM, why, now, how=How.MOVE)
-                self._context.log_learned(change, reading, Label.HAM, why, weak=False)
+            if label is not None and reading is not None:
+                change = training.learn(self._ledger, reading, label, reaction.why, now, how=reaction.how)
+                self._context.log_learned(change, reading, label, reaction.why, weak=False)
+            if reaction.rescued:
                 self._ledger.messages.rescued(place.message, now)
 
     def opened_spam(self, place: Location | None) -> None:

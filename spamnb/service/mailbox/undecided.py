@@ -9,7 +9,7 @@ a file waits: a restart does not lose it, and each look only asks the ledger.
 
 from spamnb.base.label import Label, Role
 from spamnb.ledger.history.locations import Location
-from spamnb.rules.reactions import waits_until
+from spamnb.rules.reactions import Reaction, reaction_to_end_of_waiting, waits_until
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
@@ -41,16 +41,17 @@ class UndecidedFiles:
                 if end is not None and end > self._context.now():
                     self.due = min(end, self.due or _NEVER) if end < _NEVER else self.due
                 elif "T" not in place.flags:
-                    self._end(folder, place, was_rescued=end is not None and not self._is_spam_since(place))
+                    has_left = end is not None
+                    called_spam = has_left and self._is_spam_since(place)
+                    self._end(folder, place, reaction_to_end_of_waiting(has_left, called_spam))
 
-    def _end(self, folder: WatchedFolder, place: Location, *, was_rescued: bool) -> None:
-        """Learn the message as ham if it was rescued; otherwise the other file was deleted as spam, or is not spam."""
+    def _end(self, folder: WatchedFolder, place: Location, reaction: Reaction) -> None:
         self._context.alive(f"looking at second files of messages in {self._folders.root}")
-        unread = self._folders.read_at(folder, place.base, place.flags) if was_rescued else None
+        unread = None if reaction.label is None else self._folders.read_at(folder, place.base, place.flags)
         reading = None if unread is None else unread.reading  # before the ledger is held
-        if was_rescued and reading is None:
+        if reaction.label is not None and reading is None:
             return  # the next comparison of the folders looks again
-        self._performer.end_waiting(folder, place, reading)
+        self._performer.end_waiting(folder, place, reaction, reading)
 
     def _is_spam(self, place: Location) -> bool:
         role, unsure = self._context.role_of(place.mailbox, place.folder_name)

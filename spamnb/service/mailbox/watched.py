@@ -5,7 +5,7 @@ import logging
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from spamnb.base.label import How, Label, Role, contradicts
+from spamnb.base.label import Label, Role
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
 from spamnb.identity.digests import Digests
@@ -13,7 +13,7 @@ from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
-from spamnb.rules.reactions import Do, Reaction, label_of_keywords
+from spamnb.rules.reactions import label_of_keywords, reaction_to_keywords
 from spamnb.service.context import Context
 from spamnb.service.mailbox.arrivals import Arrivals
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -126,20 +126,16 @@ class WatchedMailbox:
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
 
     def _learn_keywords(self, folder: WatchedFolder, entry: Entry, before: str, keywords: Mapping[str, str]) -> None:
-        """Learn a client's junk keywords if they have changed, not at every flag. before: the file's old flags.
-
-        The lesson is weak, since software writes keywords too, unless they contradict the filter's verdict.
-        """
+        """Learn a client's junk keywords if they have changed, not at every flag. before: the file's old flags."""
         label = _label_of(parse_name(entry.name).flags, keywords)
         if label is None or label is _label_of(before, keywords):
             return
         unread = self.folders.read(folder, entry)
         if unread is None:
             return
-        message, why = self._ledger.messages.find(unread.digest), "marked by a mail client"
-        weak = not contradicts(label, None if message is None else message.verdict)
-        do = Do.LEARN_SPAM if label is Label.SPAM else Do.LEARN_HAM
-        self._performer.learn([unread.reading], Reaction(do, why, How.KEYWORD, weak=weak))
+        message = self._ledger.messages.find(unread.digest)
+        reaction = reaction_to_keywords(label, None if message is None else message.verdict)
+        self._performer.learn([unread.reading], reaction)
 
     def compare(self) -> None:
         """Compare the folders with the ledger: which files appeared, left, have new flags, or were kept."""
