@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,6 +33,7 @@ BROKEN = {
     "killed": "head -c 60; kill -9 $$",
     "missing": "",
 }
+SILENT = {"silent": "exit 0"}  # for an agent that does not trust the exit code alone
 
 
 @dataclass(frozen=True)
@@ -73,11 +75,20 @@ class Home:
         self.install(f"export PYTHONPATH={package}\n{run}")
 
     def break_it(self, how: str) -> None:
-        """Let the program be one that is broken."""
-        if BROKEN[how]:
-            self.install(BROKEN[how])
+        """Let the program be one that is broken, or take its ledger away."""
+        if how == "no-ledger":
+            self.install_spamnb()
+            (self.path / "ledger.sqlite").rename(self.path / "kept")
+        elif script := (BROKEN | SILENT)[how]:
+            self.install(script)
         else:
             self.program.unlink()
+
+    def repair(self) -> None:
+        """Let a filter work again: one that starts at once, and calls everything spam."""
+        self.install("echo 'X-Spam-Flag: YES'; exec cat")
+        if (self.path / "kept").exists():
+            (self.path / "kept").rename(self.path / "ledger.sqlite")
 
     def run(self, *command: str, stdin: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
         """Run a program of this home."""
@@ -103,6 +114,13 @@ def taught_home(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @pytest.fixture
 def home(taught_home: bytes) -> Iterator[Home]:
+    """A home of one test."""
+    with made_home(taught_home) as made:
+        yield made
+
+
+@contextmanager
+def made_home(taught_home: bytes) -> Iterator[Home]:
     """A home with a Maildir, its configuration and its ledger, in a directory that other users can reach."""
     with tempfile.TemporaryDirectory(prefix="spamnb-home-") as directory:
         made = Home(Path(directory).resolve())

@@ -6,6 +6,7 @@ Debian's exim4-daemon-heavy cannot be installed beside Postfix: `.ci/run` unpack
 import os
 import pwd
 import re
+import shutil
 import smtplib
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.delivery.conftest import Home
 from tests.imap.conftest import as_sent, program
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
@@ -54,6 +56,14 @@ begin retry
 * * F,1h,1m
 """
 
+DELIVERS = """maildir_home:
+  driver = appendfile
+  maildir_format
+  delivery_date_add
+  envelope_to_add
+  return_path_add
+"""
+
 
 class Exim:
     """An Exim that runs."""
@@ -70,8 +80,9 @@ class Exim:
                 client.sendmail("a@b.example", to, as_sent(content))
 
     def waiting(self) -> int:
-        """How many messages are in the queue."""
-        return int(self._run("-bpc"))
+        """How many messages in its queue were tried, and not delivered."""
+        tried = {*re.findall(r"(\S+) == ", self.log())}
+        return len(tried - {*re.findall(r"(\S+) Completed$", self.log(), re.MULTILINE)})
 
     def try_again(self) -> None:
         """Try to deliver waiting mail now, even before it is due."""
@@ -88,7 +99,7 @@ class Exim:
 
     def is_idle(self) -> bool:
         """Whether the queue is empty."""
-        return self.waiting() == 0
+        return int(self._run("-bpc")) == 0
 
     def _run(self, *arguments: str) -> bytes:
         return subprocess.run([*self._command, *arguments], capture_output=True, timeout=PATIENCE, check=True).stdout
@@ -103,6 +114,14 @@ def needed() -> str:
     if "Content_Scanning" not in told.stdout:
         pytest.skip(f"Exim does not start, or has no content scanning: {told.stderr.strip()}")
     return found
+
+
+def transport(home: Home) -> str:
+    """A transport to this home's Maildir with the lines of docs/mail-server.md; the home is its user's then."""
+    for path in (home.path, home.path / "ledger.sqlite", home.path / "Maildir", *(home.path / "Maildir").rglob("*")):
+        shutil.chown(path, USER)
+    (home.path / "config.yaml").chmod(0o644)
+    return DELIVERS + f"  directory = {home.path}/Maildir\n" + home.recipe("exim-transport")
 
 
 @contextmanager

@@ -1,11 +1,11 @@
-"""The recipes of docs/mail-server.md, run by their programs, also with a broken filter."""
+"""The recipes of docs/mail-server.md for agents that deliver mail, run by their programs, also with a broken filter."""
 
 import os
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,139 +13,75 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.mail.reading import LazyReading
-from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for, without_fields
-from tests.documents import block, read
+from tests.delivery.agents import AGENTS, Agent, needs
+from tests.delivery.conftest import HAM, SPAM, Home, made_home, needs_a_python_for
+from tests.patience import until
 
 pytestmark = pytest.mark.real_system
 
-Deliver = Callable[[Home, bytes], int]
-DOCUMENT = "docs/mail-server.md"
+
+@pytest.fixture(scope="module", params=AGENTS)
+def at_home(request: pytest.FixtureRequest, taught_home: bytes) -> Iterator[tuple[Home, Agent]]:
+    """Each agent, which runs once for all of its tests, and the home to which it delivers."""
+    with made_home(taught_home) as home, AGENTS[request.param](home) as agent:
+        yield home, agent
 
 
-def needs(program: str, package: str = "") -> None:
-    """Skip if a program is not installed."""
-    if shutil.which(program) is None:
-        pytest.skip(f"needs {program} (Debian: {package or program})")
+def arrived(home: Home, folder: str = "") -> bytes:
+    """Return the only message of the home, which has to come into this folder, and remove it."""
+    until(lambda: home.mail() or home.mail(".Junk"), "a message")
+    (found,) = home.mail(folder)
+    assert home.mail("" if folder else ".Junk") == []
+    for path in (home.path / "Maildir" / folder).glob("[cn][ue][rw]/*"):
+        path.unlink()
+    return found
 
 
-def procmail_recipe(home: Home, name: str) -> str:
-    """The document's recipe, with what it says below of bogofilter's recipes and of the exit code."""
-    said = read(DOCUMENT)
-    recipe = block(DOCUMENT, "procmail")
-    if name == "procmail-bogofilter":
-        (program, field) = re.findall(r"change only the\s+program: `([^`]*)`, with the\s+condition `([^`]*)`", said)[0]
-        recipe = recipe.replace("/usr/local/bin/spamnb filter", program).replace("* ^X-Spam-Flag: YES", field)
-    elif name == "procmail-exit-code":
-        (condition,) = re.findall(r"by the exit code \(0 is\s+spam\): `([^`]*)` as the\s+only condition", said)
-        recipe = recipe.replace(":0 fw\n| /usr/local/bin/spamnb filter\n\n", "")
-        recipe = recipe.replace("* ^X-Spam-Flag: YES", condition)
-    return home.named(recipe)
+def is_whole(found: bytes, content: bytes) -> bool:
+    """Whether a message has come with all of its fields and its body; agents and servers add fields."""
+    header, _, body = content.partition(b"\n\n")
+    return found.endswith(b"\n\n" + body) and {*header.splitlines()} <= {*found.splitlines()}
 
 
-def by_procmail(name: str) -> Deliver:
-    """procmail, as a mail server calls it, with a recipe of the document."""
+def test_mail_has_its_verdict(at_home: tuple[Home, Agent]) -> None:
+    """Each message is delivered once, whole, with its verdict, whatever the sender wrote; nothing is learned by that.
 
-    def deliver(home: Home, content: bytes) -> int:
-        needs("procmail")
-        rules = home.write(".procmailrc", f"LOGFILE={home.path}/log\n" + procmail_recipe(home, name))
-        return home.run("procmail", "-t", "-m", str(rules), stdin=content).returncode
-
-    return deliver
-
-
-def by_maildrop(home: Home, content: bytes) -> int:
-    """maildrop with the document's filter file."""
-    needs("maildrop")
-    rules = home.write(".mailfilter", home.recipe("maildrop"))
-    return home.run("maildrop", str(rules), stdin=content).returncode
-
-
-AGENTS: dict[str, Deliver] = {
-    "procmail": by_procmail("procmail"),
-    "procmail-bogofilter": by_procmail("procmail-bogofilter"),
-    "procmail-exit-code": by_procmail("procmail-exit-code"),
-    "maildrop": by_maildrop,
-}
+    If the agent can sort, spam goes to Junk and ham to the inbox.
+    """
+    home, agent = at_home
+    for content, folder in ((SPAM, ".Junk" if agent.files else ""), (HAM, "")):
+        forged = b"X-Spam-Flag: YES\nX-Bogosity: Spam, tests=bogofilter\n"
+        agent.deliver(forged + content)
+        found = arrived(home, folder)
+        assert is_whole(found, content)
+        if agent.field:
+            assert (agent.field in found) == (content == SPAM)
+        else:
+            assert found == forged + content
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_spam_is_filed(home: Home, agent: str) -> None:
-    """Spam goes to Junk and ham to the inbox, with their verdicts, and whole; nothing is learned by that."""
-    for content, folder in ((SPAM, ".Junk"), (HAM, "")):
-        assert AGENTS[agent](home, content) == 0
-        (found,) = home.mail(folder)
-        assert without_fields(found) == content
-        assert (found == content) == (agent == "procmail-exit-code")
-
-
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_forged_verdict(home: Home, agent: str) -> None:
-    """A verdict that the sender wrote files nothing."""
-    forged = b"X-Spam-Flag: YES\nX-Bogosity: Spam, tests=bogofilter\n" + HAM
-    assert AGENTS[agent](home, forged) == 0
-    (found,) = home.mail()
-    assert without_fields(found) == HAM
-    assert home.mail(".Junk") == []
-
-
-@pytest.mark.parametrize("how", [*BROKEN, "no-ledger"])
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_broken_filter_loses_nothing(home: Home, agent: str, how: str) -> None:
-    """Whatever breaks, the message is delivered into the inbox whole."""
-    if how == "no-ledger":
-        (home.path / "ledger.sqlite").rename(home.path / "kept")
-    else:
+def test_a_broken_filter_loses_nothing(at_home: tuple[Home, Agent]) -> None:
+    """Whatever breaks, the message is delivered into the inbox whole, or waits until the filter works again."""
+    home, agent = at_home
+    for number, how in enumerate(agent.ways, 800):
+        content = message("spam", number)
         home.break_it(how)
-    assert AGENTS[agent](home, SPAM) == 0
-    (found,) = home.mail()
-    assert without_fields(found) == SPAM
-    assert (found == SPAM) == (how != "no-ledger" or agent == "procmail-exit-code")
-    if how == "no-ledger":
-        (home.path / "kept").rename(home.path / "ledger.sqlite")
-
-
-# fdm
-
-
-def by_fdm(home: Home) -> int:
-    """fdm, which fetches from a Maildir; run by root it fetches as a user of its own."""
-    needs("fdm")
-    rules = home.write(".fdm.conf", f'set lock-file "{home.path}/lock"\n' + home.recipe("fdm"))
-    as_root = ["-u", "root"] if os.getuid() == 0 else []
-    for path in [home.path / "incoming", *(home.path / "incoming").rglob("*")] if as_root else ():
-        path.chmod(0o777)
-    return home.run("fdm", "-f", str(rules), *as_root, "fetch").returncode
-
-
-def fetched_from(home: Home, *contents: bytes) -> None:
-    """Put mail into the place from which fdm fetches."""
-    for sub in ("new", "cur", "tmp"):
-        (home.path / "incoming" / sub).mkdir(parents=True)
-    for number, content in enumerate(contents):
-        (home.path / "incoming" / "new" / f"170000000{number}.M1P1.home").write_bytes(content)
-
-
-def test_fdm(home: Home) -> None:
-    """fdm files spam into Junk and all other mail into the inbox, whole."""
-    fetched_from(home, SPAM, HAM)
-    assert by_fdm(home) == 0
-    for content, folder in ((SPAM, ".Junk"), (HAM, "")):
-        (found,) = home.mail(folder)
-        assert re.sub(rb"^Received: by .*\n(?:[ \t].*\n)*", b"", without_fields(found)) == content
-    assert os.listdir(home.path / "incoming" / "new") == []
-
-
-@pytest.mark.parametrize("how", BROKEN)
-def test_fdm_with_a_broken_filter(home: Home, how: str) -> None:
-    """If the filter is broken the message stays in its place, and is fetched when the filter works again."""
-    fetched_from(home, SPAM)
-    home.break_it(how)
-    by_fdm(home)  # whose exit code is 0 all the same
-    assert [path.read_bytes() for path in (home.path / "incoming" / "new").iterdir()] == [SPAM]
-    assert home.mail() == home.mail(".Junk") == []
+        agent.deliver(content)
+        if agent.waiting is not None:
+            assert (how, agent.waiting(), home.mail(), home.mail(".Junk")) == (how, 1, [], [])
+            assert os.listdir(home.path / "Maildir" / "tmp") == []
+        home.repair()
+        agent.again()
+        found = arrived(home, ".Junk" if agent.waiting is not None and agent.files else "")
+        assert is_whole(found, content), how
+        if agent.waiting is not None:
+            assert agent.field in found, how
+        elif how != "no-ledger":
+            assert found == content, how
     home.install_spamnb()
-    assert by_fdm(home) == 0
-    assert len(home.mail(".Junk")) == 1
+
+
+# procmail, called by a mail server
 
 
 SENDERS = [b"", b"From a@b.example Mon Jan  1 00:00:00 2024\n", b">From a@b.example Mon Jan  1 00:00:00 2024\n"]

@@ -1,6 +1,5 @@
-"""Exim (Debian: exim4-daemon-heavy) by docs/mail-server.md: `spam =`, and a transport filter."""
+"""Exim (Debian: exim4-daemon-heavy) by docs/mail-server.md: `spam =`, and the transport filter of a mail host."""
 
-import os
 import re
 import shutil
 import tempfile
@@ -10,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.delivery.conftest import BROKEN, HAM, SPAM, Home, needs_a_python_for
-from tests.delivery.exim import USER, Exim, exim, needed
+from tests.delivery.conftest import HAM, SPAM, Home
+from tests.delivery.exim import DELIVERS, USER, Exim, exim, needed, transport
 from tests.delivery.mail_host import MailHost, spam
 from tests.documents import block
 from tests.patience import until
@@ -20,30 +19,6 @@ from tests.service.spamd.conftest import Service
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"
 _SOCKET = "/run/spamnb/anna.sock"  # in the document
-
-
-def own(*paths: Path) -> None:
-    """Give files to the user whom Exim delivers as."""
-    for path in paths:
-        shutil.chown(path, USER)
-
-
-_DELIVERS = """maildir_home:
-  driver = appendfile
-  maildir_format
-  delivery_date_add
-  envelope_to_add
-  return_path_add
-"""
-
-
-def transport(home: Home) -> str:
-    """A transport to this home's Maildir with the document's lines."""
-    own(home.path / "ledger.sqlite", home.path, *(home.path / "Maildir").rglob("*"), home.path / "Maildir")
-    (home.path / "config.yaml").chmod(0o644)
-    found = block(DOCUMENT, "exim-transport")
-    own_lines = f"  directory = {home.path}/Maildir\n"
-    return _DELIVERS + own_lines + found.replace("/usr/local/bin/spamnb", str(home.program))
 
 
 def by_header(content: bytes) -> tuple[dict[str, str], bytes]:
@@ -109,43 +84,6 @@ def test_service_is_away(home: Home, asked: Service, scanning: Exim) -> None:
     assert not [name for name in by_header(home.mail()[0])[0] if name.startswith("X-Spam")]
 
 
-# transport_filter
-
-
-@pytest.fixture
-def filtering(home: Home) -> Iterator[Exim]:
-    """An Exim with the filter in its transport."""
-    needs_a_python_for(USER)
-    with exim(home.path / "exim", transport(home)) as running:
-        yield running
-
-
-def test_filtered(home: Home, filtering: Exim) -> None:
-    """Each message is delivered once, whole, with its verdict."""
-    filtering.send(b"X-Spam-Flag: YES\n" + HAM, SPAM)
-    until(lambda: len(home.mail()) == 2, lambda: f"both to be delivered: {filtering.log()}")
-    (ham, ham_body), (spam, spam_body) = sorted(map(by_header, home.mail()), key=lambda one: "X-Spam-Flag" in one[0])
-    assert spam["X-Spamnb"].startswith("spam, ")
-    assert ham["X-Spamnb"].startswith("ham, ")
-    assert ham["Delivery-date"]
-    assert filtering.log("panic") == ""
-    assert (spam_body, ham_body) == (SPAM.partition(b"\n\n")[2], HAM.partition(b"\n\n")[2])
-
-
-@pytest.mark.parametrize("how", BROKEN)
-def test_a_broken_filter_loses_nothing(home: Home, filtering: Exim, how: str) -> None:
-    """If the filter is broken the message waits until it works again."""
-    home.break_it(how)
-    filtering.send(SPAM)
-    until(lambda: "==" in filtering.log(), lambda: f"the message to be deferred: {filtering.log()}")
-    assert home.mail() == []
-    assert os.listdir(home.path / "Maildir" / "tmp") == []
-    home.install_spamnb()
-    filtering.try_again()
-    until(lambda: len(home.mail()) == 1, lambda: f"the message to be delivered: {filtering.log()}")
-    assert "X-Spam-Flag" in by_header(home.mail()[0])[0]
-
-
 # transport_filter, on a mail host
 
 
@@ -166,7 +104,7 @@ def delivering(users: MailHost) -> Iterator[Exim]:
     if shutil.which("spamc") is None:
         pytest.skip("needs spamc (Debian: spamc)")
     directory = f"{users.site.mail}/$domain_data/$local_part_data/Maildir"
-    recipe = f"{_DELIVERS}  user = {USER}\n  directory = {directory}\n" + block(DOCUMENT, "exim-users")
+    recipe = f"{DELIVERS}  user = {USER}\n  directory = {directory}\n" + block(DOCUMENT, "exim-users")
     recipe = recipe.replace("/run/spamnb/spamd.sock", users.socket)
     domains, names = "one.example : two.example", "anna : bob : carl"
     with exim(users.site.directory / "exim", recipe, domains=domains, names=names) as running:

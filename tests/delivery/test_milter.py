@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from tests.delivery.conftest import HAM, SPAM, Home, without_fields
-from tests.delivery.test_postfix import USER, Postfix
+from tests.delivery.postfix import USER, Postfix, by_smtp
 from tests.documents import block
 from tests.imap.conftest import program
-from tests.imap.postfix import postfix
 from tests.patience import PATIENCE, until
-from tests.ports import held_port
 from tests.service.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system
@@ -50,18 +48,10 @@ def host(home: Home) -> Iterator[Host]:
     service.set(peers=(USER,))
     # The milter's own socket is below the queue, as its package has it.
     options = "".join(f"    -o {line.replace(' = ', '=')}\n" for line in block(DOCUMENT, "milter-postfix").splitlines())
-    with (
-        held_port() as port,
-        postfix(
-            home.path / "postfix",
-            home.path / "Maildir",
-            USER,
-            f"127.0.0.1:{port} inet n - n - - smtpd\n{options}",
-        ) as configuration,
-    ):
+    with by_smtp(home, f"smtp inet n - n - - smtpd\n{options}") as server:
         milter = _milter(found, home.path / "postfix" / "queue" / "spamass", service)
         try:
-            yield Host(Postfix(home, configuration, port), service, milter)
+            yield Host(server, service, milter)
         finally:
             milter.terminate()
             milter.wait(PATIENCE)
