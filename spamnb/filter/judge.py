@@ -149,6 +149,20 @@ class FrozenFilter:
             for judgement, message in zip(judgements, messages, strict=True)
         ]
 
+    def strongest(self, message: Content, judgement: Judgement, most: int) -> list[Clue]:
+        """Return the strongest clues on the side of a message's score, at most `most`, the strongest first."""
+        (history,) = self._lessons.known([message.relations])
+        tokens = [*message.tokens, *tokens_of(history)]
+        if not tokens or not self._look_up(set(tokens)):
+            return []
+        odds, strengths, families = zip(*map(self._met.__getitem__, tokens), strict=True)
+        weighed = zip(tokens, odds, message_weights(strengths, families), strict=True)
+        side = [one for one in weighed if one[1] * one[2] * judgement.log_odds > 0]
+        side = sorted(side, key=lambda one: (-abs(one[1] * one[2]), one[0]))[:most]
+        counts = self._lessons.evidence([token for token, *_ in side]).counts
+        clues = [Clue(token, counts[token][0], counts[token][1], *rest) for token, *rest in side]
+        return sorted(clues, key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
+
     def _judge_met(self, tokens: Sequence[str]) -> Judgement:
         if not tokens:
             return judgement_of(score((), ()), self._scoring)

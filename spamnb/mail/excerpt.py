@@ -38,6 +38,11 @@ def excerpt(raw: bytes, most: int, limits: Limits = DEFAULT_LIMITS) -> Excerpt:
     return Excerpt(held, text[:most], len(text) > most, message.attachments)
 
 
+def beginning(raw: bytes, most: int) -> str:
+    """Return the beginning of a message's text in one line, with at most `most` characters. Any bytes yield one."""
+    return " ".join(excerpt(raw, 4 * most).text.split())[:most]
+
+
 def _shown(markup: str, limits: Limits) -> str:
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
 

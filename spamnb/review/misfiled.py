@@ -24,7 +24,7 @@ from spamnb.ledger.lessons.port import Lessons
 from spamnb.review.near_copies import groups
 
 CLUES = 3
-_LOOKED_AT = 30  # the strongest clues of a message, from which these are taken
+LOOKED_AT = 30  # the strongest clues of a message, from which these are taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def with_clues(
     """Add the clues against their labels to findings of learned messages; `copies` as in `complete`."""
     wanted = {finding.digest for finding in findings}
     concerned = (group for group in copies if not wanted.isdisjoint(group))
-    left = without_groups(lessons, scoring, concerned, _LOOKED_AT)
+    left = without_groups(lessons, scoring, concerned, LOOKED_AT)
     clues = {one.lesson.digest: tuple(first_clues(one.clues, CLUES)) for one in left}
     return [replace(finding, clues=clues[finding.digest]) for finding in findings]
 

@@ -16,7 +16,6 @@ background.
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -24,13 +23,13 @@ from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.label import Label, Verdict
 from spamnb.config import Config, Scoring
 from spamnb.filter.first_clues import first_clues
-from spamnb.filter.judge import Filter, FrozenFilter, Judgement
+from spamnb.filter.judge import FrozenFilter, Judgement
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.reading import read, read_content
-from spamnb.review.misfiled import CLUES, Misfiled, with_clues, with_places
+from spamnb.mail.reading import read_content
+from spamnb.review.misfiled import CLUES, LOOKED_AT, Misfiled, with_clues, with_places
 from spamnb.review.near_copies import groups, shape
 
 MOST = 50  # messages to ask a person about at once
@@ -150,7 +149,7 @@ def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int
     """Return the newest weak lessons with which the filter, without them, does not agree.
 
     Each is judged also without its near-copies, and by tokens alone, whatever `senders` says: a lesson applies to all
-    senders. since: seconds since the epoch. Without clues and places.
+    senders. since: seconds since the epoch. Without places.
     """
     with ledger.snapshot():
         doubtful = []
@@ -158,31 +157,14 @@ def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int
         for lesson, judgement, _ in without_groups(ledger.lessons, scoring, copies):
             if lesson.label is not None and judgement.verdict != lesson.label.word:
                 doubtful.append(Misfiled(lesson.digest, lesson.summary, lesson.label, True, judgement))
-        return doubtful
+        return with_clues(ledger.lessons, scoring, doubtful, copies)
 
 
 def to_answer(ledger: Ledger, config: Config, most: int = MOST) -> list[Misfiled]:
-    """Return what to ask about first, of any age, each with the clues for the filter's verdict."""
+    """Return what to ask about first, of any age."""
     with ledger.snapshot():
         weak = weak_lessons(ledger, config.scoring)
-        asked = waiting(ledger, config, weak=weak, most=most, reading=READ_AT_THE_PROMPT).asked
-        digests = ledger.messages.learned_weakly(0.0, WEAK)
-        lessons = [finding for finding in asked if finding.weak]
-        explained = with_clues(ledger.lessons, config.scoring, lessons, _copies(ledger, digests)) if lessons else []
-        of_lessons = {finding.digest: finding for finding in explained}
-        return [of_lessons.get(finding.digest) or _with_clues(ledger, config, finding) for finding in asked]
-
-
-def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
-    """Return a message that is not learned, with the clues for the filter's verdict on it."""
-    places = CurrentFiles(ledger, config)
-    location = None if finding.place is None else finding.place.location
-    content = None if location is None else places.read(location, finding.digest)
-    if content is None:
-        return finding
-    explained = Filter(ledger.lessons, config.scoring, config.senders).explain(read(content[1]), strongest=0)
-    side = [clue for clue in explained.clues if clue.contribution * explained.judgement.log_odds > 0]
-    return replace(finding, clues=tuple(first_clues(side, CLUES)))
+        return waiting(ledger, config, weak=weak, most=most, reading=READ_AT_THE_PROMPT).asked
 
 
 def _copies(ledger: Ledger, digests: Iterable[bytes]) -> list[list[bytes]]:
@@ -214,7 +196,7 @@ def _by_now(findings: Iterable[Misfiled]) -> list[Misfiled]:
 def _judged_now(
     ledger: Ledger, config: Config, places: CurrentFiles, candidates: Sequence[_Candidate]
 ) -> list[Misfiled]:
-    """Return those of these messages that can be read, as the filter judges them now."""
+    """Return those of these messages that can be read, as the filter judges them now. All but ham have their clues."""
     messages, files, readings = [], [], []
     for candidate in candidates:
         content = places.read(candidate.location, candidate.known.digest)
@@ -222,11 +204,13 @@ def _judged_now(
             messages.append(candidate.known)
             files.append(content[0])
             readings.append(read_content(content[1]))
-    judgements = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all(readings)
-    return [
-        Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file, is_learned=False)
-        for known, file, judgement in zip(messages, files, judgements, strict=True)
-    ]
+    judging = FrozenFilter(ledger.lessons, config.scoring, config.senders)
+    found = []
+    for known, file, reading, judgement in zip(messages, files, readings, judging.judge_all(readings), strict=True):
+        strongest = [] if judgement.verdict is Verdict.HAM else judging.strongest(reading, judgement, LOOKED_AT)
+        clues, label = tuple(first_clues(strongest, CLUES)), _called(file, judgement)
+        found.append(Misfiled(known.digest, known.summary, label, False, judgement, clues, file, is_learned=False))
+    return found
 
 
 def _called(place: CurrentFile, judgement: Judgement) -> Label:

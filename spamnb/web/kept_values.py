@@ -29,6 +29,7 @@ _AGAIN = 10 * _MINUTE
 _UNKNOWN = "the filter still checks whether it would take your ham for spam"
 # Messages of one of many users: the value then takes at most 0.5 MB, and a second to find.
 _MOST_OF_MANY = 5_000
+_MOST_BEGINNINGS = 500
 _Judged = tuple[str, int, Scoring]  # the ledger's path, and the number of its last lesson
 _State = tuple[str, int, int]  # the ledger's path, and the numbers of its last action and its last lesson
 _Minute = tuple[str, dict[str, str], str, float]  # the configuration's path, the environment, the user, the minute
@@ -65,6 +66,7 @@ class KeptValues:
         """Begin without any value."""
         run, is_of_many = self._run, self._is_of_many
         self._for_review: tuple[str, int] = "", 0  # the ledger's path, and the messages that wait on Review
+        self._beginnings: dict[bytes, str] = {}  # of the texts of messages
         self._doubts: tuple[OwnMail, _State, Doubts] | None = None  # the last judgement, and its open findings then
         self._judged_at = -math.inf  # when the overview last let all learned mail be judged
         self._own_mail = BackgroundValue(partial(_own_mail, most=_MOST_OF_MANY) if is_of_many else _own_mail, run)
@@ -112,6 +114,14 @@ class KeptValues:
         """Return the open questions about mail from before the filter; none before all mail is judged."""
         mail = self._own_mail.last(ledger.path)
         return FirstQuestions() if mail is None else without_answered(ledger, mail.first)
+
+    def beginning(self, digest: bytes, find: Callable[[], str]) -> str:
+        """Return the beginning of a message's text. find: reads it, which takes some milliseconds."""
+        if digest not in self._beginnings:
+            if len(self._beginnings) >= _MOST_BEGINNINGS:
+                self._beginnings.clear()
+            self._beginnings[digest] = find()
+        return self._beginnings[digest]
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing.

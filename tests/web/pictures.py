@@ -71,7 +71,7 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     page.goto(f"{base}/login?code={code}")
     if name == "tune":
         until(lambda: _is_whole(page, f"{base}/audit"), "what Audit asks")
-        for answer in page.get_by_role("radio", name="Do not ask again").all():
+        for answer in page.get_by_role("radio", name="Never ask again").all():
             answer.check()
         page.locator("[data-save]").click()
     until(lambda: _is_whole(page, f"{base}/{path.format(spam=moved.action.message)}"), f"the whole page {path}")

@@ -1,5 +1,6 @@
 """The page Review: what it asks about, and what follows from the answers."""
 
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,6 +9,9 @@ import pytest
 from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.config import Scoring, Senders
+from spamnb.filter.first_clues import first_clues
+from spamnb.filter.judge import Filter
 from spamnb.mail.reading import read
 from spamnb.review.queue import to_answer
 from spamnb.web.background import WorkerProcesses
@@ -55,6 +59,32 @@ def test_asks_what_is_unsure(desk: WebDesk, asked: list[bytes]) -> None:
         assert known is not None and known.probability is not None
         (row,) = page.tree.xpath(f"//*[@data-row][.//input[@name='say.{desk.number_of(content)}']]")
         assert percent(known.probability) in row.text_content()
+
+
+def test_a_row_shows_text_and_clues(desk: WebDesk, asked: list[bytes]) -> None:
+    """A row has the beginning of the text and its strongest clues, each once. Without a file there is no row."""
+    number = desk.number_of(asked[0])
+
+    def row() -> str:
+        (found,) = desk.browser.get("/review").tree.xpath(f"//*[@data-row][.//input[@name='say.{number}']]")
+        return str(found.text_content())
+
+    assert " ".join(asked[0].partition(b"\n\n")[2].decode().split())[:60] in row()
+    assert re.search("INBOX · “.+”, “.+”", row())
+    desk.paths(asked[0], "INBOX")[0].unlink()
+    fresh = Browser(desk.application())
+    assert f"say.{number}" not in fresh.get("/review").text
+
+
+def test_the_clues_of_a_row_are_those_of_explain(desk: WebDesk, asked: list[bytes]) -> None:
+    """The clues of waiting mail are the first ones on the side of its score that `explain` gives."""
+    judge = Filter(desk.ledger.lessons, Scoring(), Senders())
+    for finding in to_answer(desk.ledger, desk.config):
+        content = next(one for one in asked if read(one).digest == finding.digest)
+        explained = judge.explain(read(content), 0)
+        side = [one for one in explained.clues if one.contribution * explained.judgement.log_odds > 0]
+        assert [one.token for one in finding.clues] == [one.token for one in first_clues(side[:30], 3)]
+        assert [one[1:3] for one in finding.clues] == [one[1:3] for one in first_clues(side[:30], 3)]
 
 
 def test_answers_are_learned_and_moved(desk: WebDesk, asked: list[bytes]) -> None:

@@ -144,7 +144,7 @@ def test_audit_asks(desk: WebDesk, browser: Browser) -> None:
     assert "You filed this as ● ham" in " ".join(question.text_content().replace("●", "● ").split())
     assert "INBOX" in question.text_content()
     assert [one.text_content().strip() for one in question.xpath(".//label")] == [
-        *("Ham", "Spam", "Later", "Forget it", "Do not ask again")
+        *("Ham", "Spam", "Later", "Forget", "Never ask again")
     ]
     assert question.xpath(".//input[@checked]/@value") == ["later"]
 

@@ -1,17 +1,17 @@
 """Learned mail that may be in the wrong folder, and the person's answers about it."""
 
 from collections import Counter
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from spamnb.acts.answers import ON_A_PAGE, Answer, Question
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
-from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import UNTAUGHT
 from spamnb.review.misfiled import Doubts, Misfiled, still_asked, with_places
 from spamnb.review.near_copies import shape
 from spamnb.web.http import HttpError, Response, label_of
 from spamnb.web.parts.answered import answers_in
+from spamnb.web.parts.asked_rows import AskedRow, asked_rows
 from spamnb.web.parts.first_group import first_group
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
@@ -21,18 +21,11 @@ _MANY = 3  # findings of one sender: from this number on, the page says how many
 _OTHERS = {"forget": Answer.FORGET, "never": Answer.NEVER}  # beside what the message is
 
 
-@dataclass(frozen=True, slots=True)
-class AskedFinding:
-    """A finding as a question: the message's number, the clues in words, and the findings of the same sender.
+class AskedFinding(NamedTuple):
+    """A finding as a question, and the number of findings of the same sender, or 0 if they are few."""
 
-    alike: their number, or 0 if they are few. filed: the name of its folder, or "".
-    """
-
-    number: int
-    finding: Misfiled
-    clues: list[Named]
+    row: AskedRow
     alike: int
-    filed: str
 
 
 def audit(visit: Visit) -> Response:
@@ -58,14 +51,9 @@ def audit(visit: Visit) -> Response:
 def _questions(visit: Visit, findings: list[Misfiled], shown: list[Misfiled]) -> list[AskedFinding]:
     senders = Counter(shape(finding.summary)[0] for finding in findings)
     questions = []
-    for finding in with_places(visit.ledger, visit.config, shown):
-        number = visit.number_of(finding.digest)
-        if number is not None:
-            alike = senders[shape(finding.summary)[0]]
-            location = None if finding.place is None else finding.place.location
-            filed = "" if location is None else location.folder_name
-            clues = [named(clue) for clue in finding.clues]
-            questions.append(AskedFinding(number, finding, clues, alike if alike >= _MANY else 0, filed))
+    for row in asked_rows(visit, with_places(visit.ledger, visit.config, shown)):
+        alike = senders[shape(row.finding.summary)[0]]
+        questions.append(AskedFinding(row, alike if alike >= _MANY else 0))
     return questions
 
 

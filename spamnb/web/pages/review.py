@@ -11,6 +11,7 @@ from spamnb.review.queue import LASTING, Queue, waiting
 from spamnb.web.http import HttpError, Response, Values, label_of
 from spamnb.web.kept import Snapshot
 from spamnb.web.parts.answered import answers_in
+from spamnb.web.parts.asked_rows import asked_rows
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -22,16 +23,12 @@ def review(visit: Visit) -> Response:
     weak = _weak_lessons(visit)
     queue = _queue(visit, weak)
     visit.site.kept.counted(visit.ledger, len(queue.asked))
-    asked = []
-    for finding in queue.asked:
-        number = visit.number_of(finding.digest)
-        if number is not None:
-            asked.append((number, finding))
+    asked = list(asked_rows(visit, queue.asked))
     order = visit.request.query.one_of("order", (_NEWEST,))
     return visit.page(
         "review.html",
         title=f"{len(queue.asked)} to review" if queue.asked else "Review",
-        asked=sorted(asked, key=lambda row: -row[0]) if order else asked,
+        asked=sorted(asked, key=lambda row: -row.number) if order else asked,
         order=order,
         cleared=queue.cleared,
         is_current=weak.is_current,

@@ -1,0 +1,52 @@
+"""The rows of Review and Audit: a message to ask about, the beginning of its text, and its clues in words."""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import NamedTuple
+
+from spamnb.acts.current_files import CurrentFiles
+from spamnb.filter.explain import Named, named
+from spamnb.mail.excerpt import beginning
+from spamnb.review.misfiled import Misfiled
+from spamnb.web.visit import Visit
+
+_BEGINNING = 160  # characters
+
+
+class AskedRow(NamedTuple):
+    """A message as a question. number: of the message in the history. clues: in words.
+
+    text: the beginning of its text, or "" if its file is gone. filed: the name of its folder, or "".
+    """
+
+    number: int
+    finding: Misfiled
+    text: str
+    clues: list[Named]
+    filed: str
+
+
+def asked_rows(visit: Visit, findings: Iterable[Misfiled]) -> Iterator[AskedRow]:
+    """Yield the row of each finding that the history knows. The findings have their places."""
+    files = CurrentFiles(visit.ledger, visit.config)
+    for finding in findings:
+        number = visit.number_of(finding.digest)
+        if number is not None:
+            text = visit.site.kept.beginning(finding.digest, partial(_beginning_of, files, finding))
+            location = None if finding.place is None else finding.place.location
+            filed = "" if location is None else location.folder_name
+            yield AskedRow(number, finding, text, _in_words(finding), filed)
+
+
+def _in_words(finding: Misfiled) -> list[Named]:
+    """Return the clues of a finding in words; of those with one text, the strongest."""
+    clues: dict[str, Named] = {}
+    for clue in map(named, finding.clues):
+        clues.setdefault(clue.text or clue.kind, clue)
+    return list(clues.values())
+
+
+def _beginning_of(files: CurrentFiles, finding: Misfiled) -> str:
+    location = None if finding.place is None else finding.place.location
+    content = None if location is None else files.read(location, finding.digest)
+    return "" if content is None else beginning(content[1], _BEGINNING)
