@@ -6,7 +6,7 @@ online: each message is scored first, and then learned with its true label, as i
 
 Both filters run with their default cutoffs. bogofilter is asked for 17 decimals: by default it prints 6, where most
 spam is 1.000000, and ties hide how well it ranks. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is
-better. "Ham lost" is ham judged spam. The other rates are in percent: spam judged spam, and mail that is neither.
+better. "Ham called spam" is a verdict. The other rates are in percent: spam judged spam, and mail that is neither.
 
     python benchmarks/accuracy.py CORPUS [--protocol halves|online] [--shuffle SEED] [--limit N] [--json]
 """
@@ -110,8 +110,8 @@ def _measures(labels: Sequence[Label], scored: Sequence[common.Scored]) -> dict[
         "ham": ham,
         "spam": spam,
         "(1-ROCA)%": 100.0 * (1.0 - float(area)),
-        "ham lost": lost,
-        "ham lost %": 100.0 * lost / ham,
+        "ham called spam": lost,
+        "ham called spam %": 100.0 * lost / ham,
         "spam caught %": 100.0 * int((judged_spam & is_spam).sum()) / spam,
         "unsure ham %": 100.0 * int((unsure & ~is_spam).sum()) / ham,
         "unsure spam %": 100.0 * int((unsure & is_spam).sum()) / spam,

@@ -21,7 +21,7 @@ once with four. header: the texts of the first 300 spam of the second half are o
 first field. After it come lines at which some programs end a header, or more header than is read. These run with
 `--header` alone, by spamnb alone.
 
-"Ham lost" is ham judged spam. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
+(1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
     python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history | --header | --hidden OTHERS]
                                 [--markdown | --json]
@@ -94,7 +94,12 @@ _BEHIND_FROM = {
     "600 fields": b"".join(b"X-Pad-%d: x\n" % number for number in range(600)),
 }
 
-_SHOWN = {"spam caught %": ".1f", "ham lost": "d", "unsure ham %": ".1f", "(1-ROCA)%": ".2g"}  # in the narrow table
+_SHOWN = {
+    "spam caught %": ".1f",
+    "ham called spam": "d",
+    "unsure ham %": ".1f",
+    "(1-ROCA)%": ".2g",
+}  # in the narrow table
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +112,7 @@ class Attack:
 
 
 def main() -> None:
-    """Attack each filter, and print what it still catches and loses."""
+    """Attack each filter, and print what it still catches, and which ham it calls spam."""
     parser = common.arguments(__doc__)
     parser.add_argument("corpus", metavar="CORPUS", help="a directory with an `index`, or with `ham/` and `spam/`")
     parser.add_argument("--seed", type=int, default=0)
@@ -377,8 +382,8 @@ def _measures(messages: Sequence[Labelled], scored: Sequence[common.Scored]) -> 
         "spam caught": int((verdicts[spam] == "spam").sum()),
         "spam caught %": 100.0 * float((verdicts[spam] == "spam").mean()),
         "spam taken for ham %": 100.0 * float((verdicts[spam] == "ham").mean()),
-        "ham lost": lost,
-        "ham lost %": 100.0 * lost / int((~spam).sum()),
+        "ham called spam": lost,
+        "ham called spam %": 100.0 * lost / int((~spam).sum()),
         "unsure ham %": 100.0 * float((verdicts[~spam] == "unsure").mean()),
         "(1-ROCA)%": one_minus_roca(np.array([each.rank for each in scored]), spam),
     }

@@ -4,7 +4,7 @@ answers and correspondents: the protocol `online` of `spamnb evaluate` over seve
 and without. No corpus has sent mail, so it is made up. Ham names messages in In-Reply-To that are not in the corpus:
 the person has written a share of these, each to everybody whose ham answers it. A sent message is known before its
 answers. Otherwise the order of a thread is that of the corpus, where answers come before the answered message as often
-as after it. "lost" is ham judged spam; p is the probability of spam.
+as after it. p is the probability of spam.
 
 as if: each message from an unknown sender is judged unchanged, and at the same moment as an answer to the person's
 mail, and as mail of a correspondent. For ham this shows the possible gain of a first letter; for spam, a forger's gain.
@@ -167,8 +167,8 @@ def _online(way: str, tokens: frozenset[Acquaintance], runs: Sequence[_Run]) -> 
     outcomes = [run.online(tokens) for run in runs]
     found = [figures(each) for each in outcomes]
     row: dict[str, object] = {"known": way}
-    for name in ("one_minus_roca_of_all", "ham_lost"):
-        row[name.replace("one_minus_roca_of_all", "(1-ROCA)%")] = float(np.mean([each[name] for each in found]))
+    for name, shown in (("one_minus_roca_of_all", "(1-ROCA)%"), ("ham_lost", "ham called spam")):
+        row[shown] = float(np.mean([each[name] for each in found]))
     row["spam caught %"] = 100 - float(np.mean([each["sm"] for each in found]))
     groups = {"answers": _Run.of_answers, "correspondents": _Run.of_correspondents}
     for name, group in groups.items():
@@ -182,7 +182,7 @@ def _of_ham(outcomes: Sequence[Outcome], orders: int) -> dict[str, object]:
     p = np.array([outcome.probability for outcome in outcomes])
     return {
         "n": len(outcomes) / orders,
-        "lost": _number(outcomes, Verdict.SPAM) / orders,
+        "called spam": _number(outcomes, Verdict.SPAM) / orders,
         "unsure": _number(outcomes, Verdict.UNSURE) / orders,
         "mean p": float(p.mean()),
         "p of 99 %": float(np.quantile(p, 0.99)),

@@ -7,7 +7,7 @@ are drawn at random from the corpus; each draw is one mailbox.
 
 by folder: every message is learned as its folder says. sifted: then the lessons are sifted, as `init` does. asked:
 before that, the person rightly answers some screens of questions. right: all labels are right. bogofilter: by folder.
-caught: spam judged spam, in percent. lost: ham judged spam, of 600. begins: the part of the draws in which moving would
+caught: spam called spam, in percent. ham called spam: of 600. begins: the part of the draws in which moving would
 begin at once. doubted: ham of the mailbox that the sift doubts. weakly: ham that counts weakly as spam. found: spam
 among the ham that is doubted, in percent. All are means over draws.
 
@@ -167,7 +167,7 @@ def measured(
         begins = None if figures[0].begins is None else _mean([one.begins for one in figures])
         caught, lost = _mean([one.caught for one in figures]), _mean([one.lost for one in figures])
         row: dict[str, object] = {"ham": ham, "Junk": junk, "share": share, "learned": way}
-        row |= {"caught": caught, "lost": lost, "begins": begins}
+        row |= {"caught": caught, "ham called spam": lost, "begins": begins}
         names = ("doubted", "weakly", "found")
         row |= dict(zip(names, np.mean(finds, axis=0).tolist() if way == "sifted" else [None] * 3, strict=True))
         shown.append(row)

@@ -17,7 +17,7 @@ are compared with the program first. spamnb's figures are those of `spamnb evalu
 decides by all rules of its service.
 
 The figures are means over the corpus's order and shuffles of it, as in docs/evidence/accuracy.md; --json has more. "Ham
-lost" is ham moved to Junk, also as a share of all ham. The other rates are in percent, "2nd half" for the second half
+moved" is ham moved to Junk, also as a share of all ham. The other rates are in percent, "2nd half" for the second half
 of the messages. (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
     python benchmarks/habits.py CORPUS [--orders 3] [--habit NAME …] [--only bogofilter|spamnb] [--json]
@@ -44,8 +44,8 @@ from spamnb.evaluation.runs import average
 _MINIMUM = 20  # messages of each class to learn before mail is moved
 _KEPT_AFTER = 60  # messages
 _TOLERANCE = 1e-9
-_CAUGHT, _LOST, _RANKED = "spam caught in the 2nd half", "ham lost", "(1−ROCA)% of the 2nd half"
-_COLUMNS = {_CAUGHT: "{:.1f} %", _LOST: "{:.1f}", _RANKED: "{:.4f}"}  # of the table
+_CAUGHT, _MOVED, _RANKED = "spam caught in the 2nd half", "ham moved", "(1−ROCA)% of the 2nd half"
+_COLUMNS = {_CAUGHT: "{:.1f} %", _MOVED: "{:.1f}", _RANKED: "{:.4f}"}  # of the table
 
 
 def main() -> None:
@@ -177,7 +177,7 @@ def _row(name: str, figures: dict[str, object]) -> dict[str, object]:
         "filter": name,
         "spam caught": figures["caught"],
         _CAUGHT: figures["caught_second_half"],
-        _LOST: figures["ham_lost"],
+        _MOVED: figures["ham_lost"],
         "% of ham": figures["hm"],
         _RANKED: figures["one_minus_roca_second_half"],
     }

@@ -161,7 +161,7 @@ def _of_campaign(run: UserRun) -> dict[str, object]:
         "caught %": _caught(meant),
         "later than day 10 %": _caught(late),
         "bait in Junk": sum(one.verdict is Verdict.SPAM for one in run.outcomes if one.name.startswith("bait")),
-        "ham lost": sum(
+        "ham moved": sum(
             one.verdict is Verdict.SPAM and one.label is Label.HAM and not one.name.startswith("bait")
             for one in run.outcomes
         ),
@@ -215,7 +215,7 @@ def _looked_into(stream: Sequence[Sample], habit: Habit, seed: int) -> dict[str,
         run = _run(stream, habit, seed)
     found = run.figures()
     return {
-        "ham lost": found["ham_lost"],
+        "ham moved": found["ham_lost"],
         "of these learned as spam": len(taught),
         "caught 2nd half %": found["caught_second_half"],
         "(1-ROCA)% 2nd half": found["one_minus_roca_second_half"],
@@ -270,7 +270,7 @@ def _of_half(lessons: MemoryLessons, judged: Sequence[tuple[Label, Reading]]) ->
     verdicts = {label: [one.verdict for true, one in found if true is label] for label in Label}
     return {
         "caught %": 100 * verdicts[Label.SPAM].count(Verdict.SPAM) / len(verdicts[Label.SPAM]),
-        "ham lost": verdicts[Label.HAM].count(Verdict.SPAM),
+        "ham called spam": verdicts[Label.HAM].count(Verdict.SPAM),
         "(1-ROCA)%": one_minus_roca(
             np.array([one.log_odds for _, one in found]), np.array([label for label, _ in found], dtype=bool)
         ),

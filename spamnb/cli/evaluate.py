@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.usage = "spamnb evaluate [-h] [--at-most-one-ham-in N] [--json] [OPTION ...] [CORPUS]"
     option, number = parser.add_argument, at_least(0)
-    cutoff = "suggest a cutoff that loses at most one ham message in N"
+    cutoff = "suggest a cutoff at which at most one ham message in N is called spam"
     option("--at-most-one-ham-in", type=at_least(2), metavar="N", help=cutoff)
     add_json(parser)
     option("corpus", nargs="?", metavar="CORPUS", help=f"{CORPUS} (default: your learned mail)")

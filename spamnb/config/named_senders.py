@@ -48,7 +48,7 @@ _patterns = patterns_of(sender_pattern, "a list of senders, such as ['*@example.
 
 @dataclass(frozen=True, slots=True)
 class Senders:
-    """The senders whose mail is always ham, or always spam. If both match, it is ham: lost ham costs more."""
+    """The senders whose mail is always ham, or always spam. If both match, it is ham: ham in Junk costs more."""
 
     allow: Annotated[tuple[str, ...], _patterns] = ()
     block: Annotated[tuple[str, ...], _patterns] = ()

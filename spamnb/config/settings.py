@@ -113,7 +113,7 @@ class Scoring:
     From `spam_cutoff` up a message is spam, from `ham_cutoff` down it is ham, and between them it is unsure.
 
     `alpha` 0.01 ranks far better than 1, and 0.005 no better; a `spam_cutoff` of 0.95 catches most spam that 0.90
-    does, and loses less ham (`spamnb evaluate`).
+    does, and moves less ham (`spamnb evaluate`).
     """
 
     model: Model = "multinomial-boolean"

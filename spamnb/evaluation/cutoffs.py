@@ -25,7 +25,7 @@ _RUINOUS = 0.15
 
 @dataclass(frozen=True, slots=True)
 class AtCutoff:
-    """The effect of a spam cutoff: `lost` of `ham` messages are taken for spam, `caught` of `spam` messages are."""
+    """The effect of a spam cutoff: it calls `lost` of `ham` messages and `caught` of `spam` messages spam."""
 
     cutoff: float
     ham: int
@@ -35,7 +35,7 @@ class AtCutoff:
 
     @property
     def lost_share(self) -> Measure:
-        """Share of the ham that is lost, in percent, with its 95 % interval (Wilson)."""
+        """Share of the ham that is called spam, in percent, with its 95 % interval (Wilson)."""
         return wilson(self.lost, self.ham)
 
     @property
@@ -46,10 +46,10 @@ class AtCutoff:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The lowest spam cutoff that loses at most one ham in the given number; None if the mail contradicts itself.
+    """The lowest cutoff at which at most one ham in a given number is called spam; None if the mail contradicts itself.
 
-    caught, ham_lost: spam caught, in percent, and ham lost. Each message is judged at a cutoff that was chosen in the
-    same way on all others. caught_now, ham_lost_now: at the configured cutoff. given_up: in percent of the spam
+    caught, ham_lost: spam caught, in percent, and ham called spam. Each message is judged at a cutoff that was chosen
+    in the same way on all others. caught_now, ham_lost_now: at the configured cutoff. given_up: in percent of the spam
     that is caught now, what a cutoff that spares enough ham would miss. enough: whether there is enough ham to tell.
     look_at: ham that looks like spam, the strongest first, if it decides the cutoff or prevents one.
     """
@@ -87,10 +87,10 @@ def lost_at(is_spam: NDArray[np.bool_], probability: NDArray[np.float64], cutoff
 
 
 def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cutoff: float) -> Advice:
-    """Choose a spam cutoff that loses at most one ham in `one_in`.
+    """Choose a spam cutoff at which at most one ham in `one_in` is called spam.
 
-    The configured cutoff stays if it loses no more than that, unless a lower one does so too and catches more. A lower
-    one is advised only if there is enough ham to tell, and if it is above `ham_cutoff`.
+    The configured cutoff stays if no more ham than that is called spam, unless a lower one spares it too and catches
+    more. A lower one is advised only if there is enough ham to tell, and if it is above `ham_cutoff`.
     """
     is_spam = np.array([outcome.label is Label.SPAM for outcome in outcomes])
     probability = np.array([outcome.probability for outcome in outcomes])
@@ -122,7 +122,7 @@ def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cuto
 
 
 def cutoff_for(ham: Sequence[float], spam: Sequence[float], one_in: int) -> float:
-    """Return the lowest cutoff that is expected to lose one ham in `one_in`, in mail like this sample.
+    """Return the lowest cutoff at which one ham in `one_in` is called spam, as expected in mail like this sample.
 
     ham: probabilities, the highest first. spam: the lowest first. With n ham, the expected share of other ham above the
     k-th highest is k / (n + 1). If n is too small for one in `one_in`, the cutoff is above all of them.
@@ -136,7 +136,7 @@ def cutoff_for(ham: Sequence[float], spam: Sequence[float], one_in: int) -> floa
 
 
 def _spared(n_ham: int, one_in: int) -> int:
-    """Return which ham, counted from the highest probability, is the first that must not be lost."""
+    """Return which ham, counted from the highest probability, is the first that must not be called spam."""
     return max(0, (n_ham + 1) // one_in - 1)
 
 
@@ -149,7 +149,7 @@ def _between(low: float, high: float) -> float:
 def _on_other_mail(
     ham: Sequence[float], spam: Sequence[float], one_in: int, least: float, most: float
 ) -> tuple[int, int]:
-    """Count the ham lost and spam caught if each message is judged at the cutoff of all others, within these limits.
+    """Count ham called spam and spam caught, if each message is judged at the cutoff of all others, within limits.
 
     The cutoff follows from one ham and the next spam above it. So there are only two cutoffs without one of the ham:
     one without any ham that ranks up to the spared one, and one without any other ham. The same holds for the spam.

@@ -107,9 +107,9 @@ def judged_opposite(outcomes: Iterable[Outcome]) -> list[Outcome]:
 def measure(outcomes: Sequence[Outcome], seed: int = 0, resamples: int = _RESAMPLES) -> dict[str, Measure]:
     """Return all measures of a run.
 
-    hm: ham taken for spam. sm: spam not taken for spam. unsure: messages with that verdict. lam: the logistic mean of
+    hm: ham called spam. sm: spam not called spam. unsure: messages with that verdict. lam: the logistic mean of
     hm and sm. one_minus_roca: 100 minus the area under the ROC curve in percent. sm_at_hm: spam missed if 0.1 % of the
-    ham is lost. brier and calibration: 100 times the Brier score and the expected calibration error.
+    ham is called spam. brier and calibration: 100 times the Brier score and the expected calibration error.
 
     Every interval has a width, even if there was no error. Those of hm, sm and unsure are Wilson's. So is that of the
     Brier score: it is a mean of values from 0 to 1, and a share is the widest distribution of such values. That of

@@ -127,6 +127,6 @@ def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None
     assert f"  spam_cutoff: {cutoff}\n" in said
     assert run("choose", "spam_cutoff", cutoff).code == 0
     assert (
-        f"The cutoff of {cutoff} loses at most one ham in 20 here: keep it"
+        f"At {cutoff}, at most one ham in 20 is called spam here: keep this cutoff"
         in run("evaluate", "--at-most-one-ham-in", 20).out
     )

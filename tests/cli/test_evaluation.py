@@ -239,7 +239,7 @@ def test_own_mail(run: Run, home: Path) -> None:
     assert run("run", "--once").code == 0
     found = measured(run, "--at-most-one-ham-in", 20)
     assert (found["ham"], found["spam"]) == (MESSAGES, MESSAGES), "neither the trash nor what nobody decided"
-    assert "The cutoff of 0.95 loses at most one ham in 2000 here: keep it." in (
+    assert "At 0.95, at most one ham in 2000 is called spam here: keep this cutoff." in (
         said := run("evaluate", "--at-most-one-ham-in", 2000).out
     )
     assert f"{MESSAGES} ham are too few to be sure of that" in said

@@ -1,4 +1,4 @@
-"""Which spam cutoff loses at most one ham in so many."""
+"""At which spam cutoff at most one ham in so many is called spam."""
 
 import numpy as np
 from hypothesis import given

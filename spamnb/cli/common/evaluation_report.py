@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from spamnb.evaluation.runs import Average, Figure
 
 _NAMES = {
-    "hm": "ham taken for spam",
+    "hm": "ham called spam",
     "sm": "spam not caught",
     "unsure": "unsure",
     "lam": "logistic mean of both",
     "one_minus_roca": "1 − area under the ROC curve",
-    "sm_at_hm": "spam not caught at a cutoff that loses 0.1 % of the ham",
+    "sm_at_hm": "spam not caught at the cutoff that 0.1 % of the ham is above",
     "brier": "Brier score × 100",
     "calibration": "calibration error",
 }
@@ -28,16 +28,16 @@ _COUNTS = {
     "messages": "messages",
     "ham": "messages that are ham",
     "spam": "messages that are spam",
-    "ham_lost": "ham taken for spam, messages",
+    "ham_lost": "ham called spam, messages",
     "unscored": "judged before it had learned both ham and spam",
     "contradicting": "judged the opposite of their label",
     "one_minus_roca_of_all": "the same with the unscored messages",
 }
 _OF_USER = {
     "messages": "messages that came, after the first lessons",
-    "ham_lost": "ham moved to the spam folder",
+    "ham_lost": "ham moved to Junk",
     "hm": "the same in percent",
-    "caught": "spam moved to the spam folder, in percent",
+    "caught": "spam moved to Junk, in percent",
     "caught_second_half": "the same, for the second half",
     "one_minus_roca": "1 − area under the ROC curve, in percent",
     "one_minus_roca_second_half": "the same, for the second half",
@@ -56,7 +56,7 @@ def rounded(figures: Mapping[str, Figure]) -> dict[str, object]:
 
 def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> str:
     """Return the measures of one run, with their intervals."""
-    counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham lost\n".format_map(figures)
+    counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham called spam\n".format_map(figures)
     if figures["unscored"]:
         counts += (
             "{unscored} of them came before the filter had learned both ham and spam, and have no rank: with them"
@@ -109,19 +109,20 @@ def advice(given: Advice, one_in: int, configured: float, n_ham: Figure, *, own:
     """Return the advised cutoff in words, or the reason against any advice. own: it is for the user's own mail."""
     if given.cutoff is None:
         return (
-            f"This mail contradicts itself, so no cutoff is good: to lose at most one ham in {one_in}, the filter would"
-            f" give up {given.given_up:.0f} % of the spam that it catches now. Look at these first: they are filed as"
-            f" ham and look like spam. To check your own mail: spamnb audit\n\n{_listed(given.look_at)}"
+            f"This mail contradicts itself, so no cutoff is good: to spare all but one ham in {one_in}, the filter"
+            f" would give up {given.given_up:.0f} % of the spam that it catches now. Look at these first: they are"
+            f" filed as ham and look like spam. To check your own mail: spamnb audit\n\n{_listed(given.look_at)}"
         )
     doubt = "" if given.enough else f" {n_ham} ham are too few to be sure of that."
     if given.cutoff == configured:
-        return f"The cutoff of {configured} loses at most one ham in {one_in} here: keep it.{doubt}"
+        return f"At {configured}, at most one ham in {one_in} is called spam here: keep this cutoff.{doubt}"
     look_at = f"\n\nThese decide it. Are they ham?\n\n{_listed(given.look_at)}" if given.look_at else ""
+    choose = f"run `spamnb choose spam_cutoff {given.cutoff}`, or " if own else ""
     return (
-        f"To lose at most one ham in {one_in}, {f'run `spamnb choose spam_cutoff {given.cutoff}`, or ' if own else ''}"
+        f"If at most one ham in {one_in} may be called spam, {choose}"
         "write the lines below into the configuration. On other mail of yours"
-        f" such a cutoff catches {given.caught:.1f} % of the spam and loses {given.ham_lost} of {n_ham} ham;"
-        f" {configured} catches {given.caught_now:.1f} % and loses {given.ham_lost_now}.{doubt}{look_at}"
+        f" such a cutoff catches {given.caught:.1f} % of the spam, and {given.ham_lost} of {n_ham} ham are called spam;"
+        f" {configured} catches {given.caught_now:.1f} %, and {given.ham_lost_now} ham are called spam.{doubt}{look_at}"
         f"\n\nscoring:\n  spam_cutoff: {given.cutoff}"
     )
 

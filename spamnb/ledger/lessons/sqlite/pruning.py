@@ -256,7 +256,7 @@ def _least_useful_first(
 
     csdmc2010, the first half learned, the second scored: with the whole ledger (1−ROCA)% is 0.0023 and 96.9 % of the
     spam is caught, 0.0052 and 95.6 % with half its size, 0.0113 and 92.7 % with a quarter. At a quarter, only by rarity
-    and age: 0.0315 and 83.7 %; only by age: 0.1047 and 85.2 %. No ham is lost in any of these.
+    and age: 0.0315 and 83.7 %; only by age: 0.1047 and 85.2 %. No ham is called spam in any of these.
     """
     shares = np.log((messages + 0.5) / (of + 1.0))
     weight = np.sqrt(uses) * np.abs(shares[:, 1] - shares[:, 0])
