@@ -322,7 +322,7 @@ def reaction_to_end_of_waiting(other_left_spam: bool, called_spam_since: bool) -
     """
     if other_left_spam and not called_spam_since:
         return Reaction(Do.LEARN_HAM, "the other file of its delivery was taken out of spam", How.MOVE, rescued=True)
-    return Reaction(Do.NOTHING, "the other file of its delivery is no spam, or was deleted as spam")
+    return Reaction(Do.NOTHING, "the other file of its delivery was deleted as spam, or is not spam")
 
 
 def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
