@@ -1,11 +1,12 @@
 """Find your Maildir and write the configuration.
 
-It gives each folder a role by its name. It never moves mail that is there now, and asks
-whether to learn from it. It learns a message in a spam folder as spam, even if a copy is
-in a ham folder. A message in a ham folder that looks like spam teaches nothing, or counts
-weakly as spam. If there is a configuration, it adds a new MAILDIR to it. With --learn it
-learns by the roles in the configuration, and does not change that. If the filter is in
-use, --learn leaves out mail that the filter has judged and you have not decided on.
+It gives each folder a role by its name. A folder into which rules seem to sort mailing
+lists is neutral. It never moves mail that is there now, and asks whether to learn from it.
+It learns a message in a spam folder as spam, even if a copy is in a ham folder. A message
+in a ham folder that looks like spam teaches nothing, or counts weakly as spam. If there is
+a configuration, it adds a new MAILDIR to it. With --learn it learns by the roles in the
+configuration, and does not change that. If the filter is in use, --learn leaves out mail
+that the filter has judged and you have not decided on.
 
 With --fresh the filter starts again with the same configuration. It forgets its lessons,
 its history, and your choices. It keeps the old ledger beside the new one.
@@ -51,6 +52,7 @@ from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
+_NEUTRAL = "Neutral: it is neither judged nor learned. If you file there by hand, write ham instead."
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 
@@ -225,7 +227,13 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
         label = proposal.label(name)
         number = len(messages[name]) if name in messages else "to be created"
         rows.append((name, role, number, "nothing" if label is None else label.word))
-    inform(options, f"{table(rows)}\n\nSpam will be moved to {escaped(mailbox.spam_folder)}.")
+    inform(options, table(rows))
+    if proposal.lists:
+        which = ", ".join(map(escaped, proposal.lists))
+        inform(
+            options, f"\n{which}: nearly all mail there comes over mailing lists, so rules seem to sort it. {_NEUTRAL}"
+        )
+    inform(options, f"\nSpam will be moved to {escaped(mailbox.spam_folder)}.")
 
 
 def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> bool:

@@ -49,6 +49,21 @@ def test_finds_proposes_writes(home: Path, run: Run) -> None:
     assert "0 ham, 0 spam" in run("status").out
 
 
+def test_folders_of_lists(home: Path, run: Run) -> None:
+    """init proposes folders of mailing lists as neutral, says in a line why, and does not learn them."""
+    mail = {
+        name: [b"List-Id: <%s.example>\n" % name.encode() + message("ham", n) for n in range(6)]
+        for name in ("Lists_python", "Lists_debian", "Archive")
+    }
+    maildir(home / "Maildir", INBOX=[message("ham", 50)], Family=[message("ham", 60)], **mail)
+    result = run("init", "--learn")
+    rows = [line.split() for line in result.out.splitlines()]
+    assert ["Lists/python", "neutral", "6", "nothing"] in rows and ["Archive", "ham", "6", "ham"] in rows
+    assert "Lists/*: nearly all mail there comes over mailing lists, so rules seem to sort it. Neutral: " in result.out
+    assert "  Lists/*: neutral\n" in (home / CONFIG).read_text()
+    assert "learned 8 messages as ham" in result.out
+
+
 def test_never_over_an_existing_one(home: Path, run: Run) -> None:
     """An existing configuration stays, and --force keeps it beside the new one."""
     full(home)
