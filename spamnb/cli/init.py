@@ -28,7 +28,6 @@ example:
 import argparse
 import contextlib
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,7 +39,7 @@ from spamnb.checkup.installation import installation
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_ledger
 from spamnb.cli.common.moving import whether_it_moves
-from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, table, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, load_any, parse, render
 from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
@@ -201,7 +200,7 @@ def _say_not_learned(options: argparse.Namespace) -> None:
 
 def _may_ask(options: argparse.Namespace) -> bool:
     """Return whether a person can be asked whether to learn, or has said so."""
-    return options.no_learn or (is_terminal(sys.stdin) and is_terminal(sys.stdout))
+    return options.no_learn or is_dialogue()
 
 
 def _show_all(proposals: Sequence[Proposal], options: argparse.Namespace) -> None:
@@ -265,13 +264,8 @@ def _learn(proposals: Sequence[Proposal], options: argparse.Namespace) -> tuple[
             ledger, config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet)
         )
         may_move.begin_if_ready(ledger, config.scoring, config.learning)
-    if is_asking:
-        init_host.say_sifted(sifted, options)
-    elif sifted.doubted:
-        asks = f"{command(options)} init --learn at a terminal asks about them"
-        what = f"{plural(sifted.doubted, 'message')} {'looks' if sifted.doubted == 1 else 'look'} like spam"
-        teach = "teaches nothing, or counts" if sifted.doubted == 1 else "teach nothing, or count"
-        inform(options, f"{what} and {teach} weakly as spam: {asks}")
+    step = "" if is_asking else f"At a terminal `{command(options)} init --learn` asks about them"
+    init_host.say_sifted(sifted, options, step)
     _print_misfiled_hint(options)
     return code, spam
 
