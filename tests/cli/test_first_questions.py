@@ -18,7 +18,7 @@ Label_ = tuple[Label | None, bool] | None
 @pytest.fixture
 def asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in this process, as at a terminal; `stdin` is what is typed."""
-    monkeypatch.setattr(first_questions, "is_terminal", lambda _: True)
+    monkeypatch.setattr(first_questions, "is_dialogue", lambda: True)
     return run
 
 
