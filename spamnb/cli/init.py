@@ -1,11 +1,12 @@
 """Find your Maildir and write the configuration.
 
-It gives each folder a role by its name. It never moves mail that is there now, and asks
-whether to learn from it. It learns a message in a spam folder as spam, even if a copy is
-in a ham folder. A message in a ham folder that looks like spam teaches nothing, or counts
-weakly as spam. If there is a configuration, it adds a new MAILDIR to it. With --learn it
-learns by the roles in the configuration, and does not change that. If the filter is in
-use, --learn leaves out mail that the filter has judged and you have not decided on.
+It gives each folder a role by its name. A folder into which rules seem to sort mailing
+lists is neutral. It never moves mail that is there now, and asks whether to learn from it.
+It learns a message in a spam folder as spam, even if a copy is in a ham folder. A message
+in a ham folder that looks like spam teaches nothing, or counts weakly as spam. If there is
+a configuration, it adds a new MAILDIR to it. With --learn it learns by the roles in the
+configuration, and does not change that. If the filter is in use, --learn leaves out mail
+that the filter has judged and you have not decided on.
 
 With --fresh the filter starts again with the same configuration. It forgets its lessons,
 its history, and your choices. It keeps the old ledger beside the new one.
@@ -27,7 +28,6 @@ example:
 import argparse
 import contextlib
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,7 +39,7 @@ from spamnb.checkup.installation import installation
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_ledger
 from spamnb.cli.common.moving import whether_it_moves
-from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, table, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, load_any, parse, render
 from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
@@ -51,6 +51,7 @@ from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import known_files
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
+_NEUTRAL = "Neutral: it is neither judged nor learned. If you file there by hand, write ham instead."
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 
@@ -199,7 +200,7 @@ def _say_not_learned(options: argparse.Namespace) -> None:
 
 def _may_ask(options: argparse.Namespace) -> bool:
     """Return whether a person can be asked whether to learn, or has said so."""
-    return options.no_learn or (is_terminal(sys.stdin) and is_terminal(sys.stdout))
+    return options.no_learn or is_dialogue()
 
 
 def _show_all(proposals: Sequence[Proposal], options: argparse.Namespace) -> None:
@@ -225,7 +226,13 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
         label = proposal.label(name)
         number = len(messages[name]) if name in messages else "to be created"
         rows.append((name, role, number, "nothing" if label is None else label.word))
-    inform(options, f"{table(rows)}\n\nSpam will be moved to {escaped(mailbox.spam_folder)}.")
+    inform(options, table(rows))
+    if proposal.lists:
+        which = ", ".join(map(escaped, proposal.lists))
+        inform(
+            options, f"\n{which}: nearly all mail there comes over mailing lists, so rules seem to sort it. {_NEUTRAL}"
+        )
+    inform(options, f"\nSpam will be moved to {escaped(mailbox.spam_folder)}.")
 
 
 def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> bool:
@@ -257,13 +264,8 @@ def _learn(proposals: Sequence[Proposal], options: argparse.Namespace) -> tuple[
             ledger, config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet)
         )
         may_move.begin_if_ready(ledger, config.scoring, config.learning)
-    if is_asking:
-        init_host.say_sifted(sifted, options)
-    elif sifted.doubted:
-        asks = f"{command(options)} init --learn at a terminal asks about them"
-        what = f"{plural(sifted.doubted, 'message')} {'looks' if sifted.doubted == 1 else 'look'} like spam"
-        teach = "teaches nothing, or counts" if sifted.doubted == 1 else "teach nothing, or count"
-        inform(options, f"{what} and {teach} weakly as spam: {asks}")
+    step = "" if is_asking else f"At a terminal `{command(options)} init --learn` asks about them"
+    init_host.say_sifted(sifted, options, step)
     _print_misfiled_hint(options)
     return code, spam
 

@@ -24,7 +24,7 @@ from spamnb.cli.common import exit_codes
 from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN
 from spamnb.cli.common.config_and_ledger import open_ledger, open_to_read
-from spamnb.cli.common.output import inform, is_confirmed, is_terminal, progress, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, is_terminal, progress, warn
 from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.journal import Action, Kind, Line
 from spamnb.ledger.ledger import Ledger
@@ -120,7 +120,7 @@ def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
     is_much = len(actions) > _MANY
     if options.yes:
         return True
-    if is_terminal(sys.stdin) and is_terminal(sys.stdout) and not options.quiet:
+    if is_dialogue() and not options.quiet:
         if options.ids and not is_much:
             return True
         print(f"This undoes {_totals(actions)}. (You can undo it again; --dry-run lists what it would do.)")

@@ -17,7 +17,6 @@ exit codes: 0; 75 another program is using a ledger that you want to forget: try
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -25,7 +24,7 @@ from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.wording import clock, escaped, megabytes, plural
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, config_path, ledger_to_read
-from spamnb.cli.common.output import as_json, inform, is_confirmed, is_terminal, table, warn
+from spamnb.cli.common.output import as_json, inform, is_confirmed, is_dialogue, table, warn
 from spamnb.host.forgetting import forget, name_of_known
 from spamnb.host.host import Host, load_host
 from spamnb.host.own_settings import with_own_fault, worst_users
@@ -145,7 +144,7 @@ def _is_agreed(names: Sequence[str], options: argparse.Namespace) -> bool:
     if options.yes:
         return True
     what = f"everything learned for {plural(len(names), 'user')}, with all copies: {', '.join(names)}"
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)):
+    if not is_dialogue():
         raise UsageError(f"this would delete {what}; do it with --yes")
     print(f"This deletes {what}. You cannot undo this. It does not touch mail.")
     return is_confirmed("Delete it?")

@@ -11,22 +11,27 @@ from spamnb.base.wording import escaped
 from spamnb.bulk.sources import Source
 from spamnb.checkup.finding import name_of, owner_of
 from spamnb.config import Mailbox
-from spamnb.config.folder_names import proposed_roles
+from spamnb.config.folder_names import matches, proposed_roles, written
 from spamnb.config.settings import Layout
 from spamnb.maildir.folders import Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from spamnb.rules.reactions import taught_by
+from spamnb.setup.list_folders import list_folders
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A configured or proposed mailbox, its folders, their messages by folder, and the faults of reading them."""
+    """A configured or proposed mailbox, its folders, their messages by folder, and the faults of reading them.
+
+    lists: the folders, or patterns for them, that are neutral because rules seem to sort mailing lists into them.
+    """
 
     mailbox: Mailbox
     folders: tuple[Folder, ...]
     messages: dict[str, list[Source]]
     faults: list[str]
+    lists: tuple[str, ...] = ()
 
     def label(self, folder: str) -> Label | None:
         """Return the label that a folder's messages teach, or None."""
@@ -38,11 +43,19 @@ class Proposal:
 
 
 def propose(root: Path) -> Proposal:
-    """Propose a role for each folder of a Maildir, by its name."""
+    """Propose a role for each folder of a Maildir, by its name; for those of mailing lists by their mail."""
     layout = detect_layout(str(root))
     folders, messages, faults = _found(root, layout)
-    roles = proposed_roles({name: len(some) for name, some in messages.items()})
-    return Proposal(Mailbox(path=root, roles=roles, layout=layout), folders, messages, faults)
+    named = proposed_roles({name: len(some) for name, some in messages.items()})
+    lists = list_folders(messages, [name for name, role in named.items() if role is Role.HAM])
+    patterns = [f"{written(one[:-2])}/*" for one in lists if one not in messages]
+    roles = {
+        name: Role.NEUTRAL if name in lists else role
+        for name, role in named.items()
+        if role is not Role.HAM or not any(matches(pattern, name) for pattern in patterns)
+    }
+    mailbox = Mailbox(path=root, roles=roles, patterns=dict.fromkeys(patterns, Role.NEUTRAL), layout=layout)
+    return Proposal(mailbox, folders, messages, faults, tuple(lists))
 
 
 def with_roles(proposal: Proposal, told: Mapping[str, Role]) -> Proposal:

@@ -18,7 +18,7 @@ Label_ = tuple[Label | None, bool] | None
 @pytest.fixture
 def asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run a command in this process, as at a terminal; `stdin` is what is typed."""
-    monkeypatch.setattr(first_questions, "is_terminal", lambda _: True)
+    monkeypatch.setattr(first_questions, "is_dialogue", lambda: True)
     return run
 
 
@@ -102,5 +102,8 @@ def test_nobody_is_asked_without_a_terminal(home: Path, run: Run) -> None:
     """In a pipe init does not ask, and says which call does."""
     _mailbox(home, 30)
     done = run("init", "--learn", stdin=b"y\n")
-    assert "8 messages look like spam and teach nothing, or count weakly as spam: spamnb init --learn at a" in done.out
+    assert (
+        "8 messages outside of Junk look like spam: 8 count weakly as spam. At a terminal `spamnb init --learn` "
+        in done.out
+    )
     assert "Are these" not in done.out

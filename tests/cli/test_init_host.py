@@ -375,6 +375,20 @@ def test_all_users_are_learned_once(vmail: Vmail, run: Run) -> None:
     assert run("-q", *command).out == ""
 
 
+def test_spam_among_the_ham_of_users(vmail: Vmail, run: Run) -> None:
+    """--learn says of all users how much of their ham looks like spam and what it teaches; it asks nobody."""
+    ham, spam = ([message(kind, n) for n in range(40)] for kind in ("ham", "spam"))
+    for name, number in (("dora@a.example", 10), ("emil@a.example", 1)):
+        vmail.add(name, INBOX=[*ham, *spam[30 : 30 + number]], Junk=spam[:30])
+    command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")
+    result = run(*command)
+    assert (result.code, result.err) == (0, "")
+    what = "11 messages outside of Junk look like spam: 11 count weakly as spam"
+    assert f"learned 97 messages as ham and 66 as spam, of 5 users\n{what}\n" in result.out
+    assert [vmail.learned(name) for name in ("dora@a.example", "emil@a.example")] == [(40, 40), (40, 31)]
+    assert "look like spam" not in run(*command).out
+
+
 def test_new_mail_of_users_is_left_out(vmail: Vmail, run: Run) -> None:
     """--learn leaves out and counts mail that came to a watched mailbox and that nobody decided on."""
     command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")

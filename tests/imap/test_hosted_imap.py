@@ -37,6 +37,7 @@ _DOCUMENT = "docs/hosted-imap.md"
 _USER = "you@gmail.com"  # as the document has it
 _TYPED = f"{_USER}@imap.gmail.com"
 _LESSONS = 25
+_SPAM_IN_INBOX = 6
 _TLS = """
 ssl = yes
 ssl_cert = <{directory}/cert.pem
@@ -316,6 +317,22 @@ def test_one_question(home_of_gmail: tuple[Home, Client]) -> None:
     assert home.call("spamnb", "run", "--once").returncode == 0
     home.run("sync")
     assert (client.uids("INBOX", content), len(client.uids(GMAIL.spam, content))) == ([], 1), "mail is judged"
+
+
+def test_spam_in_the_inbox_of_the_provider(home_of_gmail: tuple[Home, Client]) -> None:
+    """Spam that lies in the inbox teaches no ham: init says how much it is, and the command that asks about it."""
+    home, client = home_of_gmail
+    home.keep_password()
+    for _ in range(_SPAM_IN_INBOX):
+        client.put("INBOX", new_mail("spam"), "\\Seen")
+    done = home.call("spamnb", "init", "--imap", home.address)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"learned {_LESSONS + _SPAM_IN_INBOX} messages as ham\n" in done.stdout
+    (sifted,) = [line for line in done.stdout.splitlines() if " outside of Junk look like spam: " in line]
+    assert sifted.startswith(f"{_SPAM_IN_INBOX} messages ")
+    assert sifted.endswith(". At a terminal `spamnb init --learn` asks about them")
+    assert "The filter moves spam to [Gmail]/Spam, when the service runs." in done.stdout
+    assert home.call("spamnb", "history").stdout.count("looks like spam") == _SPAM_IN_INBOX
 
 
 def test_another_mbsyncrc(home_of_gmail: tuple[Home, Client]) -> None:

@@ -178,11 +178,29 @@ def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
     old = roll(path, DAY, 1)
     with (
         mock.patch(f"spamnb.ledger.copies.copy.os.{call}", side_effect=OSError(28, "No space left on device")),
-        pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left"),
+        pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left.*; free some space"),
     ):
         roll(path, 2 * DAY, 1)
     assert rolling(path) == [old]
     assert os.listdir(directory_of(path)) == [os.path.basename(old)]
+
+
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (errno.EACCES, "check who owns that directory: this user may not write to it"),
+        (errno.EROFS, "mount its disk for writing"),
+        (errno.EIO, "check its disk"),
+    ],
+)
+def test_what_to_do_about_a_copy(ledger: Ledger, path: str, number: int, step: str) -> None:
+    """The error of a copy that cannot be made says what to do."""
+    fill(ledger, "a")
+    with (
+        mock.patch("spamnb.ledger.copies.copy.os.makedirs", side_effect=OSError(number, os.strerror(number))),
+        pytest.raises(LedgerError, match=rf"copied to .*: {os.strerror(number)}; {step}$"),
+    ):
+        roll(path, DAY, 1)
 
 
 def test_damaged_ledger_is_not_copied(path: str) -> None:

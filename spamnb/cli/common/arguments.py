@@ -28,7 +28,7 @@ GROUPS = {
         "web": "see in a browser what it did and why, and correct it",
     },
     "every day": {
-        "status": "show what the filter knows, and whether it moves mail",
+        "status": "show whether the filter moves mail, and what it knows",
         "history": "list verdicts, moves and lessons, the newest first",
         "explain": "show why a message gets its verdict",
         "undo": "take back moves and lessons",

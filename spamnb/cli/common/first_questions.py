@@ -6,7 +6,6 @@ It asks at a terminal only. A decision moves nothing: that is a question of its 
 import argparse
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from spamnb.acts.answers import WHY, Answers
@@ -16,7 +15,7 @@ from spamnb.base.label import Label
 from spamnb.base.wording import escaped
 from spamnb.cli.common.config_and_ledger import command, open_ledger
 from spamnb.cli.common.message_text import file_of, screens
-from spamnb.cli.common.output import is_confirmed, is_terminal, progress, table, warn
+from spamnb.cli.common.output import is_confirmed, is_dialogue, progress, table, warn
 from spamnb.config import Config
 from spamnb.filter.leave_one_out import JudgedWithoutItself
 from spamnb.ledger.ledger import Ledger
@@ -29,7 +28,7 @@ _OWN_ROWS = 6  # of a screen with a message
 
 def may_ask(options: argparse.Namespace) -> bool:
     """Tell whether somebody is there to answer."""
-    return not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    return not options.quiet and is_dialogue()
 
 
 def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:

@@ -3,14 +3,13 @@
 import argparse
 import contextlib
 import os
-import sys
 import time
 from pathlib import Path
 
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import configuration
-from spamnb.cli.common.output import inform, is_confirmed, is_terminal, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, warn
 from spamnb.config import default_ledger_path
 from spamnb.ledger.copies.recovery import begin_anew
 from spamnb.ledger.file.last_end import EndRecord
@@ -53,7 +52,7 @@ def _ledger_of(config_path: Path, options: argparse.Namespace) -> str:
 def _is_agreed(ledger: str, options: argparse.Namespace) -> bool:
     if options.yes:
         return True
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or options.quiet:
+    if not is_dialogue() or options.quiet:
         raise UsageError("init --fresh forgets all lessons, and cannot ask here: give --yes to confirm")
     learned = "its lessons"
     with contextlib.suppress(SpamnbError, OSError), Ledger(ledger, only_read=True) as opened:  # a damaged one too

@@ -188,14 +188,15 @@ def _learn(host: Host, uid: int, options: argparse.Namespace) -> int:
     return exit_codes.ERROR if failed or left_out else 0
 
 
-def say_sifted(sifted: Sifted, options: argparse.Namespace) -> None:
-    """Print how many messages of ham folders look like spam, and what they teach."""
+def say_sifted(sifted: Sifted, options: argparse.Namespace, step: str = "") -> None:
+    """Print how many messages of ham folders look like spam, what they teach, and the next step."""
     if sifted.doubted:
         nothing = sifted.doubted - sifted.weakly_spam
         parts = (sifted.weakly_spam, "counts", "count", "weakly as spam"), (nothing, "teaches", "teach", "nothing")
         told = [f"{number} {one if number == 1 else many} {what}" for number, one, many, what in parts if number]
         looks = "looks" if sifted.doubted == 1 else "look"
-        inform(options, f"{plural(sifted.doubted, 'message')} outside of Junk {looks} like spam: {', '.join(told)}")
+        what = f"{plural(sifted.doubted, 'message')} outside of Junk {looks} like spam: {', '.join(told)}"
+        inform(options, what + (f". {step}" if step else ""))
 
 
 def say_undecided(number: int, options: argparse.Namespace) -> None:

@@ -19,7 +19,7 @@ from spamnb.base.errors import ConfigError, SpamnbError, UsageError
 from spamnb.base.wording import escaped
 from spamnb.cli.common import mbsync
 from spamnb.cli.common.config_and_ledger import config_path, configuration
-from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_terminal, warn
+from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_dialogue, is_terminal, warn
 from spamnb.config.writing import put_aside
 from spamnb.maildir.find_maildir import absolute
 from spamnb.setup import isync, sync_units, units
@@ -163,7 +163,7 @@ def _write_rc(rc: Path, text: str, options: argparse.Namespace) -> bool:
         if there == text:
             return True
         if there is not None and not options.force:
-            if not (is_terminal(sys.stdin) and is_terminal(sys.stdout)) or options.quiet:
+            if not is_dialogue() or options.quiet:
                 step = "replace it with --force, which keeps it beside the new one, or move it away"
                 raise ConfigError(f"{shown} exists already, for something else: {step}")
             if not is_confirmed(f"{shown} exists already, for something else. Replace it, and keep the old one?"):

@@ -85,6 +85,11 @@ def is_terminal(stream: TextIO | None) -> bool:
     return stream is not None and stream.isatty()
 
 
+def is_dialogue() -> bool:
+    """Return whether somebody can be asked: standard input and output are terminals."""
+    return is_terminal(sys.stdin) and is_terminal(sys.stdout)
+
+
 def progress(
     items: Iterable[T],
     what: str,

@@ -2,7 +2,6 @@
 
 import argparse
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 
@@ -12,7 +11,7 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger, open_to_read
-from spamnb.cli.common.output import as_json, is_terminal, warn
+from spamnb.cli.common.output import as_json, is_dialogue, warn
 from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
@@ -43,7 +42,7 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
 
     above: returns the line above these findings, or "". at_once: the number of questions before it calls `find` again.
     """
-    is_asking = not options.json and not options.quiet and is_terminal(sys.stdin) and is_terminal(sys.stdout)
+    is_asking = not options.json and not options.quiet and is_dialogue()
     config, ledger = open_ledger(options) if is_asking else open_to_read(options)
     with ledger or nullcontext():
         found = [] if ledger is None else find(ledger, config)

@@ -46,6 +46,14 @@ _MESSAGES = (
     "SELECT (SELECT count(*) FROM lesson WHERE label = 0) + (SELECT total(ham_messages) FROM import),"
     " (SELECT count(*) FROM lesson WHERE label = 1) + (SELECT total(spam_messages) FROM import)"
 )
+_OWNER, _SPACE = "check who owns that directory: this user may not write to it", "free some space"
+_STEPS = {
+    errno.EACCES: _OWNER,
+    errno.EPERM: _OWNER,
+    errno.ENOSPC: _SPACE,
+    errno.EDQUOT: _SPACE,
+    errno.EROFS: "mount its disk for writing",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +90,8 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
         for old in others[keep - 1 :]:
             os.unlink(old)
     except OSError as fault:
-        raise LedgerError(f"the ledger could not be copied to {final}: {fault.strerror or fault}") from fault
+        step = _STEPS.get(fault.errno or 0, "check its disk")
+        raise LedgerError(f"the ledger could not be copied to {final}: {fault.strerror or fault}; {step}") from fault
     return final
 
 

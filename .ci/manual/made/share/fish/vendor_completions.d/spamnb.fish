@@ -127,7 +127,7 @@ complete -c spamnb -n '_shtab_spamnb_using web' -s q -l quiet -d 'print only wha
 complete -c spamnb -n '_shtab_spamnb_using web' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using web' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
 complete -c spamnb -n '_shtab_spamnb_using web' -l user -x -d 'work on this user of a mail host'
-complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a status -d 'show what the filter knows, and whether it moves mail'
+complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a status -d 'show whether the filter moves mail, and what it knows'
 complete -c spamnb -n '_shtab_spamnb_using status' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using status' -l json -d 'as one JSON object'
 complete -c spamnb -n '_shtab_spamnb_using status' -l prometheus -d 'as metrics in the text format of Prometheus'
