@@ -415,8 +415,8 @@ def debian_13() -> Iterator[Path]:
         pytest.skip(f"no tree of Debian 13: {fault}")
     with tempfile.TemporaryDirectory(prefix="spamnb-debian-") as place:
         os.chmod(place, 0o755)
-        subprocess.run(["tar", "-C", place, "-xf", str(archive)], check=True, timeout=5 * PATIENCE)
-        yield Path(place)
+        tree.unpack(archive, Path(place, "tree"))
+        yield Path(place, "tree")
 
 
 @pytest.fixture(scope="module", params=[OLD, pytest.param(NEW, marks=pytest.mark.slow)])

@@ -2,12 +2,11 @@
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from spamnb import __version__
 from tests.systemd import tree
-from tests.systemd.tree import CannotSetUpError, sources
+from tests.systemd.tree import sources
 
 PROJECT = tree.PROJECT
 TOOLS = "debhelper dh-python pybuild-plugin-pyproject python3-all python3-setuptools"
@@ -62,6 +61,4 @@ def sdist_and_wheel(place: Path, version: str = __version__) -> tuple[Path, Path
 
 def _run(command: list[str], where: Path) -> None:
     environ = {**_ENVIRONMENT, "SOURCE_DATE_EPOCH": _DAY, "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
-    done = subprocess.run(command, cwd=where, env=environ, capture_output=True, text=True, timeout=300, check=False)
-    if done.returncode:
-        raise CannotSetUpError(f"{' '.join(command[:2])} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    tree.run(command, cwd=where, env=environ)

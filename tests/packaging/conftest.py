@@ -4,13 +4,14 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from tests.packaging import built
 from tests.systemd import tree
-from tests.systemd.machine import Machine
+from tests.systemd.machine import Machine, booted
 from tests.systemd.unit import Unit
 
 # What `apt install` would fetch with the package, and the programs that the tests use; nothing of spamnb.
@@ -38,27 +39,13 @@ def sdist_and_wheel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Pat
 @pytest.fixture(scope="module", params=tree.RELEASES)
 def fresh(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """A running system of a release, with the users anna and ben, each with a Maildir to be."""
-    yield from booted(request.param)
-
-
-def booted(release: str) -> Iterator[Machine]:
-    """A system of a release, which is removed afterwards; skips with the reason if there is none."""
-    if reason := tree.why_not():
-        pytest.skip(reason)
-    try:
-        system = Machine(tree.debian(release, (*_LIBRARIES, *_PROGRAMS)))
-    except tree.CannotSetUpError as fault:
-        pytest.skip(f"no Debian tree to boot: {fault}")
-    try:
-        try:
-            system.boot()
-        except tree.CannotSetUpError as fault:
-            pytest.skip(str(fault))
-        for user in ("anna", "ben"):
-            system.add_user(user)
+    with release(request.param) as system:
         yield system
-    finally:
-        system.end()
+
+
+def release(name: str) -> AbstractContextManager[Machine]:
+    """A system of that release, which is removed afterwards."""
+    return booted(lambda: tree.debian(name, (*_LIBRARIES, *_PROGRAMS)))
 
 
 def put(machine: Machine, file: Path) -> str:

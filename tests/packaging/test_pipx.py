@@ -13,7 +13,7 @@ import pytest
 from tests.documents import block
 from tests.manual.made import files
 from tests.packaging import built
-from tests.packaging.conftest import booted, check_moved_once, put, spam_comes_during, start_manager
+from tests.packaging.conftest import check_moved_once, put, release, spam_comes_during, start_manager
 from tests.patience import until
 from tests.systemd import tree
 from tests.systemd.asking import ask, log_in
@@ -52,7 +52,8 @@ def test_the_same_bytes_each_time(sdist_and_wheel: tuple[Path, Path], tmp_path: 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Machine]:
     """A Debian 13: its pipx is the first that makes man pages known."""
-    yield from booted("trixie")
+    with release("trixie") as system:
+        yield system
 
 
 def as_ben(machine: Machine, commands: str, what: str = "") -> str:

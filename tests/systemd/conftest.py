@@ -7,7 +7,7 @@ import pytest
 
 from tests.documents import block
 from tests.systemd import tree
-from tests.systemd.machine import Machine
+from tests.systemd.machine import Machine, booted
 from tests.systemd.unit import Unit
 from tests.systemd.virtual_users import SERVICE, VirtualUsers
 
@@ -46,28 +46,17 @@ no-compile = false
 
 @pytest.fixture(scope="session")
 def machine() -> Iterator[Machine]:
-    """A running Debian with the users anna and ben, each with a Maildir; skips with the reason if there is none."""
-    if reason := tree.why_not():
-        pytest.skip(reason)
-    try:
-        archive, wheels = tree.debian(), tree.wheels()
-        system = Machine(archive)
-    except tree.CannotSetUpError as fault:
-        pytest.skip(f"no Debian tree to boot: {fault}")
-    try:
-        shutil.copytree(wheels, system.path("/srv/wheels"))
+    """A running Debian with the users anna and ben, who have the sources, and with the packages that pip installs."""
+    with booted(tree.debian) as system:
         try:
-            system.boot()
+            shutil.copytree(tree.wheels(), system.path("/srv/wheels"))
         except tree.CannotSetUpError as fault:
-            pytest.skip(str(fault))
+            pytest.skip(f"no packages to install: {fault}")
         for user in ("anna", "ben"):
-            system.add_user(user)
             tree.sources(system.path(f"/home/{user}/spamnb"))
             system.run("chown", "-R", f"{user}:{user}", f"/home/{user}/spamnb")
         system.write("/etc/pip.conf", _PIP)
         yield system
-    finally:
-        system.end()
 
 
 @pytest.fixture(scope="session")

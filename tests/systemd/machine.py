@@ -7,11 +7,14 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.patience import PATIENCE
+from tests.systemd import tree
 from tests.systemd.tree import CannotSetUpError
 
 _PREFIX = "spamnb-systemd-"
@@ -39,9 +42,8 @@ class Machine:
         if _available_memory() > _MEMORY:  # a busy disk needs more than a minute to write and delete the tree
             options = f"size={_MEMORY // 2},mode=755"
             subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self._place)], check=False, timeout=60)
-        self.root.mkdir(mode=0o755)
         self._place.chmod(0o755)
-        subprocess.run(["tar", "-C", str(self.root), "-xf", str(archive)], check=True, timeout=300)
+        tree.unpack(archive, self.root)
 
     def boot(self) -> None:
         """Start the system. Raises CannotSetUpError if it does not come up."""
@@ -152,6 +154,26 @@ class Machine:
             return next((int(child) for child in children if _is_process_1(child)), 0)
         except OSError:
             return 0
+
+
+@contextmanager
+def booted(archive: Callable[[], Path]) -> Iterator[Machine]:
+    """A system that runs, with the users anna and ben; skips with the reason if there is none. archive: its tree."""
+    if reason := tree.why_not():
+        pytest.skip(reason)
+    system = None
+    try:
+        try:
+            system = Machine(archive())
+            system.boot()
+        except CannotSetUpError as fault:
+            pytest.skip(f"no Debian to boot: {fault}")
+        for user in ("anna", "ben"):
+            system.add_user(user)
+        yield system
+    finally:
+        if system is not None:
+            system.end()
 
 
 def _available_memory() -> int:

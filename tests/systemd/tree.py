@@ -9,6 +9,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 PROJECT = Path(__file__).parent.parent.parent
 TOOLS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "nsenter": "util-linux"}
@@ -70,7 +71,7 @@ def _tree(release: str, options: Sequence[str]) -> Path:
     command = [*_MMDEBSTRAP, *options]
     name = hashlib.sha256("\0".join((*command, release)).encode()).hexdigest()[:12]
     kept = cache() / f"{release}-{name}.tar"
-    _keep(kept, lambda draft: _run([*command, release, str(draft), _MIRROR]))
+    _keep(kept, lambda draft: run([*command, release, str(draft), _MIRROR]))
     return kept
 
 
@@ -83,7 +84,7 @@ def wheels(python: str = "3.11") -> Path:
     kept = cache() / f"wheels-{name}"
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     download = [*pip, "download", f"--python-version={python}", "--only-binary=:all:"]
-    _keep(kept, lambda draft: _run([*download, f"--dest={draft}", *wanted]))
+    _keep(kept, lambda draft: run([*download, f"--dest={draft}", *wanted]))
     return kept
 
 
@@ -119,11 +120,20 @@ def _remove(draft: Path) -> None:
     draft.unlink(missing_ok=True)
 
 
-def _run(command: list[str]) -> None:
+def unpack(archive: Path, place: Path) -> None:
+    """Unpack a tree into a new directory."""
+    place.mkdir(mode=0o755)
+    run(["tar", "-C", str(place), "-xf", str(archive)])
+
+
+def run(command: Sequence[str], timeout: float = _LIMIT, **how: Any) -> str:
+    """Run a command, and return its output. how: as for `subprocess.run`. Raises CannotSetUpError if it fails."""
+    given = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "errors": "replace"}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_LIMIT, check=False)
+        done = subprocess.run(command, check=False, timeout=timeout, **given, **how)
     except (OSError, subprocess.TimeoutExpired) as fault:
         raise CannotSetUpError(f"{command[0]}: {fault}") from fault
     if done.returncode:
-        said = " | ".join(done.stderr.strip().splitlines()[-3:])
+        said = " | ".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         raise CannotSetUpError(f"{' '.join(command[:4])} … ended with {done.returncode}: {said}")
+    return str(done.stdout)
