@@ -101,14 +101,17 @@ file?.addEventListener("change", () => {
 const slider = one("input[data-cutoffs]");
 const field = one("#cut");
 const told = slider && JSON.parse(one("#cutoffs").textContent);
-// For a cutoff that is not in the table, the next page has the sentence.
+slider?.removeAttribute("name"); // the field has the cutoff of both
+// For a cutoff that no step of the slider has, the next page has the sentence.
 const show = () => {
   const cut = +field.value;
   if (!field.value || !field.checkValidity()) return;
   const place = told.findIndex((each) => +each.cut === cut);
   slider.value = told.filter((each) => +each.cut <= cut).length - 1;
   slider.setAttribute("aria-valuetext", cut);
-  one("#said").textContent = told[place]?.said ?? `To see what ${cut} does: Show its ham.`;
+  one("#said").textContent = told[place]?.said ?? `To see what ${cut} does: Show its effect.`;
+  one("[data-line]").setAttribute("transform", `translate(${told[slider.value].x})`);
+  all("[data-chance]").forEach((dot) => dot.classList.toggle("beyond", +dot.dataset.chance >= cut));
   if (one("#yaml")) one("#yaml").textContent = `scoring:\n  spam_cutoff: ${cut}`;
   const use = one("[data-in-force]");
   if (use) {
@@ -116,11 +119,16 @@ const show = () => {
     use.textContent = `Use ${cut} from now on`;
     use.disabled = cut === +use.dataset.inForce;
   }
-  all(".cutoffs tbody tr").forEach((each, n) => each.classList.toggle("chosen", n === place));
+  all(".cutoffs tr[data-cut]").forEach((each) => each.classList.toggle("chosen", +each.dataset.cut === cut));
 };
 slider?.addEventListener("input", () => {
   field.value = told[slider.value].cut;
   show();
+});
+slider?.addEventListener("change", async () => {
+  const cut = field.value;
+  const now = await page(`?cut=${cut}`);
+  if (cut === field.value) fill(one("#moved"), now.querySelector("#moved"));
 });
 field?.addEventListener("input", show);
 
