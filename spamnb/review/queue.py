@@ -222,7 +222,7 @@ def _judged_now(
             messages.append(candidate.known)
             files.append(content[0])
             readings.append(read_content(content[1]))
-    judgements = FrozenFilter(ledger.lessons, config.scoring, config.senders).judge_all(readings)
+    judgements = FrozenFilter(ledger.lessons, config.scoring, config.senders, config.authserv_id).judge_all(readings)
     return [
         Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file, is_learned=False)
         for known, file, judgement in zip(messages, files, judgements, strict=True)
