@@ -1,8 +1,8 @@
-"""The name of the person's own mail server, as `init` proposes it."""
+"""The person's own mail server, by what it writes into mail from outside."""
 
 from collections.abc import Sequence
 
-from spamnb.setup.own_server import agreed_server
+from spamnb.mail.own_server import servers_of
 from tests.table import over_rows
 
 OURS = "Authentication-Results: mx.example.org; dkim=none\n"
@@ -36,4 +36,4 @@ def mail(*heads: tuple[str, int]) -> list[bytes]:
 )
 def test_proposal(messages: Sequence[bytes], proposed: str | None) -> None:
     """The server is proposed that wrote the topmost field of nearly all delivered mail, at the site that took it."""
-    assert agreed_server(messages) == proposed
+    assert servers_of(messages).agreed == proposed
