@@ -130,7 +130,7 @@ class _Run:
         lessons = MemoryLessons()
         for sample in samples:
             _send(lessons, written, sample.name)
-            self.known += lessons.known([sample.reading.relations])
+            self.known += [seen.known for seen in lessons.seen([sample.reading.relations])]
             lessons.learn([sample.reading._replace(tokens={})], sample.label, "", 0.0, how=How.HAND)
 
     def online(self, allowed: frozenset[Acquaintance]) -> list[Outcome]:

@@ -23,13 +23,18 @@ class BulkJudge:
     """
 
     def __init__(
-        self, ledger: str | None, scoring: Scoring, senders: Senders | None = None, run: int | None = None
+        self,
+        ledger: str | None,
+        scoring: Scoring,
+        senders: Senders | None = None,
+        authserv_id: str | None = None,
+        run: int | None = None,
     ) -> None:
-        self._arguments = (ledger, scoring, senders or Senders(), time.time_ns() if run is None else run)
+        self._arguments = (ledger, scoring, senders or Senders(), authserv_id, time.time_ns() if run is None else run)
         self._idle: list[FrozenFilter] = []
         self._open = ExitStack()
 
-    def __reduce__(self) -> tuple["Callable[..., BulkJudge]", tuple[str | None, Scoring, Senders, int]]:
+    def __reduce__(self) -> tuple["Callable[..., BulkJudge]", tuple[str | None, Scoring, Senders, str | None, int]]:
         return _in_this_process, self._arguments
 
     def __call__(self, chunk: list[Source]) -> list[Done[Judgement]]:
@@ -44,9 +49,9 @@ class BulkJudge:
         return [(source, got if isinstance(got, MailError) else next(judgements)) for source, got in done]
 
     def _new_filter(self) -> FrozenFilter:
-        path, scoring, senders, _ = self._arguments
+        path, scoring, senders, authserv_id, _ = self._arguments
         lessons: Evident = NoEvidence() if path is None else self._open.enter_context(evidence_to_read(path))
-        return FrozenFilter(lessons, scoring, senders)
+        return FrozenFilter(lessons, scoring, senders, authserv_id)
 
     def close(self) -> None:
         """Close the ledgers that this process has opened."""
@@ -55,6 +60,8 @@ class BulkJudge:
 
 
 @lru_cache(maxsize=1)
-def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, run: int) -> BulkJudge:
+def _in_this_process(
+    ledger: str | None, scoring: Scoring, senders: Senders, authserv_id: str | None, run: int
+) -> BulkJudge:
     """Return the one copy of a judge in this process, however often it is sent there."""
-    return BulkJudge(ledger, scoring, senders, run)
+    return BulkJudge(ledger, scoring, senders, authserv_id, run)

@@ -37,6 +37,7 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import visible
+from spamnb.rules.destination import VOUCHED
 
 INTERRUPTED = "nothing was changed"
 _CLUES, _DIGITS, _SUGGESTED = 15, 2, 10
@@ -47,6 +48,9 @@ _TOTAL = (
 _LISTED = (
     "The verdict is your own, whatever the probability: {list} {pattern}. From and List-Id can be forged. Your decision"
     " about a message goes before this."
+)
+_VOUCHED = (
+    f"It looks like spam, but it is unsure: {VOUCHED}. If you move it to Junk, the next one of this sender is spam."
 )
 _HISTORY = {
     Acquaintance.ANSWER: "It answers mail that you have sent, and its sender is a recipient of that mail",
@@ -79,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         warn_if_untaught(lessons.totals()[:2].tolist(), options)
         known = lessons.find(reading.digest)
         at_start = "" if ledger is None else learned_at_start(ledger, reading.digest)
-        judge = Filter(lessons, config.scoring, config.senders)
+        judge = Filter(lessons, config.scoring, config.senders, config.authserv_id)
         explanation = judge.explain(reading, without_itself=options.without_itself)
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
@@ -112,6 +116,7 @@ def _as_object(
         "known": explanation.known,
         "history": sorted(explanation.history),
         "listed": explanation.judgement.listed,
+        "vouched": explanation.judgement.vouched,
         "clues": [_rounded(clue) for clue in explanation.clues],
         "taught_by": {token: list(map(_taught, teachers)) for token, teachers in explanation.teachers.items()},
     }
@@ -184,6 +189,8 @@ def _explained(
         chosen = "you have chosen to allow" if is_ham else "you have chosen to block"
         by = chosen if is_chosen else f"senders.{'allow' if is_ham else 'block'} has"
         yield _LISTED.format(list=by, pattern=escaped(judgement.listed))
+    if judgement.vouched:
+        yield _VOUCHED.format(judgement.vouched)
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
     yield from _shares(explanation, most)

@@ -49,6 +49,7 @@ from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.review import first_lessons
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import known_files
+from spamnb.setup.own_server import own_server
 from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
 _NEUTRAL = "Neutral: it is neither judged nor learned. If you file there by hand, write ham instead."
@@ -98,11 +99,12 @@ def run(options: argparse.Namespace) -> int:
     proposals = [_propose(root, options) for root in find_maildirs(options.maildirs)]
     check_apart(proposals, ())
     ledger = None if options.config is None else Path(options.config).absolute().with_name("ledger.sqlite")
-    text = render([one.mailbox for one in proposals], ledger)
-    with only_service(str(parse(text, str(path), os.environ).ledger)):
+    mailboxes, server = [one.mailbox for one in proposals], own_server(proposals)
+    with only_service(str(parse(render(mailboxes, ledger), str(path), os.environ).ledger)):
         pass  # a running service records a new mailbox by itself, and does not expect a changed configuration
     _show_all(proposals, options)
-    former = write(path, text)
+    is_trusted = server is not None and first_questions.is_trusted(server, options)
+    former = write(path, render(mailboxes, ledger, server, is_trusted=is_trusted))
     inform(options, f"\nWrote {escaped(str(path))}. Change a role there if a folder means something else to you.")
     if former is not None:
         inform(options, f"The old one is kept as {escaped(str(former))}.")

@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     with nullcontext(NoEvidence()) if ledger is None else evidence_to_read(ledger) as lessons:
         warn_if_untaught(lessons.evidence([]).totals[:2], options)
     config = in_force(config, ledger)
-    judge = BulkJudge(ledger and os.path.abspath(ledger), config.scoring, config.senders)
+    judge = BulkJudge(ledger and os.path.abspath(ledger), config.scoring, config.senders, config.authserv_id)
     verdicts: list[Verdict] = []
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     executors = executor_at(options.executor)

@@ -19,7 +19,7 @@ from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of
 from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
-PLAIN = ("breaker", "retention_days")
+PLAIN = ("authserv_id", "breaker", "retention_days")
 """The keys that are in no section, without `mailboxes` and `ledger`."""
 
 _HINTS = get_type_hints(Config, include_extras=True)

@@ -57,6 +57,7 @@ _LOOPBACK = lazy_pattern(r"127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9
 _LONGEST_SOCKET = 107  # bytes of sun_path before its NUL (unix(7))
 _USER = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
 _HOST = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_SERVER = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _ACCOUNT = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{0,253}")
 _NULL = "tag:yaml.org,2002:null"
 
@@ -294,6 +295,12 @@ host_name: Reader[str] = read_as(
     lambda written: written if _HOST.fullmatch(written) else None, "the name of a host such as mx1"
 )
 """The name of one of several hosts."""
+
+server_name: Reader[str] = read_as(
+    lambda written: written if _SERVER.fullmatch(written) else None,
+    "the first word of your server's Authentication-Results, such as mx.example.org",
+)
+"""The name that a server writes into its Authentication-Results fields (RFC 8601, 2.5)."""
 
 account_name: Reader[str] = read_as(
     lambda written: written if _ACCOUNT.fullmatch(written) else None, "a name such as anna@example.org"

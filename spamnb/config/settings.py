@@ -16,6 +16,7 @@ from spamnb.config.readers import (
     host_name,
     number,
     optional,
+    server_name,
     users,
     whole,
 )
@@ -196,6 +197,7 @@ class Config:
 
     The paths of a mail host have fields: its configuration is a template for its users', with one mailbox.
 
+    authserv_id: the server whose Authentication-Results count, or None.
     breaker: whether the filter stops moving mail if suddenly nearly all of it looks like spam. retention_days: how long
     the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for good.
 
@@ -209,6 +211,7 @@ class Config:
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
     senders: Senders = field(default_factory=Senders)
+    authserv_id: Annotated[str | None, optional(server_name)] = None
     breaker: bool = True
     log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)

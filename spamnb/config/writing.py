@@ -36,6 +36,10 @@ _ROLES = """
 #   train_ham   it learns mail here as ham, then moves it to the inbox
 """
 
+_SERVER = """
+# The mail server whose Authentication-Results count: a newsletter that it vouches for does not go to Junk.
+"""
+
 _COPIES_OF_HOST = """
 # Daily copies of each user's ledger. Seven copies for 5,000 users with 1,000 learned messages each take 53 GB.
 service:
@@ -54,13 +58,23 @@ def _quoted(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _quoted)
 
 
-def render(mailboxes: Sequence[Mailbox], ledger: Path | None = None) -> str:
+def render(
+    mailboxes: Sequence[Mailbox],
+    ledger: Path | None = None,
+    authserv_id: str | None = None,
+    *,
+    is_trusted: bool = False,
+) -> str:
     """Return the text of a configuration with these mailboxes. `parse` reads it back as the same values.
 
-    It writes bytes of a folder's name that are not UTF-8 (surrogates in the string) as escapes.
+    It writes bytes of a folder's name that are not UTF-8 (surrogates in the string) as escapes. authserv_id: a server
+    to propose; in a comment, unless `is_trusted`.
     """
     head = _HEAD if ledger is None else _HEAD + "\n" + _dumped({"ledger": str(ledger)})
-    return head + _ROLES + _dumped({"mailboxes": list(map(_written, mailboxes))})
+    text = head + _ROLES + _dumped({"mailboxes": list(map(_written, mailboxes))})
+    if authserv_id is None:
+        return text
+    return text + _SERVER + ("" if is_trusted else "#") + _dumped({"authserv_id": authserv_id})
 
 
 def render_host(mailbox: Mailbox, ledgers: Path) -> str:

@@ -262,7 +262,7 @@ class _Mailbox:
 
     def _teaches_spam(self, place: int, then: float) -> bool:
         reading = self._samples[place].reading
-        if any(self._lessons.known([reading.relations])):
+        if self._lessons.seen([reading.relations])[0].known:
             return False
         return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
 

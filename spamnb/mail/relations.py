@@ -20,8 +20,8 @@ Mail in Sent that came over a path, or from an unknown place, was delivered ther
 Mail programs put sent messages there without Received fields. Their From may be the person's own address, which is not
 a secret, so it is not checked.
 
-Authentication-Results (RFC 8601) would tell more. But only the name of the person's own server shows which of them it
-wrote. That name is not known here, and is not a secret. So the field is not read.
+Authentication-Results (RFC 8601) tells more, but only to those who know the name of the person's own server. So the
+fields are kept unread here, down to the Received field below the one of the own server: a stranger wrote all others.
 
 All of this is kept as hashes of 8 bytes: an integer of SQLite, an eighth of the size of addresses. They need no key,
 since the summaries beside them in the ledger name senders in plain text. With a million of them kept, a stranger's
@@ -44,7 +44,8 @@ MOST_RECEIVED = 12  # Received fields to look at, from the top
 _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
 _MOST_RECIPIENTS = 50  # of one sent message; a message with more is an announcement
 _LIST_CHARS, _FIELD_CHARS, _REFERENCES_CHARS = 500, 1000, 4000
-_READ = frozenset({"list-id", "received", "references", "in-reply-to"})
+_MOST_RESULTS = 10  # Authentication-Results fields
+_READ = frozenset({"list-id", "received", "references", "in-reply-to", "list-unsubscribe"})
 _ID = lazy_pattern(r"<([^<>\s]{3,250})>")
 _IP = lazy_pattern(
     r"(?<![\w.:-])(?:ipv6:)?(?:(?:::ffff:)?\d{1,3}(?:\.\d{1,3}){3}|[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7})(?![\w:-])"
@@ -68,7 +69,8 @@ class Relations(NamedTuple):
 
     sender: the first address in From, in lower case. others: its further addresses, and "" for what is in doubt (see
     `shown_addresses`). list_id: of the mailing list (RFC 2919). path: see `path_of`. answers: hashes; each says that
-    this sender answers a message of In-Reply-To or References.
+    this sender answers a message of In-Reply-To or References. results: the values of Authentication-Results that the
+    person's own server may have written, the topmost first. is_newsletter: it offers to unsubscribe (RFC 2369).
     """
 
     sender: str = ""
@@ -76,6 +78,8 @@ class Relations(NamedTuple):
     path: str = ""
     answers: tuple[int, ...] = ()
     others: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    is_newsletter: bool = False
 
     @property
     def senders(self) -> tuple[str, ...]:
@@ -104,6 +108,8 @@ def relations(message: Message) -> Relations:
         path=path_of(fields.get("received", ())),
         answers=tuple([_answer(each, sender) for each in list(referred)[-_MOST_REFERS:]]) if is_known else (),
         others=tuple(others),
+        results=_results(message.fields, fields.get("received", ())),
+        is_newsletter="list-unsubscribe" in fields,
     )
 
 
@@ -153,19 +159,55 @@ def _path(received: tuple[str, ...]) -> str:
     return site or " ".join(networks)
 
 
+def receiver_of(received: Sequence[str]) -> str:
+    """Return the person's own server that took a message from another machine, in lower case; "" if none says it.
+
+    >>> receiver_of(["from mx (localhost [127.0.0.1]) by store", "from x (a.b.example [9.9.9.7]) by MX.example.org; 1"])
+    'mx.example.org'
+    """
+    border = _border(received)
+    if border is None:
+        return ""
+    host = received[border[0]][:_FIELD_CHARS].lower().partition(" by ")[2].split(maxsplit=1)
+    return host[0].rstrip(";") if host else ""
+
+
 def is_public(said: str) -> bool:
     """Tell whether a field's text about the other machine, in lower case, has public addresses and no others."""
     networks = [_network(written) for written in _IP.findall(said)]
     return bool(networks) and all(networks)
 
 
+def _results(fields: Sequence[tuple[str, str]], received: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of Authentication-Results above the second Received field about another machine."""
+    border = _border(received)
+    if border is None:
+        return ()
+    found, above = list[str](), 0
+    for name, value in fields:
+        above += name == "received"
+        if above > border[0] + 1 or len(found) == _MOST_RESULTS:
+            break
+        if name == "authentication-results":
+            found.append(value)
+    return tuple(found)
+
+
 def _peer(received: Sequence[str]) -> str | None:
     """Return the first field's text about another machine, in lower case; None if all moves were inside one."""
-    for field in received[:MOST_RECEIVED]:
+    border = _border(received)
+    if border is not None:
+        return border[1]
+    return None if len(received) <= MOST_RECEIVED else ""
+
+
+def _border(received: Sequence[str]) -> tuple[int, str] | None:
+    """Return the place of the first field about another machine, and its text in lower case; None without one."""
+    for place, field in enumerate(received[:MOST_RECEIVED]):
         said, _, by = field[:_FIELD_CHARS].lower().partition(" by ")
         if said.startswith("from") and (" by " in by or not (_is_inside(by) or _is_local(said))):
-            return said  # a second `by` comes from a stranger's name for his machine
-    return None if len(received) <= MOST_RECEIVED else ""
+            return place, said  # a second `by` comes from a stranger's name for his machine
+    return None
 
 
 def _is_inside(by: str) -> bool:

@@ -7,6 +7,10 @@ from spamnb.base.label import Label, Verdict
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 
 
+VOUCHED = "{} vouches for this newsletter, and you have not called its sender's mail spam"
+"""Why a newsletter is unsure that looks like spam: the server's name fills the gap."""
+
+
 @dataclass(frozen=True, slots=True)
 class Destination:
     """The folder for a judged message (for spam or unsure mail; None: it stays), and why, in words for people.
@@ -28,25 +32,27 @@ def destination_of(
     has_unsure_folder: bool,
     *,
     rescued: bool = False,
+    vouched: str = "",
 ) -> Destination:
     """Return the destination that follows from a verdict on new mail: the first row of the table that applies.
 
     flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
-    spam.
+    spam. vouched: the server that vouches for the message, so that the verdict is unsure and not spam; or "".
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     called_spam = "a person called this message spam" if label == Label.SPAM else "spam"
+    unsure = f"unsure: {VOUCHED.format(vouched)}" if vouched else "unsure"
     stopped = f"{verdict}, but moving is stopped: `spamnb resume` starts it again"
     table = (
         (label == Label.HAM, Destination(None, "a person called this message ham")),
         (verdict is Verdict.HAM, Destination(None, "ham")),
-        (verdict is Verdict.UNSURE and not has_unsure_folder, Destination(None, "unsure")),
+        (verdict is Verdict.UNSURE and not has_unsure_folder, Destination(None, unsure)),
         (rescued, Destination(None, f"{verdict}, but a person rescued this message once")),
         (not MARKS.isdisjoint(flags), Destination(None, f"{verdict}, but a person has read or marked it")),
         (bool(missing), Destination(None, f"{verdict}, but nothing is moved yet: {missing}")),
         (tripped, Destination(None, stopped, withheld=True)),
-        (verdict is Verdict.UNSURE, Destination(Verdict.UNSURE, "unsure")),
+        (verdict is Verdict.UNSURE, Destination(Verdict.UNSURE, unsure)),
         (True, Destination(Verdict.SPAM, called_spam)),
     )
     return next(destination for applies, destination in table if applies)

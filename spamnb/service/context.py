@@ -73,7 +73,7 @@ class Context:
     def filter(self) -> Filter:
         """The filter that judges a message now."""
         config = self.in_force
-        return Filter(self.ledger.lessons, config.scoring, config.senders)
+        return Filter(self.ledger.lessons, config.scoring, config.senders, config.authserv_id)
 
     # --- messages that are not read, because the service crashed while it read them
 

@@ -579,6 +579,17 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill(" ", VALUE, "a@", "b"),
         ),
     ),
+    "mail.authentication._PIECES": (
+        every,
+        (
+            fill("\\", VALUE),
+            fill('"', VALUE),
+            fill("(", VALUE),
+            fill(" ", VALUE),
+            fill("a", VALUE),
+            fill("a ;=", VALUE),
+        ),
+    ),
     "mail.relations._ID": (every, (fill("<", VALUE), fill("<a", VALUE), fill("a", VALUE, before="<"))),
     "mail.relations._IP": (
         every,
@@ -598,6 +609,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "config.readers._WHOLE": (fullmatch, (fill("1", BODY), fill("-", BODY))),
     "config.readers._LOOPBACK": (fullmatch, (fill("127.1.1.1", BODY), fill("127.", BODY), fill("2", BODY, "127."))),
     "config.readers._HOST": (fullmatch, (fill("a", BODY, after="/"), fill("a.-_", BODY))),
+    "config.readers._SERVER": (fullmatch, (fill("a", BODY, after="/"), fill("a.-_", BODY))),
     "config.readers._ACCOUNT": (fullmatch, (fill("a", BODY, after="/"), fill("a.-@", BODY))),
     "exchange.row_form._BEFORE_TEXT": (every, (fill("\x01", CONFIG), fill("a", CONFIG), fill("a\x1f", CONFIG))),
     "ledger.removal._FORMER": (fullmatch, (fill(".part", NAME), fill("a", NAME, ".damaged-"))),

@@ -402,3 +402,23 @@ def test_disk_and_copies(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert said(run, "warning", "none in ")
     configure(well, Mailbox(path=well / "Maildir", roles=ROLES), "\nservice:\n  copies: 0\n")
     assert said(run, "ok", "none are made")
+
+
+def test_a_server_whose_name_is_wrong(well: Path, run: Run) -> None:
+    """If no new mail has a field of the named server, doctor says so, and which servers wrote one."""
+    field = b"Authentication-Results: mx.example.org; dkim=none\n"
+    border = (
+        b"Received: from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026\n"
+    )
+    root = maildir(well / "Maildir", INBOX=[field + border + message("ham", number) for number in range(3)])
+    for name, state, part in (
+        ("mx.example.org", "ok", "3 of 3 new messages in the inbox have Authentication-Results of mx.example.org"),
+        (
+            "mx.example.com",
+            "warning",
+            "none of 3 new messages in the inbox has Authentication-Results of mx.example.com",
+        ),
+    ):
+        configure(well, Mailbox(path=root, roles=ROLES), f"\nauthserv_id: {name}\n")
+        assert said(run, state, part)
+    assert "write the name of your own server; the topmost fields name mx.example.org" in run("doctor").out

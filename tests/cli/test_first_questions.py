@@ -107,3 +107,29 @@ def test_nobody_is_asked_without_a_terminal(home: Path, run: Run) -> None:
         in done.out
     )
     assert "Are these" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"), [(b"\n", "\nauthserv_id: mx.example.org\n"), (b"n\n", "\n#authserv_id: mx")]
+)
+def test_the_own_server_is_asked_about(home: Path, asked: Run, answer: bytes, line: str) -> None:
+    """init asks whether the server that checked the newest mail counts, and writes it; after a no as a comment."""
+    maildir(home / "Maildir", INBOX=_checked())
+    done = asked("init", "--no-learn", stdin=answer)
+    assert "Your mail server mx.example.org checks who signed a message." in done.out
+    assert line in (home / ".config/spamnb/config.yaml").read_text()
+    assert asked("config", "--check").code == 0
+
+
+def test_without_a_terminal_the_own_server_is_a_comment(home: Path, run: Run) -> None:
+    """If nobody can be asked, init writes the server as a comment."""
+    maildir(home / "Maildir", INBOX=_checked())
+    assert "mx.example.org" not in run("init", "--learn").out
+    assert "\n#authserv_id: mx.example.org\n" in (home / ".config/spamnb/config.yaml").read_text()
+
+
+def _checked() -> list[bytes]:
+    """Mail that came from outside, with the results of the own server."""
+    head = b"Authentication-Results: mx.example.org; dkim=none\n"
+    head += b"Received: from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026\n"
+    return [head + message("ham", number) for number in range(12)]

@@ -86,6 +86,7 @@ mailboxes:
 ledger: ~/ledger.sqlite
 scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
 learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no}
+authserv_id: mx.example.org
 breaker: off
 retention_days: 30.5
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
@@ -107,6 +108,7 @@ log: {subjects: false}
         ledger=Path("/home/anna/ledger.sqlite"),
         scoring=Scoring("bernoulli", 1.0, 0.9, 0.1),
         learning=Learning(False, 1.5, 0.0, 1, False, False),
+        authserv_id="mx.example.org",
         breaker=False,
         retention_days=30.5,
         service=Service(60.0, "polling", 0.5),
@@ -272,7 +274,7 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, senders, "
-        "breaker, log, service, retention_days, spamd, exchange, users (did you mean mailboxes?)",
+        "authserv_id, breaker, log, service, retention_days, spamd, exchange, users (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -331,6 +333,11 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
     [
         ("breaker: {window: 10, share: 1}", "c.yaml:6: breaker: is a mapping; write true or false"),
         ("breaker: 1", "c.yaml:6: breaker: '1' is not allowed; write true or false"),
+        (
+            "authserv_id: mx example",
+            "c.yaml:6: authserv_id: 'mx example' is not allowed; write the first word of your server's "
+            "Authentication-Results, such as mx.example.org",
+        ),
         ("retention_days: -1", "c.yaml:6: retention_days: '-1' is not allowed; write a number from 0 to 36500"),
     ],
 )

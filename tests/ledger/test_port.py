@@ -547,7 +547,7 @@ def mail(number: int, sender: str = "ann@b.example", path: str = "9.9.9", answer
 
 def known(lessons: Lessons, message: Reading, without: bytes | None = None) -> set[Acquaintance]:
     """Return what the store knows about a message."""
-    return set(lessons.known([message.relations], without)[0])
+    return set(lessons.seen([message.relations], without)[0].known)
 
 
 def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> None:
@@ -675,11 +675,11 @@ def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFact
             for store in stores:
                 take(store, step, float(at))
         relations = [related(number).relations for number in range(1, 10)]
-        by_ledger, by_memory = (store.known(relations) for store in stores)
+        by_ledger, by_memory = (store.seen(relations) for store in stores)
         tokens = [f"known:{each}" for each in Acquaintance]
         assert by_ledger == by_memory
         for number in range(1, 10):
-            left_out = [store.known(relations, digest(number)) for store in stores]
+            left_out = [store.seen(relations, digest(number)) for store in stores]
             assert left_out[0] == left_out[1]
         assert stores[0].counts(tokens).messages.tolist() == stores[1].counts(tokens).messages.tolist()
         assert [store.verify() for store in stores] == [[], []]
@@ -690,7 +690,7 @@ def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFact
             if lesson is not None and lesson.label is not None:
                 again.learn([related(number)], lesson.label, "a test", 1.0, weak=lesson.weak, how=How.HAND)
         again.add_sent({sent: (sent[0] + 1,) for sent in stores[0].sent()})
-        assert again.known(relations) == by_ledger
+        assert again.seen(relations) == by_ledger
 
         for number in range(1, 10):
             lesson = stores[0].find(digest(number))
@@ -698,7 +698,7 @@ def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFact
                 now, other = (lesson.label, lesson.weak), (SPAM, False) if lesson.label is not SPAM else (HAM, False)
                 there = Relabel(digest(number), *now, *other, "there", How.HAND)
                 stores[0].relabel([there, Relabel(digest(number), *other, *now, "back", How.HAND)], 99.0)
-        assert stores[0].known(relations) == by_ledger
+        assert stores[0].seen(relations) == by_ledger
         assert stores[0].verify() == []
 
 

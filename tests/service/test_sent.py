@@ -39,7 +39,7 @@ def answer(number: int, sender: str = "ann@b.example", path: bytes = PATH) -> by
 
 def known(ledger: Ledger, content: bytes) -> set[Acquaintance]:
     """Return the record of a message."""
-    return set(ledger.lessons.known([read(content).relations])[0])
+    return set(ledger.lessons.seen([read(content).relations])[0].known)
 
 
 def sent(desk: Desk) -> set[bytes]:

@@ -1,6 +1,7 @@
 """A message that is tried on a page: its verdict and why, from a text or a file, and nothing of it is kept."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.web.http import HttpError
 from spamnb.web.upload import MOST_BYTES, read_parts
+from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
 from tests.mail.hostile import MESSAGES
-from tests.web.desk import Answer, Browser, WebDesk
+from tests.web.desk import Answer, Browser, WebDesk, pages_of
 from tests.web.markup import MARKUP, letter
 
 BOUNDARY = "----WebKitFormBoundary7MA4YWxkTrZu0gW"
@@ -156,3 +158,12 @@ def test_without_a_ledger(tmp_path: Path) -> None:
         path.unlink()
     assert "Nothing learned yet" in desk.browser.get("/try").words
     assert "Nothing learned yet" in send(desk.browser, form(message("ham", 200))).words
+
+
+def test_a_newsletter_that_the_server_vouches_for(desk: WebDesk) -> None:
+    """The page names the server that makes a newsletter unsure, and says how to end that."""
+    pages = pages_of(lambda: replace(desk.config, authserv_id="mx.example.org"), desk.now)
+    raw = "\n".join([SIGNED, BORDER, LEAVE, "From: news@shop.example\nX-Was-"]).encode() + message("spam", 200)
+    page = send(Browser(pages), form(file=raw))
+    assert page.tree.xpath("//*[@id='verdict']//*[contains(@class, 'verdict')]/@class") == ["verdict unsure"]
+    assert "mx.example.org vouches for this newsletter, and you have not called its sender’s mail spam." in page.words

@@ -31,6 +31,13 @@ def may_ask(options: argparse.Namespace) -> bool:
     return not options.quiet and is_dialogue()
 
 
+def is_trusted(server: str, options: argparse.Namespace) -> bool:
+    """Tell whether the person wants a mail server's Authentication-Results to count; no if nobody can be asked."""
+    what = f"\nYour mail server {escaped(server)} checks who signed a message. A newsletter that it vouches for looks"
+    what += " like spam\nto a new filter. Keep such newsletters out of Junk, until you move one there?"
+    return may_ask(options) and is_confirmed(what, default=True)
+
+
 def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
     """Ask about what was learned since `first_lessons.begin`. Returns the messages that are spam, by their identities.
 

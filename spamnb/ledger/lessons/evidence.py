@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from spamnb.base.label import Label
 from spamnb.bayes.estimate import OfClass
-from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.mail.relations import Relations
 
 
@@ -40,7 +40,7 @@ class Evident(Protocol):
     def evidence(self, tokens: Sequence[str]) -> Evidence:
         """Return the counts of these tokens."""
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
+    def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""
 
 
@@ -51,6 +51,6 @@ class NoEvidence:
         """Return no counts."""
         return Evidence({}, (0,) * 7)
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
+    def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return nothing for each message."""
-        return [frozenset()] * len(messages)
+        return [Seen()] * len(messages)

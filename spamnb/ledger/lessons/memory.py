@@ -272,10 +272,10 @@ class MemoryLessons:
         """Return how many ham and spam messages are behind the imports that count."""
         return sum(kept.messages[0] for kept in self._imports), sum(kept.messages[1] for kept in self._imports)
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
+    def seen(self, messages: Sequence[Relations], without: bytes | None = None) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""
         own = None if without is None else self._kept.get(without)
-        return [self._seen(each, own).known for each in messages]
+        return [self._seen(each, own) for each in messages]
 
     def _seen(self, relations: Relations, own: _Kept | None = None) -> Seen:
         """Return what is kept about the sender of a message; without the lesson `own`."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
-from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts
@@ -181,7 +181,7 @@ class Lessons(Protocol):
         without: the identity of a message that is left out, exactly as if it were forgotten.
         """
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
+    def seen(self, messages: Sequence[Relations], without: bytes | None = None) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages.
 
         without: the identity of a message whose own lesson is left out.

@@ -12,6 +12,7 @@ _SPECIAL = lazy_pattern(r"[,;:<>@()\[\]]")
 _UNITS_A_WORD = 200  # of work: 15 if its charset is right, 200 if the likeliest one must be found
 _FOLD = lazy_pattern(r"[\r\n][\r\n]*[ \t]*")  # `re` finds a set faster than a repeated one
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
+_NOT_ENCODED = "authentication-results"  # RFC 8601, 2.2: an encoded word is a stranger's, and could hide a result
 
 
 def decode_fields(
@@ -24,7 +25,7 @@ def decode_fields(
     if _is_plain("".join([value for _, value in fields])):
         return tuple([(name, _FOLD.sub(" ", value) if "\n" in value else value) for name, value in fields])
     decoded = [
-        (name, decode_field(value, spoken, name in _ADDRESS_FIELDS))
+        (name, _FOLD.sub(" ", value) if name == _NOT_ENCODED else decode_field(value, spoken, name in _ADDRESS_FIELDS))
         for name, value in fields
         if work.take(_UNITS_A_WORD * value.count("=?") + len(value) // 10)
     ]

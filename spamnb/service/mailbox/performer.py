@@ -88,7 +88,7 @@ class Performer:
             with self._context.measurements.judging():
                 judgement = self._context.filter().judge(unread.reading)
         else:
-            judgement = _judgement(early)
+            judgement = self._context.filter().judged_before(_judgement(early), unread.relations)
             notes += f"; {_asked_by(early)}"
         if judgement.listed:
             is_chosen = self._context.in_force.senders.is_chosen(judgement.listed)
@@ -144,6 +144,7 @@ class Performer:
             hindrance.stop is not None,
             self._folders.mailbox.unsure_folder is not None,
             rescued=known.rescued_at is not None,
+            vouched=judgement.vouched,
         )
 
     def _adopt(self, arrival: Arrival, early: EarlyVerdict) -> None:

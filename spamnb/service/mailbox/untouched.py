@@ -109,7 +109,7 @@ class UntouchedMail:
 
     def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
         then = self._ledger.messages.get(candidate.place.message).probability
-        if then is None or any(self._ledger.lessons.known([reading.relations])):
+        if then is None or self._ledger.lessons.seen([reading.relations])[0].known:
             return False
         return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
 

@@ -69,6 +69,8 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
         yield limited - exact, "SPAMNB_LIMIT", f"Limit: no more than {most:.1f} points are given", ""
     if judged.judgement.listed and abs(points - limited) > _ROUNDING:
         yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders", "of the configuration"
+    if judged.judgement.vouched:
+        yield points - limited, "SPAMNB_VOUCHED", "Newsletter: your server vouches for it", ""
 
 
 def _plain(clue: Clue) -> str:

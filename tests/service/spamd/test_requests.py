@@ -24,6 +24,7 @@ from spamnb.mail.reading import read
 from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
+from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
 from tests.patience import PATIENCE
 from tests.service.spamd.conftest import Service, request
 
@@ -102,6 +103,17 @@ def test_report_adds_up(service: Service, mail: bytes, how: str) -> None:
     )  # one is so, one has no sender
     beyond = [SPAM] if how != "few points" else [SPAM, HAM, message("ham", 5)]
     assert ("SPAMNB_LIMIT" in names) == (how != "held" and mail in beyond)
+
+
+def test_report_of_a_newsletter(service: Service) -> None:
+    """If the person's own server vouches for a newsletter, a row takes the points that it is spared."""
+    head = "\n".join([SIGNED, BORDER, LEAVE, "From: news@shop.example", "X-Was-"]).encode()
+    service.use(replace(service.config, authserv_id="mx.example.org"))
+    answer = service.ask(request("REPORT", head + SPAM))
+    rows = re.findall(rb"^( ?-?[0-9]+\.[0-9]) SPAMNB_(\w+)", body(answer), re.MULTILINE)
+    assert (told(answer), rows[-1][1]) == ((False, 4.9), b"VOUCHED")
+    assert sum(Decimal(points.decode().strip()) for points, _ in rows) == Decimal("4.9")
+    assert body(service.ask(request("SYMBOLS", head + SPAM))) == b"SPAMNB_UNSURE,"
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])

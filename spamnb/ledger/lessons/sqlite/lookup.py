@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.sqlite.kind_codes import encode
@@ -69,6 +69,6 @@ class SqliteEvidence:
             rows = look_up_counts(self._db, tokens)
             return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
 
-    def known(self, messages: Sequence[Relations]) -> list[frozenset[Acquaintance]]:
+    def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""
-        return [look_up_seen(self._db, each).known for each in messages]
+        return [look_up_seen(self._db, each) for each in messages]

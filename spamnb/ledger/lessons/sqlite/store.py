@@ -11,7 +11,7 @@ from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
+from spamnb.ledger.lessons.acquaintance import Seen, tokens_of
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
@@ -283,12 +283,12 @@ class SqliteLessons(SqliteEvidence):
         ham, spam = self._db.row("SELECT coalesce(sum(ham_messages), 0), coalesce(sum(spam_messages), 0) FROM import")
         return ham, spam
 
-    def known(self, messages: Sequence[Relations], without: bytes | None = None) -> list[frozenset[Acquaintance]]:
+    def seen(self, messages: Sequence[Relations], without: bytes | None = None) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""
         if without is None:
-            return super().known(messages)
+            return super().seen(messages)
         with self._db.snapshot():
-            return [look_up_seen(self._db, each, without).known for each in messages]
+            return [look_up_seen(self._db, each, without) for each in messages]
 
     def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
         """Keep the answers that a person's sent messages may get, by their identities."""

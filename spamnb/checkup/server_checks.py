@@ -1,0 +1,42 @@
+"""Check the name of the person's own mail server: a wrong name has no effect, and nobody would notice."""
+
+from collections.abc import Iterator
+
+from spamnb.base.errors import MaildirError
+from spamnb.base.wording import escaped, plural
+from spamnb.checkup.finding import Finding, ok, warning
+from spamnb.config import Config
+from spamnb.mail.intake import take
+from spamnb.mail.own_server import servers_of
+from spamnb.maildir.folders import find_folders
+from spamnb.maildir.messages import read_chunks, scan
+
+_NEWEST = 50  # messages of each inbox
+_WHAT = "authserv_id"
+
+
+def of_server(config: Config) -> Iterator[Finding]:
+    """Report whether the newest mail has fields of the named server. Raises MaildirError."""
+    if config.authserv_id is None:
+        return
+    servers = servers_of(_newest(config), config.authserv_id)
+    mail, name = plural(servers.delivered, "new message"), escaped(config.authserv_id)
+    if servers.read or not servers.delivered:
+        yield ok(_WHAT, f"{servers.read} of {mail} in the inbox have Authentication-Results of {name}")
+        return
+    means = f"none of {mail} in the inbox has Authentication-Results of {name}, so the key has no effect"
+    others = ", ".join(escaped(other) for other, _ in servers.topmost.most_common(2))
+    step = f"write the name of your own server; the topmost fields name {others}" if others else ""
+    no_field = "let your mail server write the field above or right below its own Received field, or leave the key out"
+    yield warning(_WHAT, means, step or no_field)
+
+
+def _newest(config: Config) -> Iterator[bytes]:
+    for mailbox in config.mailboxes:
+        for folder in find_folders(str(mailbox.path), mailbox.layout):
+            if folder.name == mailbox.inbox_folder:
+                for entry in sorted(scan(folder), key=lambda entry: entry.name)[-_NEWEST:]:
+                    try:
+                        yield take(read_chunks(entry.path(folder), folder))
+                    except (FileNotFoundError, MaildirError):  # `mailbox_checks` reports what cannot be read
+                        continue

@@ -1,0 +1,175 @@
+"""What the person's own server found out about a message: Authentication-Results (RFC 8601)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spamnb.mail.authentication import Authentication, authentication
+from spamnb.mail.reading import read_content
+from tests.table import over_rows
+
+OURS = "mx.example.org"
+SENDER = "news@letters.shop.example"
+PASSED = Authentication("aligned")
+NOTHING = Authentication()
+
+
+@over_rows(
+    ("field", "expected"),
+    [
+        # OpenDKIM, with a folded line; the signature ends in equals signs
+        (
+            "mx.example.org;\n\tdkim=pass (2048-bit key; unprotected) header.d=shop.example header.i=@shop.example"
+            ' header.a=rsa-sha256 header.s=s1 header.b="AbC+/="',
+            PASSED,
+        ),
+        ("mx.example.org; dkim=pass header.b=AbC== header.d=shop.example", PASSED),
+        # OpenDMARC; Rspamd; a version; a quoted name; comments everywhere; capital letters
+        (
+            "mx.example.org; dmarc=pass (p=reject dis=none) header.from=letters.shop.example",
+            Authentication(dmarc="aligned"),
+        ),
+        (
+            "mx.example.org; dkim=pass header.d=shop.example header.s=s1; dmarc=pass (policy=none)"
+            " header.from=letters.shop.example; spf=pass (mx: domain of b@shop.example designates 192.0.2.1)"
+            " smtp.mailfrom=b@shop.example",
+            Authentication("aligned", "pass", "aligned"),
+        ),
+        ("mx.example.org 1; dkim=pass header.d=shop.example", PASSED),
+        ('"mx.example.org" 1; dkim=pass header.d=shop.example', PASSED),
+        ("(a (b) c) mx.example.org (d) 1 (e); (f) dkim (g) = (h) pass (i) header.d (j) = (k) shop.example", PASSED),
+        ("MX.Example.ORG; DKIM=PASS Header.D=SHOP.example", PASSED),
+        ("mx.example.org; dkim/1=pass header.d=shop.example", PASSED),
+        ("mx.example.org; dkim=pass header.d=shop.example.", PASSED),
+        # a signature for the address alone, or for the domain below or above that of From
+        ("mx.example.org; dkim=pass header.i=bounce@shop.example", PASSED),
+        ("mx.example.org; dkim=pass header.d=a.letters.shop.example", PASSED),
+        ("mx.example.org; dkim=pass header.d=orders.shop.example", PASSED),
+        # several signatures: one of them is enough
+        (
+            "mx.example.org; dkim=pass header.d=sender.example header.i=@sender.example;"
+            " dkim=pass header.d=shop.example",
+            PASSED,
+        ),
+        ('mx.example.org; dkim=fail reason="bad; dkim=pass" header.d=shop.example', Authentication("fail")),
+        ("mx.example.org; dkim=fail header.d=a.example; dkim=pass header.d=shop.example", PASSED),
+        # another site's signature, or a name that only looks alike
+        ("mx.example.org; dkim=pass header.d=sender.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=notshop.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=example", Authentication("pass")),
+        ("mx.example.org; dkim=pass", Authentication("pass")),
+        ("mx.example.org; dkim=fail header.d=shop.example", Authentication("fail")),
+        ("mx.example.org; dkim=pass (header.d=shop.example)", Authentication("pass")),
+        ("mx.example.org; x-dkim=pass header.d=shop.example", NOTHING),
+        ("mx.example.org; arc=pass header.d=shop.example", NOTHING),
+        ("mx.example.org; dkim=passed header.d=shop.example", NOTHING),
+        # DMARC for another domain, none, or two results, of which one must be forged
+        ("mx.example.org; dmarc=pass", Authentication(dmarc="aligned")),
+        ("mx.example.org; dmarc=pass header.from=evil.example", Authentication(dmarc="pass")),
+        ("mx.example.org; dmarc=fail header.from=letters.shop.example", Authentication(dmarc="fail")),
+        ("mx.example.org; dmarc=pass header.from=letters.shop.example; dmarc=fail", Authentication()),
+        # a stranger's words in quotes stay words
+        (
+            'mx.example.org; spf=pass smtp.mailfrom="a; dkim=pass header.d=shop.example"@evil.example',
+            Authentication(spf="pass"),
+        ),
+        (
+            r'mx.example.org; spf=pass smtp.mailfrom="\"; dkim=pass header.d=shop.example"@evil.example',
+            Authentication(spf="pass"),
+        ),
+        ("mx.example.org; none", NOTHING),
+        ("mx.example.org", NOTHING),
+        # no field of this server, or a damaged one
+        ("other.example; dkim=pass header.d=shop.example", None),
+        ("mx.example.org.evil.example; dkim=pass header.d=shop.example", None),
+        ("i=1; mx.example.org; dkim=pass header.d=shop.example", None),
+        ("spf=pass smtp.mailfrom=shop.example; dkim=pass header.d=shop.example", None),
+        ("mx.example.org 2; dkim=pass header.d=shop.example", None),
+        ("mx.example.org other; dkim=pass header.d=shop.example", None),
+        ("mx.example.org; dkim=pass header.d=shop.example (", None),
+        ("mx.example.org; dkim=pass header.d=shop.example )", None),
+        ('mx.example.org; dkim=pass header.d=shop.example reason="', None),
+        ('mx.example.org; spf=pass (of "); dkim=pass header.d=shop.example ("@evil.example) x=y', None),
+        ("", None),
+        (";", None),
+    ],
+)
+def test_field(field: str, expected: Authentication | None) -> None:
+    """A field of the named server says what it found out; only a signature of From's own site is aligned."""
+    assert authentication([field], OURS, SENDER) == expected
+
+
+def test_only_the_topmost_field_of_the_server_counts() -> None:
+    """A stranger's field below that of the server counts nothing, even if the server's own field is damaged."""
+    forged = f"{OURS}; dkim=pass header.d=shop.example"
+    failed = f"{OURS}; dkim=fail header.d=shop.example"
+    assert authentication(["other.example; dkim=pass", failed, forged], OURS, SENDER) == Authentication("fail")
+    assert authentication([f"{OURS}; dkim=fail (", forged], OURS, SENDER) is None
+    assert authentication(["other.example; dkim=pass (", forged], OURS, SENDER) == PASSED
+
+
+@over_rows(
+    ("sender", "domain", "is_aligned"),
+    [
+        ("a@shop.co.uk", "mail.shop.co.uk", True),
+        ("a@news.shop.co.uk", "mail.shop.co.uk", True),
+        ("a@shop.co.uk", "evil.co.uk", False),
+        ("a@bit.example", "bit.example", True),
+        ("a@news.dhl.de", "dhl.de", True),
+        ("a@dhl.de", "mail.dhl.de", True),
+        ("a@bücher.example", "xn--bcher-kva.example", True),
+        ("a@bücher.example", "bücher.example", True),
+        ("a@[192.0.2.1]", "192.0.2.1", False),
+        ("a@example", "example", False),
+        ("", "shop.example", False),
+        ("a@", "shop.example", False),
+        ("a@..", "..", False),
+    ],
+)
+def test_domains(sender: str, domain: str, is_aligned: bool) -> None:
+    """Two domains are of one site if one is below the other, or both are below one registered domain."""
+    found = authentication([f"{OURS}; dkim=pass header.d={domain}"], OURS, sender)
+    assert found is not None
+    assert found.is_aligned is is_aligned
+
+
+@given(st.text(st.sampled_from('mx.example.org;"()\\= \n\tdkim=pass'), max_size=60))
+def test_any_text(text: str) -> None:
+    """Any text is a field, or none; none raises an error."""
+    authentication([text, f"{OURS}{text}", f"{OURS};{text}"], OURS, SENDER)
+
+
+OWN = b"Received: from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026\n"
+BORDER = b"Received: from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026\n"
+BEFORE = b"Received: from laptop ([9.9.8.7]) by out.b.example with ESMTP id 3; Mon, 1 Jun 2026\n"
+RESULTS = b"Authentication-Results: mx.example.org;\n\tdkim=pass header.d=shop.example\n"
+FORGED = b"Authentication-Results: mx.example.org; dkim=pass header.d=forged.example\n"
+
+
+@pytest.mark.parametrize("header", [RESULTS + OWN + BORDER, OWN + RESULTS + BORDER + BEFORE, OWN + BORDER + RESULTS])
+def test_a_field_of_the_own_server(header: bytes) -> None:
+    """A field counts above the Received field of the person's server, or right below it."""
+    found = read_content(header + BEFORE + FORGED + b"From: a@shop.example\n\nhello\n").relations.results
+    assert found == ("mx.example.org; dkim=pass header.d=shop.example",)
+
+
+@pytest.mark.parametrize(
+    "header", [OWN + BORDER + BEFORE + FORGED, OWN + FORGED, FORGED, BORDER + BEFORE + BEFORE + FORGED]
+)
+def test_a_field_that_came_with_the_mail(header: bytes) -> None:
+    """A field below the Received field of another server is a stranger's; so are all if no server is named."""
+    assert read_content(header + b"From: a@shop.example\n\nhello\n").relations.results == ()
+
+
+def test_encoded_words_stay_as_they_are() -> None:
+    """A field is not decoded, or a stranger's address could write a result (RFC 8601, 2.2 has no encoded words)."""
+    value = b"mx.example.org; spf=pass smtp.mailfrom==?utf-8?q?a=3B_dkim=3Dpass_header=2Ed=3Dshop=2Eexample?=@b.example"
+    raw = (
+        b"Authentication-Results: "
+        + value
+        + b"\n"
+        + BORDER
+        + b"Subject: =?utf-8?q?caf=C3=A9?=\nFrom: a@shop.example\n\nhi\n"
+    )
+    assert read_content(raw).relations.results == (value.decode(),)

@@ -1,0 +1,39 @@
+"""The person's own mail server, by what it writes into mail from outside."""
+
+from collections.abc import Sequence
+
+from spamnb.mail.own_server import servers_of
+from tests.table import over_rows
+
+OURS = "Authentication-Results: mx.example.org; dkim=none\n"
+BORDER = "Received: from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026\n"
+OF_SITE = OURS.replace("mx.example.org", "Example.ORG")
+OTHER = OURS.replace("mx.example.org", "evil.example")
+SENT = "From: you@example.org\n"
+
+
+def mail(*heads: tuple[str, int]) -> list[bytes]:
+    """So many messages with each of these headers."""
+    return [f"{head}Subject: {number}\n\nhello\n".encode() for head, times in heads for number in range(times)]
+
+
+@over_rows(
+    ("messages", "proposed"),
+    [
+        (mail((OURS + BORDER, 10)), "mx.example.org"),
+        (mail((OURS + OTHER + BORDER, 10)), "mx.example.org"),
+        (mail((BORDER + OURS, 10)), "mx.example.org"),
+        (mail((OF_SITE + BORDER, 10)), "example.org"),
+        (mail((OURS + BORDER, 18), (BORDER, 2), (SENT, 50)), "mx.example.org"),
+        (mail((OURS + BORDER, 17), (BORDER, 3)), None),
+        (mail((OURS + BORDER, 9)), None),
+        (mail((OTHER + BORDER, 20)), None),
+        (mail((OURS + SENT, 20)), None),
+        (mail((BORDER + BORDER + OURS, 20)), None),
+        (mail((OURS.replace("dkim", "(dkim") + BORDER, 20)), None),
+        ([], None),
+    ],
+)
+def test_proposal(messages: Sequence[bytes], proposed: str | None) -> None:
+    """The server is proposed that wrote the topmost field of nearly all delivered mail, at the site that took it."""
+    assert servers_of(messages).agreed == proposed
