@@ -17,6 +17,7 @@ from spamnb.ledger.sqlite_errors import damage
 
 _T = TypeVar("_T")
 LONGEST = 1 << 20  # bytes of a value: the names of a few hundred skipped files
+_LONGEST_NAME = 1000  # letters of one name: a mark has 32, the name of a log 36
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
 _RESTORED, _KEPT = "restored at", "former kept"
 _UNREADABLE = (TypeError, ValueError, RecursionError)  # errors of a text that spamnb did not write
@@ -47,6 +48,12 @@ def _finite(text: str) -> float:
 def _endless(text: str) -> float:
     number = float(text)
     return math.inf if number == math.inf else _finite(text)
+
+
+def _name(text: str) -> str:
+    if len(text) > _LONGEST_NAME:
+        raise ValueError(text)
+    return str(text)
 
 
 def _texts(text: str) -> tuple[str, ...]:
@@ -121,12 +128,12 @@ class State:
     missed_spam = _Value("missed spam", MissedSpam, MissedSpam.UNKNOWN)
     restored_at = _Value[float | None](_RESTORED, _finite, None)
     former_kept = _Value(_KEPT, int, 0)
-    mark = _Value("mark", str, "")
+    mark = _Value("mark", _name, "")
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
     sifting_since = _Value[int | None]("sifting since", int, None)
     read_again = _Value("read again", int, 0)
-    log = _Value("log", str, "")
+    log = _Value("log", _name, "")
     sent = _Value("told", int, 0)  # the names in the ledgers of 0.1.0, for this and the next two
     received = _Value("heard", int, 0)
     to_receive = _Value("to hear", int, 0)
