@@ -56,20 +56,20 @@ def until_it_moves(needed: tuple[int, int], weekly: tuple[int, int], learning: L
     >>> until_it_moves((0, 5), (70, 30), Learning(), "Junk")
     'until you have moved 5 spam to Junk; at your 30 a week, about a day'
     >>> until_it_moves((12, 5), (70, 2), Learning(), "Junk")
-    'until you have kept 12 ham and moved 5 spam to Junk; at your 2 spam a week, about 2 weeks'
+    'until you have kept 12 more ham and moved 5 spam to Junk; at your 2 spam a week, about 2 weeks'
     >>> until_it_moves((12, 0), (70, 30), Learning(), "Junk"), until_it_moves((12, 0), (0, 30), Learning(), "Junk")
-    ('until you have kept 12 ham; at your 70 a week, about 4 days', 'until you have kept 12 ham')
-    >>> until_it_moves((12, 0), (70, 30), Learning(kept=False), "Junk")
-    'until you have filed 12 ham'
+    ('until you have kept 12 more ham; at your 70 a week, about 4 days', 'until you have kept 12 more ham')
+    >>> until_it_moves((20, 0), (70, 30), Learning(kept=False), "Junk")
+    'until you have filed 20 ham'
     """
     acts, waits = [], []
     for label, number, a_week in zip(Label, needed, weekly, strict=True):
         if not number:
             continue
         is_ham = label is Label.HAM
-        acts.append(
-            f"{'kept' if learning.kept else 'filed'} {number} ham" if is_ham else f"moved {number} spam to {junk}"
-        )
+        do, where = (("kept" if learning.kept else "filed"), "") if is_ham else ("moved", f" to {junk}")
+        more = " more" if number < fewest(label, learning) else ""
+        acts.append(f"{do} {number}{more} {label.word}{where}")
         if a_week and (learning.kept or not is_ham):
             waits.append((7 * number / a_week + is_ham * learning.kept_days, a_week, label.word))
     if not acts:

@@ -111,7 +111,7 @@ def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
     assert first_line(run) == f"{nothing} To learn from the mail in your folders: spamnb init --learn"
     run("train", "--ham", mail(configured / "a", "ham", 20))
     run("train", "--spam", mail(configured / "b", "spam", 2))
-    nothing = "moves mail: not yet. The filter moves nothing until you have moved 3 spam to Junk"
+    nothing = "moves mail: not yet. The filter moves nothing until you have moved 3 more spam to Junk"
     assert first_line(run) == f"{nothing}."
     with Ledger(str(ledger_file(configured))) as ledger:
         for ago in range(1, 15):
