@@ -88,8 +88,8 @@ def _sentence(effect: AtCutoff) -> str:
 
     >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))[:82]
     'At 0.95 the filter catches 450 of 467 spam, 96.4 %. Wanted mail moved to Junk: 0 o'
-    >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))[54:]
-    'anted mail moved to Junk: 0 of 1,011 messages, and at most 4 of 1,000 with 95 % certainty.'
+    >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))[52:]
+    'Wanted mail moved to Junk: 0 of 1,011 messages, and at most 4 of 1,000 with 95 % certainty.'
     """
     return (
         f"At {effect.cutoff:g} the filter catches {effect.caught:,} of {effect.spam:,} spam,"
