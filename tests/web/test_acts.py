@@ -590,6 +590,25 @@ def test_the_order_of_a_message(desk: WebDesk) -> None:
     assert (fold.tag, fold.get("open")) == ("details", None)
 
 
+def test_a_spam_that_was_caught(desk: WebDesk) -> None:
+    """The page of a spam in Junk says once where it is and how sure its verdict was, and recommends no button."""
+    desk.deliver(OFFER)
+    page = desk.browser.get(f"/m/{desk.number_of(OFFER)}")
+    assert "99.9 % sure when it came: ■ spam." in page.words.replace("■", "■ ").replace("\u00a0", " ")
+    assert page.words.count("It is in Junk, unread.") == 1
+    assert page.words.count("moved to Junk") == 1 and "moved by the filter" not in page.words
+    assert not page.tree.xpath("//main//button[@class='main']")
+    assert page.tree.xpath("//main//button[@data-say='ham']")
+
+
+def test_where_two_files_are(desk: WebDesk) -> None:
+    """If two files of a message are in one folder, its page names the folder once."""
+    for _ in range(2):
+        desk.deliver(OFFER, "Archive")
+    words = desk.browser.get(f"/m/{desk.number_of(OFFER)}").words
+    assert words.count("It is in Archive, unread.") == 1
+
+
 @pytest.mark.parametrize(
     "date", ["", "now", "99 Foo 2026 99:99", "1 Jan 1 00:00:00 +9999", "1 Jan 99999 1:1 +0000", "\x00"]
 )

@@ -28,6 +28,31 @@ def test_telling_words(desk: WebDesk) -> None:
     assert not {"in the subject,", "a link to"} & kinds
 
 
+def test_the_order_of_words(desk: WebDesk) -> None:
+    """Words come before shapes, without the same words at a place; a bar is as long as the word guides the filter."""
+    rows = desk.browser.get("/words").tree.xpath("//section[@class='card'][2]//tbody/tr")
+    kinds = ["".join(row.xpath("th//span/text()")) for row in rows]
+    shapes = [place for place, kind in enumerate(kinds) if "shape" in kind]
+    assert shapes and max(place for place, kind in enumerate(kinds) if not kind) < min(shapes)
+    assert not any("at the beginning" in kind or "at the end" in kind for kind in kinds)
+    assert "letters and digits" in rows[shapes[0]].text_content()
+    lengths = [float(row.xpath("string(.//rect/@width)")) for row in rows]
+    assert max(lengths) == 100
+    assert len(set(lengths)) > 3
+    words = lengths[: shapes[0]]
+    assert words == sorted(words, reverse=True)
+
+
+def test_an_amount(desk: WebDesk) -> None:
+    """An amount is shown as an example of its shape, with a link to the token."""
+    desk.ledger.lessons.learn(
+        [Reading(b"amount", "an amount", {"$dd,ddd": 1})], Label.SPAM, "a test", NOON, how=How.HAND
+    )
+    (row,) = desk.browser.get("/words?q=$dd,ddd").tree.xpath("//table//th[@scope='row']")
+    assert " ".join(row.text_content().split()) == "an amount like $54,000"
+    assert row.xpath(".//@href") == ["words?q=%24dd%2Cddd"]
+
+
 def test_look_up(desk: WebDesk) -> None:
     """A word is found wherever it occurs, with words that begin with it, and the messages that taught it."""
     page = desk.browser.get("/words?q=Lunch")
