@@ -180,7 +180,7 @@ def _with_clues(ledger: Ledger, config: Config, finding: Misfiled) -> Misfiled:
     content = None if location is None else places.read(location, finding.digest)
     if content is None:
         return finding
-    explained = Filter(ledger.lessons, config.scoring, config.senders).explain(read(content[1]), strongest=0)
+    explained = Filter.of(ledger.lessons, config).explain(read(content[1]), strongest=0)
     side = [clue for clue in explained.clues if clue.contribution * explained.judgement.log_odds > 0]
     return replace(finding, clues=tuple(first_clues(side, CLUES)))
 
@@ -222,7 +222,7 @@ def _judged_now(
             messages.append(candidate.known)
             files.append(content[0])
             readings.append(read_content(content[1]))
-    judgements = FrozenFilter(ledger.lessons, config.scoring, config.senders, config.authserv_id).judge_all(readings)
+    judgements = FrozenFilter.of(ledger.lessons, config).judge_all(readings)
     return [
         Misfiled(known.digest, known.summary, _called(file, judgement), False, judgement, place=file, is_learned=False)
         for known, file, judgement in zip(messages, files, judgements, strict=True)
