@@ -116,7 +116,7 @@ class Filter:
 
     def judged_before(self, judgement: Judgement, relations: Relations) -> Judgement:
         """Return a judgement of before: spam may have become unsure, since servers add fields after the verdict."""
-        if judgement.verdict is not Verdict.SPAM:
+        if judgement.verdict is not Verdict.SPAM or not self._priority.names_a_server:
             return judgement
         (seen,) = self._lessons.seen([relations])
         now = self._priority.decided(judgement, relations, seen)
@@ -205,6 +205,11 @@ class _Priority:
         self._senders = senders
         self._authserv_id = trusted.authserv_id
         self._contacts = trusted.contacts
+
+    @property
+    def names_a_server(self) -> bool:
+        """Whether there is a server that could vouch for a sender."""
+        return self._authserv_id is not None
 
     def decided(self, judgement: Judgement, relations: Relations, seen: Seen) -> Judgement:
         """Return the judgement after both. The probability does not change."""
