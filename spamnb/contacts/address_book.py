@@ -34,18 +34,23 @@ class AddressBook:
         self._next = -1.0  # no look before
         self._files: dict[str, tuple[_State, Cards]] = {}
         self._addresses: frozenset[str] = frozenset()
-        self._said = ""
+        self.fault = ""  # the files that cannot be read, in words; "" without any
+
+    def __len__(self) -> int:
+        return len(self._addresses)
 
     def __contains__(self, address: object) -> bool:
         if self._next < 0 or self._now() >= self._next:
-            began = self._now()
-            self._look()
+            began, former = self._now(), self.fault
+            self.look()
             now = self._now()
             self._next = now + max(_SECONDS, (now - began) / _SHARE)
+            if self.fault not in (former, ""):
+                _log.warning("%s", self.fault)
         return address in self._addresses
 
-    def _look(self) -> None:
-        """Read what has changed."""
+    def look(self) -> None:
+        """Read the files that have changed."""
         files: dict[str, tuple[_State, Cards]] = {}
         faults: list[str] = []
         try:
@@ -63,7 +68,8 @@ class AddressBook:
         if files != self._files:
             self._addresses = frozenset[str]().union(*(cards.addresses for _, cards in files.values()))
             self._files = files
-        self._warn(faults)
+        what = f"{plural(len(faults), 'file')} of the address book cannot be read"
+        self.fault = f"{what}: {faults[0]}" if faults else ""
 
     def _paths(self) -> Iterator[str]:
         """Yield the files of the book. Raises OSError if the book cannot be read."""
@@ -98,13 +104,6 @@ class AddressBook:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(0, "it is not a regular file")
             return state, read_cards(iter(lambda: file.readline(_LONGEST_LINE), b""))
-
-    def _warn(self, faults: list[str]) -> None:
-        """Name what cannot be read, once."""
-        said = f"{plural(len(faults), 'file')} of the address book cannot be read: {faults[0]}" if faults else ""
-        if said != self._said and said:
-            _log.warning("%s", said)
-        self._said = said
 
 
 @lru_cache(maxsize=64)  # of a mail host's users, those with the newest mail

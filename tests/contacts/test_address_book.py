@@ -115,7 +115,7 @@ def test_a_slow_book_is_looked_at_seldom(tmp_path: Path, clock: Clock, monkeypat
         looks.append(clock.seconds)
         clock.seconds += 1
 
-    monkeypatch.setattr(AddressBook, "_look", look)
+    monkeypatch.setattr(AddressBook, "look", look)
     book = AddressBook(tmp_path, clock)
     for _ in range(30):
         assert FIRST not in book
