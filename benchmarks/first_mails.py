@@ -23,6 +23,7 @@ from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
 from spamnb.filter.judge import FrozenFilter
+from spamnb.filter.vouching import Trusted
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, read_content
 from tests.mail.today.first_mails import FIRST_MAILS, OURS, with_results
@@ -73,7 +74,7 @@ def _named(directory: Path) -> Iterator[bytes]:
 def _row(name: str, mail: Sequence[Content], lessons: MemoryLessons) -> dict[str, object]:
     row: dict[str, object] = {"first mails": name, "messages": len(mail)}
     for way, authserv_id in (("before", None), ("after", OURS)):
-        judged = FrozenFilter(lessons, Scoring(), Senders(), authserv_id).judge_all(mail)
+        judged = FrozenFilter(lessons, Scoring(), Senders(), Trusted(authserv_id)).judge_all(mail)
         for verdict in (Verdict.SPAM, Verdict.UNSURE):
             row[f"{verdict}, {way}"] = sum(each.verdict is verdict for each in judged)
     return row

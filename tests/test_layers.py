@@ -13,7 +13,7 @@ ROOT = Path(spamnb.__file__).parent
 # Each package may import from the layers before its own; packages of one layer do not know each other.
 LAYERS = (
     {"base", "identity"},
-    {"mail", "bayes", "maildir", "config"},
+    {"mail", "bayes", "maildir", "config", "contacts"},
     {"ledger"},
     {"filter", "host"},
     {"rules"},

@@ -111,9 +111,7 @@ class _Review:
         if mailbox is None or source is None or file is None:
             return _GONE
         entry, raw = file
-        config = self.config
-        judging = Filter(self.ledger.lessons, config.scoring, config.senders, config.authserv_id)
-        judgement = judging.judge(read(raw))
+        judgement = Filter.of(self.ledger.lessons, self.config).judge(read(raw))
         flags = parse_name(entry.name).flags
         then = destination_of(judgement.verdict, flags, None, self.missing, tripped=False, has_unsure_folder=False)
         if then.goal is not Verdict.SPAM:

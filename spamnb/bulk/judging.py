@@ -10,6 +10,7 @@ from spamnb.bulk.mapping import Done, one_by_one
 from spamnb.bulk.sources import Source
 from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import FrozenFilter, Judgement
+from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
 from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.lessons.evidence import Evident, NoEvidence
 from spamnb.mail.reading import read_content
@@ -27,14 +28,14 @@ class BulkJudge:
         ledger: str | None,
         scoring: Scoring,
         senders: Senders | None = None,
-        authserv_id: str | None = None,
+        trusted: Trusted = NOBODY_TRUSTED,
         run: int | None = None,
     ) -> None:
-        self._arguments = (ledger, scoring, senders or Senders(), authserv_id, time.time_ns() if run is None else run)
+        self._arguments = (ledger, scoring, senders or Senders(), trusted, time.time_ns() if run is None else run)
         self._idle: list[FrozenFilter] = []
         self._open = ExitStack()
 
-    def __reduce__(self) -> tuple["Callable[..., BulkJudge]", tuple[str | None, Scoring, Senders, str | None, int]]:
+    def __reduce__(self) -> tuple["Callable[..., BulkJudge]", tuple[str | None, Scoring, Senders, Trusted, int]]:
         return _in_this_process, self._arguments
 
     def __call__(self, chunk: list[Source]) -> list[Done[Judgement]]:
@@ -49,9 +50,9 @@ class BulkJudge:
         return [(source, got if isinstance(got, MailError) else next(judgements)) for source, got in done]
 
     def _new_filter(self) -> FrozenFilter:
-        path, scoring, senders, authserv_id, _ = self._arguments
+        path, scoring, senders, trusted, _ = self._arguments
         lessons: Evident = NoEvidence() if path is None else self._open.enter_context(evidence_to_read(path))
-        return FrozenFilter(lessons, scoring, senders, authserv_id)
+        return FrozenFilter(lessons, scoring, senders, trusted)
 
     def close(self) -> None:
         """Close the ledgers that this process has opened."""
@@ -60,8 +61,6 @@ class BulkJudge:
 
 
 @lru_cache(maxsize=1)
-def _in_this_process(
-    ledger: str | None, scoring: Scoring, senders: Senders, authserv_id: str | None, run: int
-) -> BulkJudge:
+def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, trusted: Trusted, run: int) -> BulkJudge:
     """Return the one copy of a judge in this process, however often it is sent there."""
-    return BulkJudge(ledger, scoring, senders, authserv_id, run)
+    return BulkJudge(ledger, scoring, senders, trusted, run)

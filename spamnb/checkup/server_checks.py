@@ -1,11 +1,13 @@
-"""Check the name of the person's own mail server: a wrong name has no effect, and nobody would notice."""
+"""Check the person's own mail server and address book: a wrong name has no effect, and nobody would notice."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from spamnb.base.errors import MaildirError
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import Finding, ok, warning
 from spamnb.config import Config
+from spamnb.contacts.address_book import AddressBook
 from spamnb.mail.intake import take
 from spamnb.mail.own_server import servers_of
 from spamnb.maildir.folders import find_folders
@@ -13,6 +15,7 @@ from spamnb.maildir.messages import read_chunks, scan
 
 _NEWEST = 50  # messages of each inbox
 _WHAT = "authserv_id"
+_BOOK = "address_book"
 
 
 def of_server(config: Config) -> Iterator[Finding]:
@@ -21,6 +24,7 @@ def of_server(config: Config) -> Iterator[Finding]:
         return
     servers = servers_of(_newest(config), config.authserv_id)
     mail, name = plural(servers.delivered, "new message"), escaped(config.authserv_id)
+    yield from _of_book(config.address_book)
     if servers.read or not servers.delivered:
         yield ok(_WHAT, f"{servers.read} of {mail} in the inbox have Authentication-Results of {name}")
         return
@@ -29,6 +33,17 @@ def of_server(config: Config) -> Iterator[Finding]:
     step = f"write the name of your own server; the topmost fields name {others}" if others else ""
     no_field = "let your mail server write the field above or right below its own Received field, or leave the key out"
     yield warning(_WHAT, means, step or no_field)
+
+
+def _of_book(path: Path | None) -> Iterator[Finding]:
+    if path is None:
+        return
+    book = AddressBook(path)
+    book.look()
+    if book.fault:
+        yield warning(_BOOK, book.fault, "correct that file or its permissions, or `address_book` in the configuration")
+    else:
+        yield ok(_BOOK, f"{len(book)} addresses in {escaped(str(path))}")
 
 
 def _newest(config: Config) -> Iterator[bytes]:

@@ -37,7 +37,6 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lesson, Teacher
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import visible
-from spamnb.rules.destination import VOUCHED
 
 INTERRUPTED = "nothing was changed"
 _CLUES, _DIGITS, _SUGGESTED = 15, 2, 10
@@ -49,9 +48,7 @@ _LISTED = (
     "The verdict is your own, whatever the probability: {list} {pattern}. From and List-Id can be forged. Your decision"
     " about a message goes before this."
 )
-_VOUCHED = (
-    f"It looks like spam, but it is unsure: {VOUCHED}. If you move it to Junk, the next one of this sender is spam."
-)
+_VOUCHED = "It looks like spam, but it is unsure: {why}. If you move it to Junk, the next one of this sender is spam."
 _HISTORY = {
     Acquaintance.ANSWER: "It answers mail that you have sent, and its sender is a recipient of that mail",
     Acquaintance.CORRESPONDENT: "You know its sender, and their mail usually comes this way",
@@ -83,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         warn_if_untaught(lessons.totals()[:2].tolist(), options)
         known = lessons.find(reading.digest)
         at_start = "" if ledger is None else learned_at_start(ledger, reading.digest)
-        judge = Filter(lessons, config.scoring, config.senders, config.authserv_id)
+        judge = Filter.of(lessons, config)
         explanation = judge.explain(reading, without_itself=options.without_itself)
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
@@ -190,7 +187,7 @@ def _explained(
         by = chosen if is_chosen else f"senders.{'allow' if is_ham else 'block'} has"
         yield _LISTED.format(list=by, pattern=escaped(judgement.listed))
     if judgement.vouched:
-        yield _VOUCHED.format(judgement.vouched)
+        yield _VOUCHED.format(why=escaped(judgement.vouched))
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
     yield from _shares(explanation, most)

@@ -29,6 +29,7 @@ from spamnb.cli.common.config_and_ledger import ledger_to_read
 from spamnb.cli.common.named_messages import MESSAGES, messages, or_standard_input, standard_input
 from spamnb.cli.common.output import as_json, is_terminal, progress, warn
 from spamnb.filter.judge import Judgement
+from spamnb.filter.vouching import Trusted
 from spamnb.ledger.evidence_to_read import evidence_to_read
 from spamnb.ledger.history.choices import in_force
 from spamnb.ledger.lessons.evidence import NoEvidence
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     with nullcontext(NoEvidence()) if ledger is None else evidence_to_read(ledger) as lessons:
         warn_if_untaught(lessons.evidence([]).totals[:2], options)
     config = in_force(config, ledger)
-    judge = BulkJudge(ledger and os.path.abspath(ledger), config.scoring, config.senders, config.authserv_id)
+    judge = BulkJudge(ledger and os.path.abspath(ledger), config.scoring, config.senders, Trusted.of(config))
     verdicts: list[Verdict] = []
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     executors = executor_at(options.executor)

@@ -20,7 +20,7 @@ from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
 PLAIN = ("authserv_id", "breaker", "retention_days")
-"""The keys that are in no section, without `mailboxes` and `ledger`."""
+"""The keys that are in no section, without `mailboxes` and the paths."""
 
 _HINTS = get_type_hints(Config, include_extras=True)
 
@@ -31,7 +31,7 @@ def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
     """Return the reader of a Config's fields. `ledger` and `users` are None if the file leaves them out."""
     mailboxes = list_of(_mailbox(environ), "a list with one '- path: ~/Maildir' for each Maildir")
     of_config = {name: reader_in(name) for name, hint in _HINTS.items() if is_dataclass(hint) or name in PLAIN}
-    known = {"mailboxes": mailboxes, "ledger": readers.absolute_path(environ, is_file=True), **of_config}
+    known = {"mailboxes": mailboxes, **_paths(environ), **of_config}
     return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all)
 
 
@@ -50,12 +50,18 @@ def written_in(root: yaml.Node) -> frozenset[str]:
 def wanted() -> dict[str, str]:
     """Return the allowed values of each key in words, by the dotted key."""
     environ = {"HOME": "/"}
-    found = {"ledger": readers.absolute_path(environ, is_file=True), **{name: reader_in(name) for name in PLAIN}}
+    found = {**_paths(environ), **{name: reader_in(name) for name in PLAIN}}
     found |= {f"mailboxes.{name}": reader for name, reader in {**_place(environ), **MAILBOX_KEYS}.items()}
     for each in fields(Config):
         if is_dataclass(each.type):
             found |= {f"{each.name}.{name}": reader for name, reader in _keys_of(each.type).items()}
     return {key: readers.allowed_values(reader) for key, reader in found.items()}
+
+
+def _paths(environ: Mapping[str, str]) -> dict[str, Reader[Any]]:
+    """Return the readers of the paths that are in no section."""
+    path = readers.absolute_path(environ, is_file=True)
+    return {"ledger": path, "address_book": readers.optional(path)}
 
 
 def reader_in(name: str, given: Any = None) -> Reader[Any]:
@@ -189,6 +195,8 @@ def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> 
 def _check_all(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _check_host(values)
     yield from _check_exchange(values)
+    if values.get("address_book") is not None and values.get("authserv_id", "") is None:
+        yield "address_book", "has no effect without authserv_id; name your mail server there, or leave both out"
 
 
 def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -196,6 +204,8 @@ def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     mailboxes, ledger = values.get("mailboxes", ()), values.get("ledger")
     template = next((mailbox.path for mailbox in mailboxes if has_fields(mailbox.path)), None)
     if template is not None:
+        if values.get("address_book") is not None:
+            yield "address_book", "is for one person, and not for the users of a mail host; leave it out"
         if len(mailboxes) > 1:
             yield "mailboxes", "has several entries, one of them with fields; a mail host needs one entry for all users"
         if "ledger" in values:

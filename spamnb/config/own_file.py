@@ -19,7 +19,8 @@ from spamnb.config.settings import Config, Mailbox
 KEYS = ("scoring", "learning", "senders", "breaker", "log", "retention_days")
 
 _OF_ALL = "holds for all users, and belongs only in the host's configuration; leave it out here"
-_REFUSED = dict.fromkeys(("authserv_id", "ledger", "service", "spamd", "users"), _OF_ALL)
+_OF_PERSON = {"address_book": "is for one person, and not for the users of a mail host; leave it out here"}
+_REFUSED = {**dict.fromkeys(("authserv_id", "ledger", "service", "spamd", "users"), _OF_ALL), **_OF_PERSON}
 _REFUSED_IN_MAILBOX = dict.fromkeys(("path", "layout"), _OF_ALL)
 
 

@@ -197,7 +197,8 @@ class Config:
 
     The paths of a mail host have fields: its configuration is a template for its users', with one mailbox.
 
-    authserv_id: the server whose Authentication-Results count, or None.
+    address_book: the vCard file of the people that one knows, or a directory of such files, or None. authserv_id: the
+    server whose Authentication-Results count, or None.
     breaker: whether the filter stops moving mail if suddenly nearly all of it looks like spam. retention_days: how long
     the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for good.
 
@@ -211,6 +212,7 @@ class Config:
     scoring: Scoring = field(default_factory=Scoring)
     learning: Learning = field(default_factory=Learning)
     senders: Senders = field(default_factory=Senders)
+    address_book: Path | None = None
     authserv_id: Annotated[str | None, optional(server_name)] = None
     breaker: bool = True
     log: Log = field(default_factory=Log)

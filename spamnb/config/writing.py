@@ -91,8 +91,7 @@ def render_items(mailboxes: Sequence[Mailbox]) -> str:
 def render_all(config: Config) -> str:
     """Return the text of a configuration with every value in force. `parse` reads it back as the same values."""
     values = _values(config)
-    if not config.is_template:
-        del values["users"]
+    del values["address_book" if config.is_template else "users"]
     return _dumped(values)
 
 
@@ -110,7 +109,8 @@ def _values(config: Config) -> dict[str, object]:
     }
     plain = {name: getattr(config, name) for name in PLAIN}
     mailboxes = list(map(_written, config.mailboxes))
-    return {"mailboxes": mailboxes, "ledger": str(config.ledger), **plain, **sections}
+    book = None if config.address_book is None else str(config.address_book)
+    return {"mailboxes": mailboxes, "ledger": str(config.ledger), "address_book": book, **plain, **sections}
 
 
 def example(*, of_host: bool = False) -> str:

@@ -18,7 +18,6 @@ from spamnb.filter.judge import UNTAUGHT, Clue, Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
-from spamnb.rules.destination import VOUCHED
 from spamnb.rules.moving import missing_lessons
 
 REMEMBERED_WITHIN = 1.0  # seconds that mail waits for a ledger that another program writes
@@ -69,7 +68,7 @@ def judge(
     clues: tuple[Clue, ...] = ()
     with ledger.snapshot():
         config = ledger.choices.over(config)
-        chosen = Filter(ledger.lessons, config.scoring, config.senders, config.authserv_id)
+        chosen = Filter.of(ledger.lessons, config)
         if explains:
             judgement, clues, *_ = chosen.explain(reading, 0)
         else:
@@ -91,7 +90,7 @@ def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str
     A power failure loses the last verdicts, and mostly their messages too.
     """
     judgement = judged.judgement
-    said = f"{asker}; {VOUCHED.format(judgement.vouched)}" if judgement.vouched else asker
+    said = f"{asker}; {judgement.vouched}" if judgement.vouched else asker
     early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, said, how, now)
     with ledger.without_fsync():
         ledger.early_verdicts.remember(digest, early)

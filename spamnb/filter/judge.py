@@ -6,16 +6,16 @@ message.
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from spamnb.base.label import Label, Verdict
 from spamnb.bayes.calibration import SLOPE, probability
 from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.score_plain import message_weights, score, strength, unused_weight, weights
-from spamnb.config import Model, Scoring, Senders
+from spamnb.config import Config, Model, Scoring, Senders
+from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted, voucher
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
-from spamnb.mail.authentication import authentication
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.kinds import family_of
@@ -33,8 +33,8 @@ ESTIMATES: dict[Model, Estimate] = {
 class Judgement(NamedTuple):
     """A verdict, the calibrated probability of spam, and the score behind it (a mean of log-odds).
 
-    listed: the pattern of `senders` that decided the verdict, whatever the probability; or "". vouched: the server that
-    vouches for a newsletter, which is therefore unsure and not spam; or "".
+    listed: the pattern of `senders` that decided the verdict, whatever the probability; or "". vouched: why the
+    message is unsure and not spam, in words, if the person's own server vouches for its sender; or "".
     """
 
     verdict: Verdict
@@ -91,11 +91,17 @@ UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 class Filter:
     """Judges messages by the present counts of their tokens, and gives reasons."""
 
-    def __init__(self, lessons: "Lessons", scoring: Scoring, senders: Senders, authserv_id: str | None = None) -> None:
+    def __init__(
+        self, lessons: "Lessons", scoring: Scoring, senders: Senders, trusted: Trusted = NOBODY_TRUSTED
+    ) -> None:
         self._lessons = lessons
         self._scoring = scoring
-        self._senders = senders
-        self._authserv_id = authserv_id
+        self._priority = _Priority(senders, trusted)
+
+    @classmethod
+    def of(cls, lessons: "Lessons", config: Config) -> Self:
+        """Return the filter of a configuration."""
+        return cls(lessons, config.scoring, config.senders, Trusted.of(config))
 
     def judge(self, reading: Reading | Content) -> Judgement:
         """Score a message. A filter that has learned nothing of one class is unsure."""
@@ -106,17 +112,15 @@ class Filter:
         if evidence.is_taught:
             odds = _log_odds(tokens, evidence, self._scoring)
             judgement = judgement_of(score(odds, weights(odds, list(map(family_of, tokens)))), self._scoring)
-        return self._decided(judgement, reading.relations, seen)
+        return self._priority.decided(judgement, reading.relations, seen)
 
     def judged_before(self, judgement: Judgement, relations: Relations) -> Judgement:
         """Return a judgement of before: spam may have become unsure, since servers add fields after the verdict."""
-        if self._authserv_id is None or _as_listed(judgement, relations, self._senders).listed:
+        if judgement.verdict is not Verdict.SPAM or not self._priority.names_a_server:
             return judgement
         (seen,) = self._lessons.seen([relations])
-        return _as_vouched(judgement, relations, seen, self._authserv_id)
-
-    def _decided(self, judgement: Judgement, relations: Relations, seen: Seen) -> Judgement:
-        return _as_vouched(_as_listed(judgement, relations, self._senders), relations, seen, self._authserv_id)
+        now = self._priority.decided(judgement, relations, seen)
+        return now if now.vouched else judgement
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
         """Judge a message, and give the reasons; `without_itself`: as if the message were not learned.
@@ -138,19 +142,23 @@ class Filter:
                 clues.append(Clue(token, counts[0], counts[1], of_token, its_weight, slope * its_weight * of_token))
         clues.sort(key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
-        judgement = self._decided(judgement, reading.relations, seen)
+        judgement = self._priority.decided(judgement, reading.relations, seen)
         return Explanation(judgement, tuple(clues), teachers, len(tokens), seen.known, unused_weight(odds, weight))
 
 
 class FrozenFilter:
     """Judges many messages by lessons that do not change in that time: it looks up each token once."""
 
-    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders, authserv_id: str | None = None) -> None:
+    def __init__(self, lessons: Evident, scoring: Scoring, senders: Senders, trusted: Trusted = NOBODY_TRUSTED) -> None:
         self._lessons = lessons
         self._scoring = scoring
-        self._senders = senders
-        self._authserv_id = authserv_id
+        self._priority = _Priority(senders, trusted)
         self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and family of each token
+
+    @classmethod
+    def of(cls, lessons: Evident, config: Config) -> Self:
+        """Return the filter of a configuration."""
+        return cls(lessons, config.scoring, config.senders, Trusted.of(config))
 
     def judge_all(self, messages: Sequence[Content]) -> list[Judgement]:
         """Judge several messages, each as `Filter.judge` does."""
@@ -160,9 +168,7 @@ class FrozenFilter:
         if self._look_up(set(itertools.chain.from_iterable(tokens))):
             judgements = list(map(self._judge_met, tokens))
         return [
-            _as_vouched(
-                _as_listed(judgement, message.relations, self._senders), message.relations, seen, self._authserv_id
-            )
+            self._priority.decided(judgement, message.relations, seen)
             for judgement, message, seen in zip(judgements, messages, senders, strict=True)
         ]
 
@@ -206,34 +212,29 @@ def judgement_of(mean: float, scoring: Scoring) -> Judgement:
     return Judgement(Verdict.HAM if p <= scoring.ham_cutoff else Verdict.UNSURE, p, mean)
 
 
-def _as_listed(judgement: Judgement, relations: Relations, senders: Senders) -> Judgement:
-    """Apply what the person says of the sender or the list. The probability does not change."""
-    named = senders.named(relations.senders, relations.list_id)
-    if named is None:
+class _Priority:
+    """What has priority over the probability: the person's own lists, and a server that vouches for the sender."""
+
+    def __init__(self, senders: Senders, trusted: Trusted) -> None:
+        self._senders = senders
+        self._authserv_id = trusted.authserv_id
+        self._contacts = trusted.contacts
+
+    @property
+    def names_a_server(self) -> bool:
+        """Whether there is a server that could vouch for a sender."""
+        return self._authserv_id is not None
+
+    def decided(self, judgement: Judgement, relations: Relations, seen: Seen) -> Judgement:
+        """Return the judgement after both. The probability does not change."""
+        named = self._senders.named(relations.senders, relations.list_id)
+        if named is not None:
+            verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
+            return judgement._replace(verdict=verdict, listed=named[1])
+        if judgement.verdict is Verdict.SPAM:
+            why = voucher(relations, seen, self._authserv_id, self._contacts)
+            return judgement._replace(verdict=Verdict.UNSURE, vouched=why) if why else judgement
         return judgement
-    verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
-    return judgement._replace(verdict=verdict, listed=named[1])
-
-
-def _as_vouched(judgement: Judgement, relations: Relations, seen: Seen, authserv_id: str | None) -> Judgement:
-    """Make spam unsure if the person's own server vouches for a newsletter. The probability does not change.
-
-    The first newsletter of a shop looks like spam, since all of its words do. Its sender can be held to account: after
-    a decision that mail of this sender over this path is spam, the next one is spam. If the path is not known, the
-    filter could not tell this, so the verdict stays.
-
-    This spares 170 of 3,102 phishing mails that are spam otherwise. It would spare 105 if List-Unsubscribe-Post
-    (RFC 8058) had to be there too, and 797 without List-Unsubscribe (2026-11-28, by
-    `python benchmarks/first_mails.py csdmc2010 phishing_pot/email`). Not all honest newsletters have
-    List-Unsubscribe-Post.
-    """
-    is_spam = judgement.verdict is Verdict.SPAM and not judgement.listed
-    is_open = relations.is_newsletter and relations.sender_over_path is not None and not seen.spam
-    if not (authserv_id and is_spam and is_open):
-        return judgement
-    results = authentication(relations.results, authserv_id, relations.sender)
-    is_vouched = results is not None and results.is_aligned
-    return judgement._replace(verdict=Verdict.UNSURE, vouched=authserv_id) if is_vouched else judgement
 
 
 def _log_odds(tokens: Sequence[str], evidence: Evidence, scoring: Scoring) -> list[float]:

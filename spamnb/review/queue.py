@@ -204,7 +204,7 @@ def _judged_now(
             messages.append(candidate.known)
             files.append(content[0])
             readings.append(read_content(content[1]))
-    judging = FrozenFilter(ledger.lessons, config.scoring, config.senders, config.authserv_id)
+    judging = FrozenFilter.of(ledger.lessons, config)
     found = []
     for known, file, reading, judgement in zip(messages, files, readings, judging.judge_all(readings), strict=True):
         strongest = [] if judgement.verdict is Verdict.HAM else judging.strongest(reading, judgement, LOOKED_AT)

@@ -7,10 +7,6 @@ from spamnb.base.label import Label, Verdict
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 
 
-VOUCHED = "{} vouches for this newsletter, and you have not called its sender's mail spam"
-"""Why a newsletter is unsure that looks like spam: the server's name fills the gap."""
-
-
 @dataclass(frozen=True, slots=True)
 class Destination:
     """The folder for a judged message (for spam or unsure mail; None: it stays), and why, in words for people.
@@ -38,11 +34,12 @@ def destination_of(
 
     flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
-    spam. vouched: the server that vouches for the message, so that the verdict is unsure and not spam; or "".
+    spam. vouched: why the
+    verdict is unsure and not spam, in words, if a server vouches for the sender; or "".
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     called_spam = "a person called this message spam" if label == Label.SPAM else "spam"
-    unsure = f"unsure: {VOUCHED.format(vouched)}" if vouched else "unsure"
+    unsure = f"unsure: {vouched}" if vouched else "unsure"
     stopped = f"{verdict}, but moving is stopped: `spamnb resume` starts it again"
     table = (
         (label == Label.HAM, Destination(None, "a person called this message ham")),

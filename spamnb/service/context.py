@@ -72,8 +72,7 @@ class Context:
 
     def filter(self) -> Filter:
         """The filter that judges a message now."""
-        config = self.in_force
-        return Filter(self.ledger.lessons, config.scoring, config.senders, config.authserv_id)
+        return Filter.of(self.ledger.lessons, self.in_force)
 
     # --- messages that are not read, because the service crashed while it read them
 

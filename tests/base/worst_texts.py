@@ -579,6 +579,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill(" ", VALUE, "a@", "b"),
         ),
     ),
+    "contacts.vcard._EMAIL": (
+        fullmatch,
+        (fill("a", VALUE), fill('"', VALUE, "email;"), fill(";", VALUE, "email"), fill("a:@", VALUE, "email;a:")),
+    ),
+    "contacts.vcard._ESCAPED": (every, (fill("\\", VALUE), fill("\\,", VALUE))),
     "mail.authentication._PIECES": (
         every,
         (

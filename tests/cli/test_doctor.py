@@ -422,3 +422,13 @@ def test_a_server_whose_name_is_wrong(well: Path, run: Run) -> None:
         configure(well, Mailbox(path=root, roles=ROLES), f"\nauthserv_id: {name}\n")
         assert said(run, state, part)
     assert "write the name of your own server; the topmost fields name mx.example.org" in run("doctor").out
+
+
+def test_an_address_book(well: Path, run: Run) -> None:
+    """Doctor counts the addresses of the address book, or says which file cannot be read."""
+    book = well / "contacts.vcf"
+    mailbox = Mailbox(path=well / "Maildir", roles=ROLES)
+    configure(well, mailbox, f"\nauthserv_id: mx.example.org\naddress_book: {book}\n")
+    assert said(run, "warning", f"1 file of the address book cannot be read: {book}: No such file or directory")
+    book.write_text("BEGIN:VCARD\nEMAIL:ann@example.org\nEMAIL:ben@example.org\nEND:VCARD\n")
+    assert said(run, "ok", f"2 addresses in {book}")

@@ -87,6 +87,7 @@ ledger: ~/ledger.sqlite
 scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
 learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no}
 authserv_id: mx.example.org
+address_book: ~/.contacts
 breaker: off
 retention_days: 30.5
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
@@ -109,6 +110,7 @@ log: {subjects: false}
         scoring=Scoring("bernoulli", 1.0, 0.9, 0.1),
         learning=Learning(False, 1.5, 0.0, 1, False, False),
         authserv_id="mx.example.org",
+        address_book=Path("/home/anna/.contacts"),
         breaker=False,
         retention_days=30.5,
         service=Service(60.0, "polling", 0.5),
@@ -273,8 +275,8 @@ learning:
   minimum_messages: 2.5
 """
     assert faults(content) == [
-        "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, scoring, learning, senders, "
-        "authserv_id, breaker, log, service, retention_days, spamd, exchange, users (did you mean mailboxes?)",
+        "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, address_book, scoring, learning, "
+        "senders, authserv_id, breaker, log, service, retention_days, spamd, exchange, users (did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -333,6 +335,10 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
     [
         ("breaker: {window: 10, share: 1}", "c.yaml:6: breaker: is a mapping; write true or false"),
         ("breaker: 1", "c.yaml:6: breaker: '1' is not allowed; write true or false"),
+        (
+            "address_book: ~/.contacts",
+            "c.yaml:6: address_book: has no effect without authserv_id; name your mail server there, or leave both out",
+        ),
         (
             "authserv_id: mx example",
             "c.yaml:6: authserv_id: 'mx example' is not allowed; write the first word of your server's "

@@ -88,6 +88,14 @@ def test_a_person_is_no_host() -> None:
     ]
 
 
+def test_an_address_book_is_of_one_person() -> None:
+    """A mail host's configuration names the server for all users, and no address book."""
+    assert parse(f"{HOST}authserv_id: mx.example.org\n", "c.yaml", {}).authserv_id == "mx.example.org"
+    assert faults(f"{HOST}authserv_id: mx.example.org\naddress_book: /srv/contacts\n") == [
+        "c.yaml:6: address_book: is for one person, and not for the users of a mail host; leave it out"
+    ]
+
+
 @pytest.mark.parametrize("more", ["/var/vmail/{user}", "/home/anna/Maildir"])
 def test_one_mailbox(more: str) -> None:
     """A host has one entry of mailboxes, for all users."""
@@ -274,6 +282,7 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
     text = (
         "ledger: /l\nservice: {copies: 1}\nspamd: {}\nusers: {}\nscorng: {}\n"
         "mailboxes:\n  - path: /m/bob\n    layout: fs\n    rolls: {}\n"
+        "authserv_id: mx.example.org\naddress_book: /home/bob/.contacts\n"
     )
     of_all = "holds for all users, and belongs only in the host's configuration; leave it out here"
     found = own_faults(config, tmp_path, text)
@@ -286,6 +295,10 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
     )
     assert found[5:7] == [f"7: mailboxes[0].path: {of_all}", f"8: mailboxes[0].layout: {of_all}"]
     assert found[7].startswith("9: mailboxes[0].rolls: is not a key; the keys are roles, other_folders, unsure_folder")
+    assert found[8:] == [
+        f"10: authserv_id: {of_all}",
+        "11: address_book: is for one person, and not for the users of a mail host; leave it out here",
+    ]
 
 
 def test_what_comes_out_has_to_agree(config: Config, tmp_path: Path) -> None:

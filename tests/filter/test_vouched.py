@@ -6,11 +6,15 @@ from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter, FrozenFilter, Judgement
+from spamnb.filter.vouching import Trusted, voucher
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, Reading, read
+from spamnb.mail.relations import Relations
 from tests.table import over_rows
 
 OURS = "mx.example.org"
+WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
 BORDER = "Received: from out.shop.example (out.shop.example [9.9.9.7]) by mx.example.org with ESMTP; 1 Jun 2026"
 SIGNED = "Authentication-Results: mx.example.org; dkim=pass header.d=shop.example"
 LEAVE = "List-Unsubscribe: <https://shop.example/bye>"
@@ -34,10 +38,12 @@ def lessons() -> MemoryLessons:
 
 def judged(lessons: MemoryLessons, reading: Reading, senders: Senders, authserv_id: str | None) -> Judgement:
     """Return the judgement, which is one for one message and for many."""
-    alone = Filter(lessons, Scoring(), senders, authserv_id).judge(reading)
+    alone = Filter(lessons, Scoring(), senders, Trusted(authserv_id)).judge(reading)
     content = Content(reading.tokens, reading.relations)
-    assert FrozenFilter(lessons, Scoring(), senders, authserv_id).judge_all([content])[0].verdict is alone.verdict
-    assert Filter(lessons, Scoring(), senders, authserv_id).explain(reading).judgement.vouched == alone.vouched
+    assert (
+        FrozenFilter(lessons, Scoring(), senders, Trusted(authserv_id)).judge_all([content])[0].verdict is alone.verdict
+    )
+    assert Filter(lessons, Scoring(), senders, Trusted(authserv_id)).explain(reading).judgement.vouched == alone.vouched
     return alone
 
 
@@ -64,7 +70,7 @@ def test_a_signed_newsletter_is_unsure(
     plain = judged(lessons, newsletter(1, *fields), Senders(), None)
     found = judged(lessons, newsletter(1, *fields), Senders(), authserv_id)
     assert plain.verdict is Verdict.SPAM
-    assert found == (plain._replace(verdict=Verdict.UNSURE, vouched=OURS) if is_vouched else plain)
+    assert found == (plain._replace(verdict=Verdict.UNSURE, vouched=WHY) if is_vouched else plain)
 
 
 def test_an_address_in_doubt_is_not_vouched_for(lessons: MemoryLessons) -> None:
@@ -78,7 +84,7 @@ def test_a_decision_about_the_sender_goes_before_the_server(lessons: MemoryLesso
     """After one decision that mail of the sender over this path is spam, the next newsletter is spam."""
     later = newsletter(2, SIGNED, BORDER, LEAVE)
     lessons.learn([newsletter(1, SIGNED, BORDER, LEAVE)], Label.SPAM, "in Junk", 2.0, how=How.SEEN, weak=True)
-    assert judged(lessons, later, Senders(), OURS).vouched == OURS
+    assert judged(lessons, later, Senders(), OURS).vouched == WHY
     lessons.learn([newsletter(1, SIGNED, BORDER, LEAVE)], Label.SPAM, "moved", 2.0, how=How.MOVE)
     assert judged(lessons, later, Senders(), OURS).verdict is Verdict.SPAM
 
@@ -100,4 +106,35 @@ def test_a_verdict_of_before(lessons: MemoryLessons) -> None:
         (Senders(), None, "spam"),
         (Senders(block=("shop.example",)), OURS, "spam"),
     ):
-        assert Filter(lessons, Scoring(), senders, authserv_id).judged_before(spam, relations).verdict == verdict
+        assert (
+            Filter(lessons, Scoring(), senders, Trusted(authserv_id)).judged_before(spam, relations).verdict == verdict
+        )
+
+
+UNLESS = "and you have not called mail of this sender spam"
+RESULTS = ("mx.example.org; dkim=pass header.d=shop.example",)
+LETTER = Relations("news@shop.example", path="9.9.9", results=RESULTS)
+CONTACT = f"mx.example.org vouches for its sender, who is in your address book, {UNLESS}"
+
+
+@over_rows(
+    ("relations", "seen", "contacts", "why"),
+    [
+        (LETTER, Seen(), {"news@shop.example"}, CONTACT),
+        (LETTER, Seen(ham=True), {"news@shop.example"}, CONTACT),
+        (LETTER._replace(is_newsletter=True), Seen(), set(), WHY),
+        (LETTER, Seen(), {"other@shop.example"}, ""),
+        (LETTER, Seen(spam=True), {"news@shop.example"}, ""),
+        (LETTER, Seen(ham=True, spam=True), {"news@shop.example"}, ""),
+        # an address alone proves nothing
+        (LETTER._replace(results=()), Seen(ham=True), {"news@shop.example"}, ""),
+        (LETTER._replace(results=("mx.example.org; dkim=pass header.d=evil.example",)), Seen(), {LETTER.sender}, ""),
+        (LETTER._replace(path=""), Seen(), {"news@shop.example"}, ""),
+        (LETTER._replace(others=("eve@evil.example",)), Seen(), {"news@shop.example"}, ""),
+        (LETTER._replace(sender=""), Seen(), {""}, ""),
+    ],
+)
+def test_whom_the_server_vouches_for(relations: Relations, seen: Seen, contacts: set[str], why: str) -> None:
+    """A signed newsletter is unsure and not spam, and so is signed mail of a contact; a decision ends that."""
+    assert voucher(relations, seen, OURS, contacts) == why
+    assert voucher(relations, seen, None, contacts) == ""

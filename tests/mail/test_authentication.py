@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from spamnb.mail.authentication import Authentication, authentication
 from spamnb.mail.reading import read_content
+from tests.line_count import lines_run
 from tests.table import over_rows
 
 OURS = "mx.example.org"
@@ -138,6 +139,19 @@ def test_domains(sender: str, domain: str, is_aligned: bool) -> None:
 def test_any_text(text: str) -> None:
     """Any text is a field, or none; none raises an error."""
     authentication([text, f"{OURS}{text}", f"{OURS};{text}"], OURS, SENDER)
+
+
+@pytest.mark.parametrize(
+    "unit", ["(", ")(", '"', "\\", ";", "=", "a ", "dkim=pass header.d=a.example;", 'a="b";', "(a)"]
+)
+def test_a_long_field(unit: str) -> None:
+    """A field of twice the length takes at most about twice the work, whatever it holds."""
+
+    def lines(length: int) -> int:
+        field = f"{OURS};{unit * (length // len(unit))}"
+        return lines_run(lambda: authentication([field], OURS, SENDER))
+
+    assert lines(4000) < 2.2 * lines(2000) + 100
 
 
 OWN = b"Received: from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026\n"

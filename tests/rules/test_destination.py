@@ -5,7 +5,7 @@ from spamnb.rules.destination import destination_of
 from tests.table import over_rows
 
 SPAM, UNSURE, HAM = Verdict.SPAM, Verdict.UNSURE, Verdict.HAM
-VOUCHED = "unsure: mx.example.org vouches for this newsletter, and you have not called its sender's mail spam"
+WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
 
 
 @over_rows(
@@ -15,11 +15,11 @@ VOUCHED = "unsure: mx.example.org vouches for this newsletter, and you have not 
         (HAM, None, True, "", None, "ham"),
         (UNSURE, None, False, "", None, "unsure"),
         (UNSURE, None, True, "", UNSURE, "unsure"),
-        (UNSURE, None, False, "mx.example.org", None, VOUCHED),
-        (UNSURE, None, True, "mx.example.org", UNSURE, VOUCHED),
+        (UNSURE, None, False, WHY, None, f"unsure: {WHY}"),
+        (UNSURE, None, True, WHY, UNSURE, f"unsure: {WHY}"),
         # a person's decision about the message goes before the server
-        (UNSURE, Label.SPAM, True, "mx.example.org", SPAM, "a person called this message spam"),
-        (UNSURE, Label.HAM, True, "mx.example.org", None, "a person called this message ham"),
+        (UNSURE, Label.SPAM, True, WHY, SPAM, "a person called this message spam"),
+        (UNSURE, Label.HAM, True, WHY, None, "a person called this message ham"),
     ],
 )
 def test_new_mail(

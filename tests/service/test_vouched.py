@@ -6,6 +6,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
+from spamnb.contacts import address_book
 from spamnb.delivery.pipe import filtered
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
@@ -13,7 +14,7 @@ from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
 from tests.service.conftest import Site
 
 KEY = "authserv_id: mx.example.org"
-WHY = "mx.example.org vouches for this newsletter, and you have not called its sender's mail spam"
+WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
 
 
 def newsletter(number: int, *fields: str) -> bytes:
@@ -103,6 +104,27 @@ def test_explain(taught: Site, capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert said in capsys.readouterr().out
     assert taught.spamnb("explain", "--json", str(file)) == 0
-    assert json.loads(capsys.readouterr().out)["vouched"] == "mx.example.org"
+    assert json.loads(capsys.readouterr().out)["vouched"] == WHY
     taught.spamnb("score", str(file))
     assert capsys.readouterr().out.startswith("U 0.9")
+
+
+def test_a_contact(taught: Site) -> None:
+    """A signed letter of a person in the address book stays, as soon as the book has them; an unsigned one does not."""
+    book = taught.directory / "contacts/shop.vcf"
+    book.parent.mkdir()
+    taught.configure(f"{KEY}\naddress_book: {book.parent}")
+    letters = [
+        newsletter(number, *head).replace(f"{LEAVE}\n".encode(), b"")
+        for number, head in enumerate([(SIGNED, BORDER), (SIGNED, BORDER), (BORDER,)])
+    ]
+    taught.deliver(letters[0])
+    taught.work()
+    assert taught.contents("Junk") == letters[:1]
+    book.write_text("BEGIN:VCARD\nVERSION:4.0\nFN:Shop\nEMAIL:news@shop.example\nEND:VCARD\n")
+    address_book._book.cache_clear()  # or the test would wait some seconds
+    for letter in letters[1:]:
+        taught.deliver(letter)
+    taught.work()
+    assert sorted(taught.contents("Junk")) == sorted([letters[0], letters[2]])
+    assert "vouches for its sender, who is in your address book" in why(taught, letters[1])

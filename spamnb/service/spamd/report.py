@@ -70,7 +70,7 @@ def _rows(judged: JudgedAtDelivery, config: Config) -> Iterator[_Row]:
     if judged.judgement.listed and abs(points - limited) > _ROUNDING:
         yield points - limited, "SPAMNB_LISTED", "List: the sender is in senders", "of the configuration"
     if judged.judgement.vouched:
-        yield points - limited, "SPAMNB_VOUCHED", "Newsletter: your server vouches for it", ""
+        yield points - limited, "SPAMNB_VOUCHED", "Signed: your server vouches for its sender", ""
 
 
 def _plain(clue: Clue) -> str:

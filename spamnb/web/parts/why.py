@@ -36,8 +36,7 @@ class Why:
 
 def judge_of(visit: Visit) -> Filter:
     """Return the filter that judges a message now."""
-    config = visit.config
-    return Filter(visit.ledger.lessons, config.scoring, config.senders, config.authserv_id)
+    return Filter.of(visit.ledger.lessons, visit.config)
 
 
 def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:

@@ -1,0 +1,1 @@
+"""Whom a person has in an address book: vCard files → addresses."""
