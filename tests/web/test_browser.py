@@ -419,6 +419,20 @@ def test_tables_on_a_phone(lived: Chromium) -> None:
             assert (page, window.page.evaluate(wide)) == (page, 0)
 
 
+def test_the_history_on_a_phone(lived: Chromium) -> None:
+    """On a phone a line of the history takes 70 pixels on the average, and the words of its buttons fit into them."""
+    with lived.window(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True) as window:
+        window.go("history")
+        heights = window.page.locator(".hour .line").evaluate_all("lines => lines.map(line => line.offsetHeight)")
+        assert len(heights) >= 40
+        assert sum(heights) / len(heights) <= 70
+        assert sorted(heights)[9 * len(heights) // 10] <= 90
+        buttons = "all => all.map(one => [one.scrollWidth - one.clientWidth, one.offsetHeight])"
+        shown = window.page.locator(".hour .line .acts > form button").evaluate_all(buttons)
+        assert shown
+        assert [one for one in shown if one[0] > 0 or not 24 <= one[1] <= 44] == []
+
+
 def test_a_sender_on_a_phone(fresh: Chromium) -> None:
     """On a phone a sender takes two lines, with every number, however long the name and whatever was done."""
     desk, letter = fresh.desk, message("ham", 100)

@@ -195,13 +195,14 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     states = [one.get("class").split()[1] for one in page.tree.xpath("//li[contains(@class, 'finding')]")]
     assert states == sorted(states, key=["fault", "warning", "ok"].index)
     assert "not running: nothing is judged or learned now spamnb run" in page.words
-    assert "spam_cutoff: 0.95" in page.words and f"You can change that in {file}" in page.words
+    assert "spam_cutoff: 0.95" in page.tree.xpath("string(//details/pre)")
+    assert f"You can change that in {file}" in page.words
     assert "Your choices" not in page.words
     desk.browser.post("/choose", kind="spam_cutoff", value="0.97")
     desk.browser.post("/choose", kind="block", value="*@shop.example")
     page = browser.get("/health")
     assert "spam_cutoff: 0.97" in page.words
-    assert "Your choices: 1 blocked, spam_cutoff 0.97." in page.words
+    assert "Your choices: 1 blocked, spam from 0.97 up." in page.words
     assert browser.get("/health").tree.findtext(".//title") != "Being checked · spamnb"
     asked = browser.follow(browser.post("/health/check"))
     assert (asked.status, asked.tree.findtext(".//title")) == (200, "Being checked · spamnb")
