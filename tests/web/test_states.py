@@ -194,9 +194,9 @@ def test_a_faulty_configuration(desk: WebDesk, tmp_path: Path) -> None:
     assert browser.get("/").status == 200
 
 
-@pytest.mark.parametrize("page", ["/", "/health"])
-def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
-    """A result older than a minute is not the heading: the page says that it checks again."""
+@pytest.mark.parametrize(("page", "waits"), [("/", "No mail has come yet"), ("/health", "Being checked")])
+def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str, waits: str) -> None:
+    """A result older than a minute is not the heading, and the page says that it checks again."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
@@ -208,20 +208,20 @@ def test_an_old_check(desk: WebDesk, tmp_path: Path, page: str) -> None:
         return str(browser.get(page).tree.findtext(".//title")).removesuffix(" · spamnb")
 
     with only_service(desk.ledger.path):
-        assert title() == "Being checked"
+        assert title() == waits
         before = title()
         assert "fault" not in before
         desk.ahead += 24 * 60
         away = desk.roots[0].rename(desk.roots[0].with_name("away"))
-        assert (title(), title().partition(",")[0]) == ("Being checked", "1 fault")
+        assert (title(), title().partition(",")[0]) == (waits, "1 fault")
         assert str(desk.roots[0]) in browser.get(page).words
         away.rename(desk.roots[0])
         desk.ahead += 24 * 60
-        assert [title(), title()] == ["Being checked", before]
+        assert [title(), title()] == [waits, before]
         desk.ahead += 50
         assert title() == before, "within its minute it stands"
     desk.ahead += 10
-    assert (title(), title()) != (before, before)
+    assert browser.get(page).tree.xpath("//*[@data-unfinished or @data-again]")
 
 
 def test_a_service_that_has_ended_since(desk: WebDesk, tmp_path: Path) -> None:
@@ -288,7 +288,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
                 found = browser.get(page)
                 assert not found.tree.xpath("//*[@data-again or @data-unfinished]"), page
                 assert "the log of these pages says why" in found.words, page
-                assert (found.tree.findtext(".//title") == "Not checked · spamnb") == (page in pages[:2])
+                assert (found.tree.findtext(".//title") == "Not checked · spamnb") == (page == "/health")
         for page in pages:
             browser.get(page)
             found = browser.get(page)
@@ -311,7 +311,7 @@ def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path, monkeypatch: py
     browser.get("/")
     with only_service(desk.ledger.path):
         page = browser.get("/")
-    assert page.tree.findtext(".//title") == "5 warnings · spamnb"
+    assert page.tree.findtext(".//title") == "No mail has come yet · spamnb"
     assert "and 2 more" in page.words
 
 
@@ -327,16 +327,59 @@ def test_the_button_corrects_the_heading(desk: WebDesk) -> None:
     pause = "Pause for an hour"
     assert heading(desk.browser) == ("The service is not running", ["What to do", pause])
     with only_service(desk.ledger.path):
-        desk.browser._application._site.kept.counted(desk.ledger, 3)
-        assert heading(desk.browser) == ("3 to review", ["Review them", pause])
-        desk.browser._application._site.kept.counted(desk.ledger, 1)
-        assert heading(desk.browser) == ("1 to review", ["Review it", pause])
+        assert heading(desk.browser) == ("No mail has come yet", [pause])
         desk.browser.post("/pause", span="1h")
         assert heading(desk.browser) == ("Moving is paused", ["Move again"])
         desk.browser.post("/resume")
         desk.ledger.state.begun_with = None
         desk.learning = dataclasses.replace(desk.learning, minimum_messages=1000)
-        assert heading(desk.browser) == ("Still learning: 1 to review", ["Review it"])
+        assert heading(desk.browser) == ("No mail has come yet", [])
+
+
+def test_the_heading_tells_of_today(desk: WebDesk) -> None:
+    """The heading counts the mail of today and its spam; what waits for the person is a line below it."""
+
+    def title() -> str:
+        return str(desk.browser.get("/").tree.findtext(".//title")).removesuffix(" · spamnb")
+
+    noon = 12 * 3600.0
+    desk.ahead += 86_400 + noon - desk.now() % 86_400  # the next noon
+    with only_service(desk.ledger.path):
+        desk.deliver(message("ham", 100))
+        assert title() == "Today 1 message came, none was spam"
+        desk.deliver(OFFER)
+        assert title() == "Today 2 messages came, 1 was spam"
+        desk.deliver(message("spam", 101))
+        desk.browser._application._site.kept.counted(desk.ledger, 3)
+        assert title() == "Today 3 messages came, 2 were spam"
+        assert "3 to review Review them" in desk.browser.get("/").words
+        desk.ahead += 86_400.0
+        assert title() == "No mail has come today"
+        assert "The last message came yesterday" in desk.browser.get("/").words
+
+
+def test_spam_caught_by_week(desk: WebDesk) -> None:
+    """From the second week with spam on, each week has a bar of what was caught; a person's word counts."""
+
+    def drawn() -> list[str]:
+        figures = {one.findtext("figcaption"): one for one in desk.browser.get("/").tree.xpath("//figure")}
+        week = figures.get("Spam caught, by week")
+        return [] if week is None else [" ".join(row.text_content().split()) for row in week.xpath(".//tbody/tr")]
+
+    desk.ahead = -20 * 86_400.0
+    missed, spam = message("ham", 100), [message("spam", number) for number in range(100, 105)]
+    for content in (*spam[:3], missed):
+        desk.deliver(content)
+    desk.take(missed, "INBOX", "Junk")
+    assert desk.label(missed) == (Label.SPAM, False)
+    assert drawn() == []
+    desk.ahead += 14 * 86_400.0
+    for content in spam[3:]:
+        desk.deliver(content)
+    desk.take(spam[4], "Junk", "INBOX")
+    weeks = [row.split()[-3:] for row in drawn()]
+    assert [weeks[0], weeks[-1]] == [["%", "3", "4"], ["%", "1", "1"]]
+    assert [" ".join(row.split()[-2:]) for row in drawn()[1:-1]] == ["0 0"]
 
 
 def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
@@ -350,25 +393,25 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
     browser, kept = Browser(application), application._site.kept
 
-    def asked() -> tuple[str, list[str]]:
+    def asked() -> list[str]:
         kept.counted(desk.ledger, 3)
-        page = browser.get("/")
-        links = page.tree.xpath("//a[@href='audit' or @href='review'][not(ancestor::nav)]")
-        return page.tree.findtext(".//title").removesuffix(" · spamnb"), [link.text for link in links]
+        hints = browser.get("/").tree.xpath("//p[@class='hint']")
+        return [" ".join(hint.text_content().split()) for hint in hints]
 
-    assert "is not running" in asked()[0]
-    assert asked()[1] == ["1 probably misfiled", "3 to review"]
+    asked()
+    review, audit = "3 to review Review them", "1 probably misfiled Audit it"
+    assert asked() == [audit, review]
     with only_service(desk.ledger.path):
-        assert asked() == ("1 probably misfiled", ["Audit it", "3 to review"])
+        assert asked() == [audit, review]
         training.learn(desk.ledger, read(wrong), Label.SPAM, "a test", desk.now(), how=How.HAND)
-        assert asked() == ("3 to review", ["Review them"]), "it is put right"
+        assert asked() == [review], "it is put right"
         other = message("spam", 101)
         training.learn(desk.ledger, read(other), Label.HAM, "a test", desk.now(), how=How.HAND)
         desk.ahead += 300
-        assert asked() == asked() == ("3 to review", ["Review them"]), "all is judged again after ten minutes only"
+        assert asked() == asked() == [review], "all is judged again after ten minutes only"
         desk.ahead += 300
         asked()
-        assert asked()[0] == "1 probably misfiled"
+        assert asked() == [audit, review]
 
 
 def test_a_first_day(desk: WebDesk) -> None:

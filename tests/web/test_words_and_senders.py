@@ -86,14 +86,22 @@ def number_of(desk: WebDesk, name: str) -> int:
 
 
 def test_senders(desk: WebDesk) -> None:
-    """The sender of most mail comes first, judged mail is counted, and a text finds senders."""
+    """The sender of most mail comes first, with its verdicts and choices about it; a text finds senders."""
     desk.deliver(message("spam", 100))
     page = desk.browser.get("/senders")
     numbers = [int(cell.text) for cell in page.tree.xpath("//table//tr/td[1]")]
     assert numbers == sorted(numbers, reverse=True)
     found = desk.browser.get("/senders?q=promo100@")
     (row,) = found.tree.xpath("//tbody/tr")
-    assert [cell.text for cell in row.xpath("td")] == ["1", "0", "0", "1", "0", "0", "0"]
+    assert [cell.text_content().strip() for cell in row.xpath("td")[:2]] == ["1", "1 spam"]
+    assert row.xpath(".//*[local-name()='rect']/@class") == ["bar spam"]
+    buttons = [" ".join(button.text_content().split()) for button in row.xpath(".//button")]
+    address = row.xpath("th")[0].text_content().strip()
+    assert buttons == [f"Allow: {address}", f"Block: {address}"]
+    blocked = desk.browser.follow(desk.browser.post("/choose", kind="block", value=address, back="senders?q=promo100@"))
+    (row,) = blocked.tree.xpath("//tbody/tr")
+    assert f"blocked: {address}" in row.text_content()
+    assert f"Forget that: {address}" in " ".join(row.text_content().split())
     assert "The history has no mail of such a sender" in desk.browser.get("/senders?q=zebra").words
 
 

@@ -49,6 +49,19 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Caught:
+    """Spam that was judged in a span of time, as in `Judged`; caught: the part with that verdict.
+
+    Spam is what the filter or a person calls so; a person's word counts more.
+    """
+
+    since: float
+    until: float
+    caught: int
+    spam: int
+
+
+@dataclass(frozen=True, slots=True)
 class Bin:
     """Judged messages whose probability of spam was in [low, high), or [low, high] for the last bin.
 
@@ -90,6 +103,10 @@ _CAME = (
     f" count(*) FILTER (WHERE iif(label IS NULL, verdict = 'spam', label = 1)) {_SPAN}"
 )
 _FIRST = "SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL"
+_CAUGHT = (
+    f"SELECT count(*) FILTER (WHERE verdict = 'spam' AND NOT {_AGAINST}),"
+    f" count(*) FILTER (WHERE iif(label IS NULL OR weak, verdict = 'spam', label)) {_SPAN}"
+)
 _BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label), verdict {_SPAN}"
 _VERDICTS = (Verdict.HAM, Verdict.UNSURE, Verdict.SPAM)
 _DAYS = f"SELECT CAST(judged_at / {_DAY} AS INTEGER), {_AGAINST} FROM message WHERE judged_at IS NOT NULL"  # noqa: S608
@@ -119,6 +136,9 @@ class Figures:
             for number in self._db.row(_CAME, (since, now))
         )
         return ham, spam
+    def caught(self, bounds: Sequence[float]) -> list[Caught]:
+        """Return how much spam was caught between each of these times and the next, as in `judged`."""
+        return [Caught(*span, *self._db.row(_CAUGHT, span)) for span in pairwise(bounds)]
 
     def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
         """Return the messages judged in a span by the probability of their verdict, in `bins` bins of equal width."""

@@ -1,7 +1,8 @@
-"""The first page: whether all is well, how much mail was judged and how surely, and the last acts."""
+"""The first page: the mail of today, whether all is well, how much was judged and how surely, and the last acts."""
 
 import contextlib
 import dataclasses
+import itertools
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from spamnb.base.wording import plural
 from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
-from spamnb.ledger.history.figures import Judged
+from spamnb.ledger.history.figures import Caught, Judged
 from spamnb.ledger.history.journal import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import Status, status
@@ -21,7 +22,7 @@ from spamnb.review.misfiled import Doubts
 from spamnb.rules.moving import fewest
 from spamnb.web.http import Response, as_json
 from spamnb.web.kept import Snapshot
-from spamnb.web.kept_values import Checked, not_checked
+from spamnb.web.kept_values import Checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
 from spamnb.web.parts.first_group import first_group
@@ -35,6 +36,7 @@ _LATELY = 10
 _IN_THE_BANNER = ("service", "moving")
 _MOST_CORRECTED = 100  # per day; more are not counted
 _BINS = 20
+_WEEKS = 13
 _DAY = 86_400.0
 _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 3), "365": (364, 7)}  # days, per bar
 
@@ -47,7 +49,8 @@ def overview(visit: Visit) -> Response:
     known = status(config, ledger, visit.now, visit.missing)
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after)
     asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
-    heading = _heading(known, bool(config.mailboxes), asked, troubles) or Heading(not_checked(snapshot))
+    today = _today(ledger, visit.now)
+    heading = _urgent(known, bool(config.mailboxes), troubles)
     days = visit.request.query.one_of("days", _SPANS, "30")
     spans = _judged(ledger, visit.now, *_SPANS[days])
     figures = _sum(spans)
@@ -55,9 +58,9 @@ def overview(visit: Visit) -> Response:
     bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
     return visit.page(
         "overview.html",
-        title=heading.words,
+        title=today.words if heading is None else heading.words,
         heading=heading,
-        others=[one for one in asked if one.page != heading.page],
+        asked=asked,
         known=known,
         fewest={label.word: fewest(label, config.learning) for label in Label},
         doubted=visit.doubted_ham(),
@@ -65,7 +68,7 @@ def overview(visit: Visit) -> Response:
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
         troubles=troubles or [],
-        today=_today(ledger, visit.now),
+        today=today,
         days=days,
         spans=list(_SPANS),
         figures=figures,
@@ -73,6 +76,7 @@ def overview(visit: Visit) -> Response:
         sureness=charts.histogram(
             bins, scoring.ham_cutoff, scoring.spam_cutoff, f"Messages by probability, last {days} days"
         ),
+        by_week=_by_week(ledger, visit.now),
         lines=acts(ledger, ledger.journal.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
     )
@@ -88,7 +92,7 @@ def _troubles(snapshot: Snapshot[Checked]) -> list[Finding] | None:
 
 
 class Heading(NamedTuple):
-    """The most urgent fact in a few words, which is also the window's title, and the next step.
+    """A fact in a few words, and the next step.
 
     page, label: a link to it. resumes: show a button that starts moving again.
     """
@@ -112,27 +116,17 @@ def _asked(doubts: Doubts, waiting: int) -> list[Heading]:
     ]
 
 
-def _heading(
-    known: Status, has_mailbox: bool, asked: Sequence[Heading], troubles: Sequence[Finding] | None
-) -> Heading | None:
-    """Return the heading, or None before the check. troubles: faults and warnings, or None if they are not known yet.
+def _urgent(known: Status, has_mailbox: bool, troubles: Sequence[Finding] | None) -> Heading | None:
+    """Return the reason why the filter does not do its work, which is then the heading; None if there is none.
 
-    asked: the questions that wait, the first one first.
+    troubles: faults and warnings, or None if they are not known yet.
     """
     faults = sum(finding.state == FAULT for finding in troubles or ())
     if known.stop is not None:
         return Heading("Moving has stopped" if known.stop.tripped_at is not None else "Moving is paused", resumes=True)
     if has_mailbox and not known.is_running:
         return Heading("The service is not running", "health", "What to do")
-    if faults:
-        return Heading(plural(faults, "fault"), "health", "What to do")
-    if known.missing:
-        return asked[0]._replace(words=f"Still learning: {asked[0].words}") if asked else Heading("Still learning")
-    if asked:
-        return asked[0]
-    if troubles is None:
-        return None
-    return Heading(plural(len(troubles), "warning"), "health", "What to do") if troubles else Heading("All is well")
+    return Heading(plural(faults, "fault"), "health", "What to do") if faults else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +139,15 @@ class Today:
     judged: Judged
     corrected: int
     judged_at: float | None
+
+    @property
+    def words(self) -> str:
+        """The mail of today in a few words, for the heading."""
+        number, spam = self.judged.messages, self.judged.spam
+        if not number:
+            return "No mail has come yet" if self.judged_at is None else "No mail has come today"
+        of_spam = f"{spam:,} {'was' if spam == 1 else 'were'}" if spam else "none was"
+        return f"Today {plural(number, 'message')} came, {of_spam} spam"
 
 
 def _today(ledger: Ledger, now: float) -> Today:
@@ -180,7 +183,17 @@ def _by_hour(ledger: Ledger, now: float) -> Chart:
     return charts.daily(spans, [clock(each.since) for each in spans], "Messages judged today, by hour", "hour")
 
 
-def _days(span: Judged, year: int) -> str:
+def _by_week(ledger: Ledger, now: float) -> Chart | None:
+    """Draw how much of the spam was caught in each of the last weeks; None before there is spam of two weeks."""
+    end = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
+    bounds = [(end - timedelta(weeks=ago)).timestamp() for ago in range(_WEEKS, -1, -1)]
+    weeks = list(itertools.dropwhile(lambda week: not week.spam, ledger.figures.caught(bounds)))
+    if sum(week.spam > 0 for week in weeks) < 2:
+        return None
+    return charts.caught(weeks, [_days(week, end.year) for week in weeks], "Spam caught, by week")
+
+
+def _days(span: Judged | Caught, year: int) -> str:
     """Return the day of a span, or its first and last day. A day of another year has its year."""
     days = (datetime.fromtimestamp(at) for at in (span.since, span.until - 3600.0))
     first, last = (day.strftime("%-d %b" if day.year == year else "%-d %b %Y") for day in days)

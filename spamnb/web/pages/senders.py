@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from spamnb.acts import choices
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
@@ -14,7 +16,8 @@ from spamnb.ledger.history.choices import LABEL_OF
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
-from spamnb.web.parts.offers import FixedLabel, fixed_label_of, offers
+from spamnb.web.parts.offers import FixedLabel, Offer, fixed_label_of, offers
+from spamnb.web.parts.split_bar import split_bar
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -22,15 +25,16 @@ _ON_A_PAGE = 50
 _AT_ONCE = 50  # messages that the page shows, and teaches in one go
 _MANY = 20  # messages: from this number on, the page asks before it teaches them
 _CHOSEN = 100  # choices shown
-_COLUMNS = {
-    "messages": "messages",
-    "judged ham": "judged_ham",
-    "unsure": "judged_unsure",
-    "spam": "judged_spam",
-    "learned ham": "learned_ham",
-    "learned spam": "learned_spam",
-    "corrected": "corrected",
-}
+
+
+class SenderRow(NamedTuple):
+    """A sender with the present choice about it, and the offer to choose, or None. bar, words: its verdicts."""
+
+    sender: Sender
+    said: FixedLabel | None
+    offer: Offer | None
+    bar: Markup
+    words: str
 
 
 class LabelEffect(NamedTuple):
@@ -67,8 +71,7 @@ def senders(visit: Visit) -> Response:
     return visit.page(
         "senders.html",
         title="Senders",
-        senders=[(row, _said(visit, row)) for row in page],
-        columns=_COLUMNS,
+        senders=[_row(visit, one) for one in page],
         q=text,
         last=page[-1] if len(page) == _ON_A_PAGE else None,
         lists=[(label, patterns) for label, patterns in (("ham", written.allow), ("spam", written.block)) if patterns],
@@ -76,6 +79,14 @@ def senders(visit: Visit) -> Response:
         number=sum(choice.kind in LABEL_OF for choice in visit.ledger.choices.newest()),
         is_open=bool(visit.did()),
     )
+
+
+def _row(visit: Visit, sender: Sender) -> SenderRow:
+    offer = next((one for one in offers(visit.config, [sender]) if one.pattern == sender.name), None)
+    verdicts = {"ham": sender.judged_ham, "unsure": sender.judged_unsure, "spam": sender.judged_spam}
+    words = [f"{number:,} {word}" for word, number in verdicts.items() if number] or ["none judged"]
+    corrected = f", {sender.corrected:,} corrected" if sender.corrected else ""
+    return SenderRow(sender, _said(visit, sender), offer, split_bar(verdicts), f"{', '.join(words)}{corrected}")
 
 
 def _said(visit: Visit, sender: Sender) -> FixedLabel | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from spamnb.ledger.history.figures import Bin, Judged
+from spamnb.ledger.history.figures import Bin, Caught, Judged
 
 WIDTH, HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 6, 16, 22
@@ -78,6 +78,21 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
     columns = (of, "ham", "unsure", "spam", "ham called spam", "spam called ham")
     mark = ("▼", "you corrected the verdict") if any(span.corrected for span in spans) else None
     return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, mark)
+
+
+def caught(spans: Sequence[Caught], names: Sequence[str], title: str) -> Chart:
+    """Draw a bar for each span of time, as high as the share of the spam that was caught. No spam gives no bar."""
+    step = _PLOT_WIDTH / max(1, len(spans))
+    width = min(step * 0.8, 40.0)
+    parts, rows = [_grid([(part, _percent(part)) for part in (0.0, 0.5, 1.0)])], []
+    for place, (span, name) in enumerate(zip(spans, names, strict=True)):
+        share = _percent(span.caught / span.spam) if span.spam else ""
+        rows.append((name, share, f"{span.caught:,}", f"{span.spam:,}"))
+        if span.spam:
+            height = _PLOT_HEIGHT * span.caught / span.spam
+            x, words = _LEFT + place * step + (step - width) / 2, f"{name}: {share}, {span.caught:,} of {span.spam:,}"
+            parts.append(_rect(x, _BASE - height, width, height, "share", words))
+    return Chart(title, _drawing(title, [*parts, *_ends(names)]), ("week", "caught", "messages", "of"), tuple(rows))
 
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
