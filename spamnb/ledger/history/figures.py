@@ -136,6 +136,7 @@ class Figures:
             for number in self._db.row(_CAME, (since, now))
         )
         return ham, spam
+
     def caught(self, bounds: Sequence[float]) -> list[Caught]:
         """Return how much spam was caught between each of these times and the next, as in `judged`."""
         return [Caught(*span, *self._db.row(_CAUGHT, span)) for span in pairwise(bounds)]
