@@ -118,15 +118,20 @@ def _bogofilter(corpus: str, habits: Sequence[str], orders: int) -> list[dict[st
             order = list(range(len(messages)))
             if seed:
                 random.Random(seed).shuffle(order)
-            lives.append({"habit": habit} | live(order, labels, RobinsonFisher(words), HABITS[habit], seed))
+            spamicity, moved = live(order, labels, RobinsonFisher(words), HABITS[habit], seed)
+            is_spam = np.array([labels[message] for message in order], dtype=bool)
+            lives.append({"habit": habit} | _figures(is_spam, spamicity, moved, HABITS[habit].learned))
         rows.append(_row("bogofilter", average(lives).mean))
     return rows
 
 
 def live(
     order: Sequence[int], labels: Sequence[Label], model: RobinsonFisher, habit: Habit, seed: int
-) -> dict[str, float]:
-    """Judge the messages in this order, and learn by the person's acts. Returns the figures."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Judge the messages in this order, and learn by the person's acts.
+
+    Returns two arrays of shape (n,): the spamicity of each message, and whether it was moved.
+    """
     chance = random.Random(seed * 1_000_003 + 17)
     due: list[tuple[int, int, Label]] = []  # when, which message, learned as
     spamicity, moved = np.zeros(len(order)), np.zeros(len(order), dtype=bool)
@@ -157,7 +162,7 @@ def live(
                 learn(message, Label.HAM, now + habit.rescued_after)
         elif truth is Label.HAM and chance.random() < habit.keep:
             learn(message, Label.HAM, now + _KEPT_AFTER)
-    return _figures(np.array([labels[message] for message in order], dtype=bool), spamicity, moved, habit.learned)
+    return spamicity, moved
 
 
 def _figures(is_spam: np.ndarray, spamicity: np.ndarray, moved: np.ndarray, begins_with: int) -> dict[str, float]:
