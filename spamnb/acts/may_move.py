@@ -7,9 +7,14 @@ count.
 
 Without this, a mailbox that begins with 540 spam and 20 ham loses 2 ham in the first 100 messages after moving begins.
 This is csdmc2010 in that order, with three shuffles and the habit `tidy`.
+
+Mail that the filter doubts is not learned, so this proof knows nothing of it. If ham begins to come over a path that
+only spam has used, the filter may call all of it spam. So a filter that knows enough waits until its person has sorted
+the inbox once, for two days at most. Mail that the person read and left there is then weak ham.
 """
 
 import logging
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,6 +27,7 @@ from spamnb.ledger.lessons.port import Lesson, Lessons
 from spamnb.rules import moving as rules
 
 _log = logging.getLogger(__name__)
+_DAY = 86_400.0  # seconds
 _PROOF = 20  # ham messages, or `minimum_messages` if that is less
 
 
@@ -126,25 +132,68 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Mi
     """
     if _has_begun(ledger.state.begun_with, learning):
         return ""
-    return _awaited(ledger) or (remembered or MissingCache())(ledger, scoring, learning)
+    return _unknown(ledger, scoring, learning, remembered) or _unsorted(ledger, learning)
 
 
 def missing_by_numbers(ledger: Ledger, learning: Learning) -> str | None:
-    """Return the same if it is known without judging any ham, else None."""
+    """Return what `missing` returns, or None if that needs ham to be judged."""
     if _has_begun(ledger.state.begun_with, learning):
         return ""
-    ham, spam = ledger.lessons.totals().tolist()[:2]
-    return _awaited(ledger) or rules.missing_lessons(ham, spam, learning) or None
+    known = _unknown_by_numbers(ledger, learning)
+    return _unsorted(ledger, learning) if known == "" else known
 
 
 def begin_if_ready(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
-    """Return the same as `missing`. If nothing is missing, the ledger records it, so that it stays true."""
-    begun = ledger.state.begun_with
-    if not _has_begun(begun, learning) and (lacking := missing(ledger, scoring, learning, remembered)):
-        return lacking
-    if begun != learning.minimum_messages:
-        ledger.state.begun_with = learning.minimum_messages
+    """Return what `missing` returns. If nothing is missing, the ledger records that, so that it stays true.
+
+    If the filter knows enough, and only waits, the ledger records since when. Then no ham is judged again.
+    """
+    state = ledger.state
+    if not _has_begun(state.begun_with, learning):
+        if lacking := _unknown(ledger, scoring, learning, remembered):
+            if state.ready_at is not None:
+                state.ready_at = None
+            return lacking
+        if waiting := _unsorted(ledger, learning):
+            if state.ready_at is None:
+                state.ready_at = ledger.messages.last_judged_at()
+            return waiting
+    if state.begun_with != learning.minimum_messages:
+        state.begun_with = learning.minimum_messages
     return ""
+
+
+def _unknown(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None) -> str:
+    """Return, in words, what the filter does not know yet; "" for nothing."""
+    if ledger.state.ready_at is None:
+        return _awaited(ledger) or (remembered or MissingCache())(ledger, scoring, learning)
+    return _unknown_by_numbers(ledger, learning) or ""
+
+
+def _unknown_by_numbers(ledger: Ledger, learning: Learning) -> str | None:
+    """Return what `_unknown` returns, or None if that needs ham to be judged."""
+    ham, spam = ledger.lessons.totals().tolist()[:2]
+    too_few = _awaited(ledger) or rules.missing_lessons(ham, spam, learning)
+    return too_few or (None if ledger.state.ready_at is None else "")
+
+
+def _unsorted(ledger: Ledger, learning: Learning) -> str:
+    """Return, in words, why a filter that knows enough still waits; "" for nothing. The newest mail is the clock."""
+    ready, newest = ledger.state.ready_at, ledger.messages.last_judged_at()
+    if newest is None:
+        return ""
+    since = newest if ready is None else ready
+    sorted_out = ledger.messages.called_spam_since(since)
+    return rules.why_it_waits(ledger.messages.unsorted(), (newest - since) / _DAY, sorted_out, learning)
+
+
+def left_until(ledger: Ledger) -> float:
+    """Return until when mail that was called spam may have stayed in the inbox because the filter only waited.
+
+    In seconds since the epoch; minus infinity if it has never waited.
+    """
+    ready = ledger.state.ready_at
+    return -math.inf if ready is None else ready + rules.SORTING_DAYS * _DAY
 
 
 def _awaited(ledger: Ledger) -> str:

@@ -31,7 +31,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
 from spamnb.rules.destination import destination_of
-from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips
+from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips, why_it_waits
 from spamnb.rules.reactions import kept
 
 _DAY = 86_400.0
@@ -138,6 +138,10 @@ class _Mailbox:
         self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
         self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + WINDOW)
         self._missing: str | None = None
+        self._ready: int | None = None  # when the filter knew enough
+        self._unsorted: dict[int, bool] = {}  # called spam, and in the inbox; whether the user leaves it there
+        self._sorted_until = -1  # the newest message that the user has moved to spam
+        self._sorted_out = 0  # messages moved to spam that came since the filter knew enough
         self._stopped = False
 
     def work(self) -> None:
@@ -187,13 +191,21 @@ class _Mailbox:
         elif label is Label.SPAM and not is_moved:
             if chance < habit.correct:
                 self._do(habit.corrected_after, self._move_to_spam, place)
+                self._lie(place, is_left=False)
             elif self._choose.random() < habit.left:
                 self._do(self._kept_after, self._keep, place)
+                self._lie(place, is_left=True)
         elif label is Label.HAM and is_moved:
             if chance < habit.rescue:
                 self._do(habit.rescued_after, self._rescue, place)
         elif label is Label.HAM and chance < habit.keep:
             self._do(self._kept_after, self._keep, place)
+            self._lie(place, is_left=True)
+
+    def _lie(self, place: int, *, is_left: bool) -> None:
+        """Note a message that is in the inbox only because the filter has not begun to move mail."""
+        if self._missing != "" and self._run.outcomes[-1].probability >= self._scoring.spam_cutoff:
+            self._unsorted[place] = is_left
 
     @property
     def _kept_after(self) -> int:
@@ -215,6 +227,18 @@ class _Mailbox:
     def _move_to_spam(self, place: int) -> None:
         self._traces[place] = Trace(self._at(self._now), self._digest(place), moved=True)
         self._learn(place, Label.SPAM, "moved to spam", How.MOVE)
+        self._unsorted.pop(place, None)
+        self._sorted_until = max(self._sorted_until, place)
+        if self._ready is not None:
+            self._sorted_out += place >= self._ready
+            self._learn_left_behind()
+
+    def _learn_left_behind(self) -> None:
+        """Learn the mail that the user has left, while moving later mail to spam."""
+        left_behind = [each for each, is_left in self._unsorted.items() if is_left and each < self._sorted_until]
+        for each in left_behind if self._learning.kept else ():
+            self._learn(each, Label.HAM, weak_lessons.LEFT_BEHIND, How.KEPT, weak=True)
+            del self._unsorted[each]
 
     def _rescue(self, place: int) -> None:
         if self._in_spam.pop(place, None) is not None:
@@ -240,6 +264,7 @@ class _Mailbox:
             self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
             if weak_lessons.teaches_ham(probability, self._missed, is_taught=is_taught):
                 self._learn(place, Label.HAM, meant.why, meant.how, weak=True)
+                self._unsorted.pop(place, None)
                 self._doubtful.remove(place)
 
     def _each_day(self, day: int) -> None:
@@ -268,11 +293,19 @@ class _Mailbox:
 
     def _lacking(self) -> str:
         """Return what must still be learned before mail is moved. Once nothing is missing, this stays so."""
-        if self._missing != "" and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
+        if self._missing == "":
+            return ""
+        if self._ready is None and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
             self._missing = missing_now(self._lessons, self._scoring, self._learning)
             if not self._missing:
+                self._ready = self._now
+                self._learn_left_behind()
+        if self._ready is not None:
+            days = (self._now - self._ready) / self._a_day
+            self._missing = why_it_waits(len(self._unsorted), days, self._sorted_out, self._learning)
+            if not self._missing:
                 self._run.switched_on_at = self._now
-        return self._missing
+        return self._missing or ""
 
     def _is_stopped(self) -> bool:
         may_stop = self._has_breaker and not self._stopped and not self._missing

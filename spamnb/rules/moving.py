@@ -12,6 +12,7 @@ from spamnb.config import Learning
 WINDOW, SHARE = 100, 0.95
 USUAL = 1000  # messages before the last ones: they show the usual share of spam in a person's mail
 _ABNORMAL = 1e-6
+SORTING_DAYS = 2.0  # a filter that knows enough waits at most so long for its person to sort the inbox
 
 
 def fewest(label: Label, learning: Learning) -> int:
@@ -101,6 +102,29 @@ def paused_until(noted: float | None, now: float) -> float | None:
     (100.0, None, inf, None)
     """
     return None if noted is None or noted <= now else noted
+
+
+def why_it_waits(unsorted: int, days: float, sorted_out: int, learning: Learning) -> str:
+    """Return why a filter that knows enough still waits before it moves mail, in words; "" for nothing.
+
+    unsorted: the messages in the inbox that it has called spam. days: how long it has known enough, by the time of the
+    mail. sorted_out: the messages that came since then, and that this person has called spam. With as many as the
+    filter needs of spam, this person has looked at the mail before them, and has moved it or left it there
+    (`weak_lessons.LEFT_BEHIND`).
+
+    csdmc2010 by date, begun empty at the messages 100, 120, … 240, habit `tidy`, ham lost of 900 messages and spam
+    caught of the first 200: 108 and 56 % without waiting; 26 and 53 % if one message is enough; 13 and 51 % with five.
+
+    >>> [why_it_waits(3, days, sorted_out, Learning()) for days, sorted_out in ((2.0, 0), (0.0, 5))]
+    ['', '']
+    >>> [why_it_waits(number, 1.9, 4, Learning()) for number in (0, 3)]
+    ['', 'it would move 3 messages in the inbox, and waits two days at most until you sort the inbox']
+    """
+    if not unsorted or sorted_out >= fewest(Label.SPAM, learning) or days >= SORTING_DAYS:
+        return ""
+    return (
+        f"it would move {plural(unsorted, 'message')} in the inbox, and waits two days at most until you sort the inbox"
+    )
 
 
 def trips(spam: int, usual: Callable[[], tuple[int, int]]) -> bool:

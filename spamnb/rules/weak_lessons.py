@@ -28,6 +28,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.port import Lesson
 
 LAY_IN_SPAM = "moved to spam by the filter, and left there"
+LEFT_BEHIND = "read and left, while later mail was moved to spam"
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200  # the time of a message in the spam folder before it teaches anything
 # Each limit is a score: another slope of the calibration does not change what is learned without a decision.
 _BEYOND_DOUBT = calibration.probability(1.77)

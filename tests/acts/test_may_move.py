@@ -6,7 +6,16 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import may_move
-from spamnb.acts.may_move import Hindrance, MissingCache, Stop, begin_if_ready, hindrance, missing, missing_now
+from spamnb.acts.may_move import (
+    Hindrance,
+    MissingCache,
+    Stop,
+    begin_if_ready,
+    hindrance,
+    missing,
+    missing_by_numbers,
+    missing_now,
+)
 from spamnb.acts.withheld import pause
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
@@ -128,3 +137,23 @@ def test_what_hinders(ledger: Ledger) -> None:
     assert hindrance(ledger, config, 1.0) == Hindrance("", Stop(None, 10.0))
     assert hindrance(ledger, config, 1.0).words == "moving is stopped"
     assert not hindrance(ledger, config, 10.0)
+
+
+def test_it_knows_enough_until_numbers_are_missing(ledger: Ledger) -> None:
+    """While it waits for its person, it judges no ham again; if lessons are taken back, the proof is made again."""
+    teach(ledger, "ham", range(20), Label.HAM)
+    teach(ledger, "spam", range(60), Label.SPAM)
+    known = ledger.messages.ensure(b"%032d" % 1, "", None)
+    mailbox, _ = ledger.locations.mailbox("/mail")
+    inbox = ledger.locations.folder(mailbox, "INBOX")
+    ledger.locations.put(inbox, "1", known.id, "appeared", b"", "", 5.0)
+    ledger.messages.judged(known.id, "spam", 1.0, 5.0)
+    waits = "it would move 1 message in the inbox, and waits two days at most until you sort the inbox"
+    assert missing_by_numbers(ledger, LEARNING) is None
+    assert (missing(ledger, SCORING, LEARNING), ledger.state.ready_at) == (waits, None)
+    assert (begin_if_ready(ledger, SCORING, LEARNING), ledger.state.ready_at) == (waits, 5.0)
+    teach(ledger, "spam", range(100, 110), Label.HAM)
+    assert missing_by_numbers(ledger, LEARNING) == begin_if_ready(ledger, SCORING, LEARNING) == waits
+    assert begin_if_ready(ledger, SCORING, Learning(minimum_messages=100)) == "70 more ham messages to learn"
+    assert ledger.state.ready_at is None
+    assert "would be taken for spam" in begin_if_ready(ledger, SCORING, LEARNING)

@@ -2,17 +2,23 @@
 
 import functools
 import random
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from spamnb.base.label import Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
+from spamnb.evaluation import user
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS
 from spamnb.evaluation.user import UserRun, simulate
-from spamnb.mail.reading import read
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.mail.reading import Reading, read
+from spamnb.rules import weak_lessons
+from spamnb.rules.moving import why_it_waits
 from tests.table import over_rows
 
 reading = functools.cache(lambda kind, number: read(message(kind, number)))
@@ -132,3 +138,36 @@ def test_a_label_may_be_wrong() -> None:
     assert sum(found.learned) == 400
     assert found.learned != (200, 200), "as many were called ham as spam by chance: take another seed"
     assert [outcome.label for outcome in found.outcomes] == [sample.label for sample in mail(200)]
+
+
+def test_the_filter_waits_until_the_inbox_is_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before it moves mail, a tidy user has moved five messages to spam that came since then, or two days are over."""
+    asked = []
+
+    def noted(unsorted: int, days: float, sorted_out: int, learning: Learning) -> str:
+        asked.append((unsorted, days, sorted_out))
+        return why_it_waits(unsorted, days, sorted_out, learning)
+
+    monkeypatch.setattr(user, "why_it_waits", noted)
+    found = run("tidy")
+    (unsorted, days, sorted_out), (*_, after, moved) = asked[0], asked[-1]
+    assert unsorted > 0
+    assert (days, sorted_out) == (0.0, 0)
+    assert after == 2.0 or moved == 5
+    assert [one.verdict for one in found.outcomes].index(Verdict.SPAM) >= (found.switched_on_at or 0) > 0
+
+
+def test_ham_that_was_called_spam_and_left_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user moves later spam, and leaves ham of the kind of spam: the filter learns it weakly before it begins."""
+    reasons = []
+    learn = MemoryLessons.learn
+
+    def noted(lessons: MemoryLessons, read: Sequence[Reading], label: Label, why: str, *rest: Any, **how: Any) -> Any:
+        reasons.append(why)
+        return learn(lessons, read, label, why, *rest, **how)
+
+    monkeypatch.setattr(MemoryLessons, "learn", noted)
+    wanted = [Sample(f"wanted/{each}", Label.HAM, reading("spam", 1000 + each)) for each in range(20)]
+    ordered = mail(200)
+    run("tidy", [*ordered[:110], *wanted, *ordered[110:]])
+    assert weak_lessons.LEFT_BEHIND in reasons

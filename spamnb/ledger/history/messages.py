@@ -59,6 +59,11 @@ _ACTED_ON = f"""
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
     AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
+# Unlearned mail that the filter has called spam, in the folder where it was judged: since then nobody has moved it.
+_UNSORTED = f"""
+    FROM (SELECT * FROM message WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT {_NEWEST}) AS m
+    JOIN file AS f ON f.message = m.id WHERE m.verdict = 'spam' AND m.label IS NULL AND f.since <= m.judged_at
+    AND f.gone_at IS NULL AND f.origin = 'appeared' AND NOT f.flags GLOB '*T*'"""  # noqa: S608 - no text from outside
 _FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message whose origin is not recorded
 _NEW_SENDER = (
     "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ?"  # noqa: S608 - no text from outside
@@ -192,6 +197,34 @@ class Messages:
         """
         rows = self._db.rows(_ACTED_ON, (_NEWEST,))
         return [ActedOn(at, digest, bool(is_spam), *rest) for at, digest, is_spam, *rest in rows]
+
+    def unsorted(self) -> int:
+        """Return how much of the newest mail was called spam, and is where it was judged, neither learned nor deleted.
+
+        For a filter that does not move mail yet: this is the mail that it would have moved.
+        """
+        (number,) = self._db.row(f"SELECT count(DISTINCT m.id) {_UNSORTED}")
+        return int(number)
+
+    def called_spam_since(self, since: float) -> int:
+        """Return how many of the newest messages, judged after a time, a person has called spam."""
+        (number,) = self._db.row(
+            "SELECT count(*) FROM (SELECT label, weak FROM message WHERE judged_at > ? ORDER BY judged_at DESC LIMIT ?)"
+            " WHERE label = 1 AND NOT weak",
+            (since, _NEWEST),
+        )
+        return int(number)
+
+    def left_behind(self, until: float) -> set[int]:
+        """Return unsorted messages that a person has read, and left, while calling a later message spam.
+
+        until: only messages judged up to that time. Messages that were ever learned are left out.
+        """
+        left = (
+            "AND m.learned_at IS NULL AND f.flags GLOB '*S*' AND m.judged_at <= ? AND m.judged_at < (SELECT judged_at"
+            " FROM message WHERE judged_at IS NOT NULL AND label = 1 AND NOT weak ORDER BY judged_at DESC LIMIT 1)"
+        )
+        return {row[0] for row in self._db.rows(f"SELECT m.id {_UNSORTED} {left}", (until,))}
 
     def learned_weakly(self, since: float, most: int) -> list[bytes]:
         """Return the identities of messages learned weakly since a time, the newest first, at most `most`."""

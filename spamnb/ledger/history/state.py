@@ -101,6 +101,7 @@ class State:
     resumed_at: when moving was last allowed again.
     paused_until: until when a person has paused moving (infinity: until it is resumed), or None.
     begun_with: the `learning.minimum_messages` with which moving began, or None.
+    ready_at: when the newest message was judged before the filter knew enough to begin, or None.
     missed_spam: what this person does about missed spam, as last seen.
     restored_at: when an earlier ledger replaced a different one, or None.
     former_kept: whether the replaced ledger was kept beside it.
@@ -125,6 +126,7 @@ class State:
     resumed_at = _Value("resumed at", _finite, 0.0)
     paused_until = _Value[float | None]("paused until", _endless, None)
     begun_with = _Value[int | None]("begun with", int, None)
+    ready_at = _Value[float | None]("ready at", _finite, None)
     missed_spam = _Value("missed spam", MissedSpam, MissedSpam.UNKNOWN)
     restored_at = _Value[float | None](_RESTORED, _finite, None)
     former_kept = _Value(_KEPT, int, 0)

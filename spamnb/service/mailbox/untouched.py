@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from spamnb.acts import may_move
 from spamnb.base.label import How, Role
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
@@ -22,6 +23,7 @@ _Item = TypeVar("_Item")
 # alone writes 375 KB to the write-ahead log and takes 4.1 ms of CPU; in a group of fifty each writes 95 KB and takes
 # 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
+_LEFT_BEHIND = Reaction(Do.LEARN_HAM, weak_lessons.LEFT_BEHIND, How.KEPT, weak=True)
 _ROWS = 100  # of the ledger that are looked at in one go
 
 
@@ -49,17 +51,20 @@ class UntouchedMail:
         self._ledger = context.ledger
         self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
+        self._left_behind: set[int] = set()  # messages
 
     def learn_kept(self) -> None:
         """Learn mail that was answered; and mail that was read and kept, unless the filter doubts that it is ham.
 
-        It looks at doubted mail again each day: by then the filter may know more about the message or the person.
+        It looks at doubted mail again each day: by then the filter may know more about the message or the person. It
+        also learns mail that a person has left behind before the filter began to move mail.
         """
+        self._left_behind = self._ledger.messages.left_behind(may_move.left_until(self._ledger))
         kept = [candidate for folder in self._folders for candidate in self._kept(folder)]
         files = {candidate.file for candidate in kept}
         self._look_again = {file: at for file, at in self._look_again.items() if file in files}
         now = self._context.now()
-        due = (each for each in kept if not each.reaction.weak or self._look_again.get(each.file, 0.0) <= now)
+        due = (each for each in kept if not _may_be_doubted(each) or self._look_again.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
             self._learn(candidates, self._teaches_ham)
 
@@ -73,11 +78,13 @@ class UntouchedMail:
             if number % _ROWS == 0:
                 self._context.alive(looking)
             reaction = kept(place.flags, folder.role, now - place.since, learning, place.origin)
+            if place.message in self._left_behind and (reaction is None or reaction.weak):
+                reaction = _LEFT_BEHIND
             if reaction is not None:
                 yield _Candidate(folder, place, reaction)
 
     def _teaches_ham(self, candidate: _Candidate, reading: Reading) -> bool:
-        if not candidate.reaction.weak:
+        if not _may_be_doubted(candidate):
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
@@ -125,6 +132,10 @@ class UntouchedMail:
         for reaction, alike in readings.values():
             for portion in _portions(alike):
                 self._performer.learn(portion, reaction)
+
+
+def _may_be_doubted(candidate: _Candidate) -> bool:
+    return candidate.reaction.weak and candidate.reaction is not _LEFT_BEHIND
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
