@@ -181,6 +181,11 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         *((partial(lies, "S", role, 3), WEAK_HAM) for role in HOME),
         *((partial(lies, "S", role, 0), None) for role in HOME),
     ],
+    # tests/service/test_begin.py has its conditions.
+    "called spam before the filter began to move mail, read, and left in the inbox while you moved later mail to Junk": [
+        (lambda: moving.why_it_waits(3, 0.0, 4, LEARNING) != "", True),
+        (partial(moving.why_it_waits, 3, 0.0, 5, LEARNING), ""),
+    ],
     # tests/service/test_untouched.py has its conditions.
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": [
         (partial(weak_lessons.teaches_spam, probability(then), probability(today)), min(then, today) > 1.77)
