@@ -182,7 +182,8 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         *((partial(lies, "S", role, 0), None) for role in HOME),
     ],
     # tests/service/test_begin.py has its conditions.
-    "called spam before the filter began to move mail, read, and left in the inbox while you moved later mail to Junk": [
+    "called spam before the filter began to move mail, read, and left in the inbox while you moved later mail to"
+    " Junk": [
         (lambda: moving.why_it_waits(3, 0.0, 4, LEARNING) != "", True),
         (partial(moving.why_it_waits, 3, 0.0, 5, LEARNING), ""),
     ],
