@@ -601,6 +601,8 @@ def test_a_spam_that_was_caught(desk: WebDesk) -> None:
     assert page.words.count("It is in Junk, unread.") == 1
     assert page.words.count("moved to Junk") == 1 and "moved by the filter" not in page.words
     assert not page.tree.xpath("//main//button[@class='main']")
+    bars = [float(bar.get("width")) for bar in page.tree.xpath("//table[@class='clues']//rect")]
+    assert (max(bars), min(bars) >= 1) == (100, True)
     assert page.tree.xpath("//main//button[@data-say='ham']")
 
 
