@@ -354,22 +354,6 @@ class Host(Site):
             actions = [] if known is None else ledger.journal.of_message(known.id)
             return sum(action.state in {"done", "undone"} and action.kind != "judged" for action in actions)
 
-    def wait_until_judged(self, *contents: bytes) -> None:
-        """Wait until each message was judged."""
-
-        def subject(content: bytes) -> str:
-            found = re.search(rb"Subject: (.*)", content)
-            return "" if found is None else found[1].decode()
-
-        for content in contents:
-            until(lambda content=content: self.verdict(content) is not None, f"{subject(content)} to be judged")  # type: ignore[misc]
-
-    def verdict(self, content: bytes) -> str | None:
-        """Return the filter's verdict on a message; None before it has one."""
-        with Ledger(str(self.ledger)) as ledger:
-            known = ledger.messages.find(identity(content))
-            return None if known is None else known.verdict
-
     def settle(self, client: Client) -> None:
         """Wait until the service has dealt with all that happened before.
 
