@@ -35,7 +35,7 @@ from spamnb.maildir.folders import encode, find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from tests import warm
-from tests.imap.dovecot import BOTH, NEW, OLD, PACKAGES, VERSIONS, Dovecot
+from tests.imap.dovecot import BOTH, NEW, OLD, VERSIONS, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
@@ -394,7 +394,7 @@ def debian_13() -> Iterator[Path]:
     if shutil.which("mmdebstrap") is None:
         pytest.skip("needs mmdebstrap, to make a tree of Debian 13 (Debian: apt install mmdebstrap)")
     try:
-        archive = tree.minimal("trixie", PACKAGES)
+        archive = tree.debian()
     except tree.CannotSetUpError as fault:
         pytest.skip(f"no tree of Debian 13: {fault}")
     with tempfile.TemporaryDirectory(prefix="spamnb-debian-") as place:
