@@ -122,7 +122,7 @@ def compare(hosts: list[Host], database: str, done: Counter[str]) -> None:
 @pytest.mark.parametrize(
     ("seconds", "acts", "lessons"),
     [
-        pytest.param(20, 200, 100, marks=pytest.mark.real_system),
+        pytest.param(12, 200, 100, marks=pytest.mark.real_system),
         pytest.param(600, 10_000, 900, marks=pytest.mark.slow),
     ],
 )

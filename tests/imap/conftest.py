@@ -35,7 +35,7 @@ from spamnb.maildir.folders import encode, find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
 from tests import warm
-from tests.imap.dovecot import BOTH, NEW, OLD, PACKAGES, VERSIONS, Dovecot
+from tests.imap.dovecot import BOTH, NEW, OLD, VERSIONS, Dovecot
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
@@ -354,22 +354,6 @@ class Host(Site):
             actions = [] if known is None else ledger.journal.of_message(known.id)
             return sum(action.state in {"done", "undone"} and action.kind != "judged" for action in actions)
 
-    def wait_until_judged(self, *contents: bytes) -> None:
-        """Wait until each message was judged."""
-
-        def subject(content: bytes) -> str:
-            found = re.search(rb"Subject: (.*)", content)
-            return "" if found is None else found[1].decode()
-
-        for content in contents:
-            until(lambda content=content: self.verdict(content) is not None, f"{subject(content)} to be judged")  # type: ignore[misc]
-
-    def verdict(self, content: bytes) -> str | None:
-        """Return the filter's verdict on a message; None before it has one."""
-        with Ledger(str(self.ledger)) as ledger:
-            known = ledger.messages.find(identity(content))
-            return None if known is None else known.verdict
-
     def settle(self, client: Client) -> None:
         """Wait until the service has dealt with all that happened before.
 
@@ -410,7 +394,7 @@ def debian_13() -> Iterator[Path]:
     if shutil.which("mmdebstrap") is None:
         pytest.skip("needs mmdebstrap, to make a tree of Debian 13 (Debian: apt install mmdebstrap)")
     try:
-        archive = tree.minimal("trixie", PACKAGES)
+        archive = tree.debian()
     except tree.CannotSetUpError as fault:
         pytest.skip(f"no tree of Debian 13: {fault}")
     with tempfile.TemporaryDirectory(prefix="spamnb-debian-") as place:

@@ -19,7 +19,6 @@ OLD, NEW = "2.3", "2.4"
 VERSIONS = (OLD, NEW)
 BOTH = pytest.mark.parametrize("dovecot", VERSIONS, indirect=True)
 ONLY_OLD = pytest.mark.parametrize("dovecot", [OLD], indirect=True)
-PACKAGES = ("dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "spamc", "python3-yaml")  # of the tree
 _PATH = ("/usr/bin", "/usr/sbin", "/usr/lib/dovecot")  # also where a user's PATH has not all of it
 
 # Seen by nobody else, and gone with the process.

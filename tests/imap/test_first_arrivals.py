@@ -277,7 +277,7 @@ def test_mbsync_brings_what_was_moved_elsewhere(
     pair.sync()
     for content in (on_the_phone, rescued):
         wait_for_lesson(near, content, "spam", WEAK)
-    until(lambda: near.log().count("stays in INBOX, ham") == 1, "the other judged")
+    near.wait_until_judged(later)
     take(far, later, "INBOX", "Junk", "S")
     take(far, rescued, "Junk", "INBOX", "S")
     pair.sync()

@@ -127,7 +127,7 @@ def test_two_maildirs(sites: Callable[[str, str], tuple[Site, Site]], near_layou
             lambda junk=(spam, wrong, here): all(lies_in(near, content) == ["Junk"] for content in junk),  # type: ignore[misc]
             lambda: f"spam moved: {near.log()}",
         )
-        until(lambda: near.log().count("stays in INBOX, ham") == 2 * round_ + 2, "ham judged")  # noqa: B023 - used at once
+        near.wait_until_judged(ham, missed)
         pair.sync()
         assert [lies_in(far, content) for content in (spam, wrong, here)] == [["Junk"]] * 3
         take(far, wrong, "Junk", "INBOX", "FS")  # by a web mailer, say

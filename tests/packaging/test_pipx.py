@@ -73,7 +73,7 @@ def commands(document: str, name: str, wheel: str) -> str:
 def test_by_pipx(machine: Machine, sdist_and_wheel: tuple[Path, Path], tmp_path: Path) -> None:
     """By pipx the unit runs, the manual and Tab are there; upgraded while mail comes in; removed, mail is left."""
     try:
-        wheels = tree.wheels("3.13")
+        wheels = tree.wheels()
     except tree.CannotSetUpError as fault:
         pytest.skip(f"no packages to install: {fault}")
     for wheel in wheels.iterdir():

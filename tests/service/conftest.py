@@ -16,6 +16,7 @@ from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.config import Mailbox, load, render
+from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures
 from spamnb.maildir.folders import create_folder
@@ -116,11 +117,21 @@ class Site(Mail, ServiceProcess):
 
     def label(self, content: bytes) -> int | None:
         """Return the label of a message in the ledger: 0 ham, 1 spam, or None."""
-        from spamnb.identity.digests import identity
-
         with Ledger(str(self.ledger)) as ledger:
             known = ledger.messages.find(identity(content))
             return None if known is None else known.label
+
+    def verdict(self, content: bytes) -> str | None:
+        """Return the filter's verdict on a message; None before it has one."""
+        with Ledger(str(self.ledger)) as ledger:
+            known = ledger.messages.find(identity(content))
+            return None if known is None else known.verdict
+
+    def wait_until_judged(self, *contents: bytes) -> None:
+        """Wait until each message was judged."""
+        for content in contents:
+            subject = content.partition(b"Subject: ")[2].partition(b"\n")[0].decode()
+            until(lambda content=content: self.verdict(content) is not None, f"{subject} to be judged")  # type: ignore[misc]
 
     def faults(self) -> list[str]:
         """Return the faults that `verify` finds."""

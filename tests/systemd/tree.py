@@ -20,7 +20,7 @@ _PACKAGES = (
     *("systemd", "systemd-sysv", "dbus", "dbus-user-session", "libpam-systemd"),
     "polkitd",  # it lets a person call `loginctl enable-linger`
     *("python3", "python3-venv"),
-    *("dovecot-imapd", "dovecot-lmtpd"),
+    *("dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "spamc", "python3-yaml"),
 )
 # mmdebstrap makes the tree in 45 s where debootstrap took 205 s.
 _MMDEBSTRAP = (
@@ -51,8 +51,10 @@ def why_not() -> str | None:
     return None
 
 
-def debian(release: str = "bookworm", more: Sequence[str] = ()) -> Path:
-    """The archive of a Debian tree with systemd and Python, made when it is not there yet.
+def debian(release: str = "trixie", more: Sequence[str] = ()) -> Path:
+    """The archive of a Debian tree with systemd, Python and Dovecot, made when it is not there yet.
+
+    A tree takes 32 s of processor time. So the tests of the units and of Dovecot 2.4 have one.
 
     more: other packages; with them the tree has room for manuals.
     """
@@ -75,7 +77,7 @@ def _tree(release: str, options: Sequence[str]) -> Path:
     return kept
 
 
-def wheels(python: str = "3.11") -> Path:
+def wheels(python: str = "3.13") -> Path:
     """A directory with everything that `pip install` of the project needs, so that it needs no network."""
     with (PROJECT / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)
