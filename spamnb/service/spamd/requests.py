@@ -68,7 +68,7 @@ class _Asked:
 
 
 class Requests:
-    """Answers requests, by one person's ledger or those of a host's users; safe in several threads.
+    """Answers requests, by one person's ledger or the ledgers of a host's users; safe in several threads.
 
     `now` gives seconds since the epoch.
     """
@@ -88,7 +88,7 @@ class Requests:
         self._recorder = Recorder(self._ledgers.recorders)
 
     def use(self, read: Config | Host) -> None:
-        """Work by a new configuration of the same ledgers, from the next request on."""
+        """Work by a new configuration of these ledgers, from the next request on."""
         self._ledgers.read = read
 
     def close(self) -> None:
