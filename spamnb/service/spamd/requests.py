@@ -150,7 +150,9 @@ class Requests:
         if not asked.whose.is_new:
             skips, suspects = ledger.use(lambda its: (what in its.state.skipped, what in its.state.suspected))
             if skips:
-                _log.warning("a message over which the service has ended is not read: spamnb users retry")
+                _log.warning(
+                    "a message is not read, since the service crashed over it before. To try again: spamnb users retry"
+                )
                 raise RequestError(ResponseStatus.REFUSED, "the service crashed while it read this message")
         self._reading.begin(asked.whose.name, what)
         try:
