@@ -34,6 +34,12 @@ _PATTERNS = {
     "meanwhile": r"\bmeanwhile\b",
     "another one": r"\banother one\b",
     "by now, by turns": r"\bby (?:now|turns)\b",
+    # In the first sentence of a docstring or another text, words that need a noun which is not there.
+    "the same": r"\A[^.|\n]*?\bthe same(?=[,.;:]| (?:after|as|but|by|for|if|in|is|of|or|with)\b)",
+    "Like …": r"\ALike\b",
+    "those of": r"\A[^.|\n]*?\bthose of\b",
+    "that one": r"\A[^.|\n]*?\b(?:that|this|the) one\b(?! \w)",
+    "it": r"\A[A-Z]\w+(?: when| whether)? (?:it|its|them|they)\b[^?]*\.\Z",
 }
 _COMPILED = {name: re.compile(pattern) for name, pattern in _PATTERNS.items()}
 

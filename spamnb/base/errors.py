@@ -74,7 +74,7 @@ class LedgerDamagedError(LedgerError):
 
 
 class LedgerNewerError(LedgerError):
-    """A later version has written the ledger: this one does not know its tables."""
+    """A later version has written the ledger: this version does not know its tables."""
 
 
 class LedgerLostError(LedgerError):

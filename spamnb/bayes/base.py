@@ -91,7 +91,7 @@ class Counts:
         return int(self.messages.shape[1])
 
     def take(self, tokens: ArrayLike) -> Self:
-        """Return the counts of some tokens (indices or a mask) from the same vocabulary, with the same totals."""
+        """Return the counts of some tokens (indices or a mask) from this vocabulary, with its totals."""
         chosen = np.asarray(tokens)
         return replace(self, messages=self.messages[:, chosen], occurrences=self.occurrences[:, chosen])
 

@@ -1,4 +1,4 @@
-"""Run work by any executor, in order and lazily; and an executor of forked processes that end with this one."""
+"""Run work by any executor, in order and lazily; and an executor of forked processes that end with this process."""
 
 import ctypes
 import os

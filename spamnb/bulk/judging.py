@@ -62,5 +62,5 @@ class BulkJudge:
 
 @lru_cache(maxsize=1)
 def _in_this_process(ledger: str | None, scoring: Scoring, senders: Senders, trusted: Trusted, run: int) -> BulkJudge:
-    """Return the one copy of a judge in this process, however often it is sent there."""
+    """Return this process's only copy of a judge, however often the judge is sent here."""
     return BulkJudge(ledger, scoring, senders, trusted, run)

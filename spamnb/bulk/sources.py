@@ -38,7 +38,7 @@ class Source(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Return its absolute path, with its number if it is in an mbox; "" for a message from a stream."""
+        """Return the absolute path of the message, with a number if it is in an mbox; "" for one from a stream."""
         is_stream = self.content is not None and self.where.partition(":")[0] == STANDARD_INPUT
         return "" if is_stream else os.path.abspath(self.where)
 
@@ -60,7 +60,7 @@ class Source(NamedTuple):
 
 
 def find_sources(paths: Sequence[str], stream: BinaryIO | None = None) -> Iterator[Source]:
-    """Yield the messages at these paths, in order; those of `-` come from the stream.
+    """Yield the messages at these paths, in order; for `-`, the messages of the stream.
 
     Raises MailError for a path that cannot hold mail, before it yields the first message: so a mistyped path is found
     before anything is learned.
@@ -99,7 +99,7 @@ def check(path: str, stream: BinaryIO | None = None) -> None:
 
 
 def split(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the messages of an mbox, or the one message in the file, each as `take` gives it."""
+    """Yield the messages of an mbox, or the only message of a file, each as `take` gives it."""
     message: Intake | None = None
     blank, is_mbox = True, None
     for line in iter(partial(file.readline, _LINE), b""):
@@ -132,7 +132,7 @@ def _in_stream(stream: BinaryIO) -> Iterator[Source]:
 
 
 def _in_directory(path: str) -> Iterator[Source]:
-    """Yield the messages below a directory. A Maildir gives its own messages, not those of its subfolders."""
+    """Yield the messages below a directory. A Maildir gives its own messages, and none of its subfolders."""
     try:
         if is_maildir(path):
             folder = Folder(path, path)
@@ -154,7 +154,7 @@ def _in_directory(path: str) -> Iterator[Source]:
 
 
 def in_file(path: str) -> Iterator[Source]:
-    """Yield the message of a file, or those of an mbox."""
+    """Yield the message of a file, or all messages of an mbox."""
     # A person may give a link. Only in a Maildir, links are not followed.
     file = os.path.realpath(path) if os.path.islink(path) else path
     try:

@@ -123,7 +123,7 @@ def _former_files(path: str) -> list[str]:
 
 
 def _former(path: str) -> Iterator[Finding]:
-    """Report old ledgers beside this one."""
+    """Report old ledgers beside this ledger."""
     left = _former_files(path)
     files = [file for file in left if not file.endswith(SQLITE_PARTS)]
     if not files:

@@ -96,7 +96,7 @@ def _totals(actions: list[Action]) -> str:
 
 
 def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
-    """Print what it would undo."""
+    """Print what the command would undo."""
     if not actions:
         print(_NOTHING)
         return 0

@@ -113,7 +113,7 @@ MAILBOX_KEYS: Mapping[str, Reader[Any]] = MappingProxyType(
 
 
 def _place(environ: Mapping[str, str]) -> dict[str, Reader[Any]]:
-    """Return the keys about the place of a mailbox, which is the same rule for all users of a host."""
+    """Return the keys about the place of a mailbox: one rule for all users of a host."""
     return {"path": _path(environ), "layout": choice(get_args(Layout))}
 
 

@@ -146,7 +146,7 @@ def compose(content: str) -> yaml.Node:
 
 
 def compose_any(content: str) -> yaml.Node | None:
-    """Return the same, or None for a text without any value."""
+    """Return the root node of a YAML text; None for a text without any value. Raises Invalid."""
     try:
         root: yaml.Node | None = _Loader(content).get_single_node()
     except yaml.MarkedYAMLError as error:

@@ -78,7 +78,7 @@ class SendersInForce(Senders):
     chosen: Senders = Senders()
 
     def named(self, senders: tuple[str, ...], list_id: str) -> tuple[Label, str] | None:
-        """Return the same as `Senders`: by the configuration, or else by the choices."""
+        """Return what `Senders` says: by the configuration, or else by the choices."""
         return Senders.named(self, senders, list_id) or self.chosen.named(senders, list_id)
 
 

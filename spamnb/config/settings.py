@@ -227,7 +227,7 @@ class Config:
 
     @property
     def is_template(self) -> bool:
-        """Whether it belongs to a mail host: then commands need the configuration of one of its users."""
+        """Whether this configuration belongs to a mail host: then commands need that of one of its users."""
         return any(has_fields(mailbox.path) for mailbox in self.mailboxes)
 
     @property
@@ -237,5 +237,5 @@ class Config:
 
     @property
     def account(self) -> str | None:
-        """The name of its user in the log of lessons, or None."""
+        """The name in the log of lessons of the user whose configuration this is, or None."""
         return self.user or self.exchange.user

@@ -88,7 +88,7 @@ class PathTemplate:
         return "{user}" in self.fields or "@" not in name
 
     def takes_all_of(self, other: "PathTemplate") -> bool:
-        """Return whether each name with a place in the other path has its own place in this one."""
+        """Return whether each name with a place in another path has its own place in this path."""
         return self.tells_users_apart and all(self.takes(name) for name in ("a", "a@a") if other.takes(name))
 
     @property
@@ -98,7 +98,7 @@ class PathTemplate:
 
     @property
     def directory(self) -> "PathTemplate":
-        """The directory above its last part."""
+        """The directory above the last part of the path."""
         return PathTemplate.of(self.text.rpartition("/")[0])
 
     def ledger_in(self, directory: str) -> str:

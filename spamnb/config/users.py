@@ -45,7 +45,7 @@ class Users:
         return None if self.own is None else Path(filled(self.own, name))
 
     def leaves_out(self, name: str) -> bool:
-        """Return whether a user is left out. Upper and lower case are the same.
+        """Return whether a user is left out. Upper and lower case do not differ.
 
         >>> users = Users(without=("*@lists.example", "root"))
         >>> [users.leaves_out(name) for name in ("all@lists.example", "root", "root@example.org")]

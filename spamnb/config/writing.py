@@ -78,7 +78,10 @@ def render(
 
 
 def render_host(mailbox: Mailbox, ledgers: Path) -> str:
-    """Return the same for a mail host. mailbox: its path has fields. ledgers: the directory for all users' ledgers."""
+    """Return the text of a mail host's configuration.
+
+    mailbox: its path has fields. ledgers: the directory for the ledgers of all users.
+    """
     ledger = parse_template(str(mailbox.path)).ledger_in(str(ledgers))
     return render([mailbox], Path(ledger)) + _COPIES_OF_HOST
 

@@ -1,4 +1,4 @@
-"""Measures of a filter: those of the TREC spam track, and the calibration of its probabilities.
+"""Measures of a filter: the measures of the TREC spam track, and the calibration of its probabilities.
 
 Cormack and Lynam, "TREC 2005 Spam Track Overview". All rates are in percent. A message counts as taken for spam only if
 that is the verdict: mail with the verdict unsure stays in the inbox.
@@ -270,7 +270,7 @@ def _bootstrap(
     choose: "np.random.Generator",
     resamples: int,
 ) -> tuple[float, float]:
-    """Return the 2.5 and 97.5 percentiles over resamples of the same size per class."""
+    """Return the 2.5 and 97.5 percentiles over resamples; each has as many messages of each class."""
     classes = np.flatnonzero(~run.ranked_is_spam), np.flatnonzero(run.ranked_is_spam)
     tries = []
     for _ in range(resamples):

@@ -1,4 +1,4 @@
-"""A run of a protocol, or several over the same messages in other orders, and the figures of each.
+"""A run of a protocol, or several runs over one corpus in several orders, and the figures of each.
 
 One order is one draw: over four orders of csdmc2010 (1−ROCA)% is 0.008 to 0.020.
 """
@@ -57,7 +57,7 @@ class Average:
 
 
 def average(runs: Sequence[Figures]) -> Average:
-    """Return the mean and the spread of runs with the same figures.
+    """Return the mean and the spread of each figure over several runs.
 
     >>> average([{"ham": 3, "ham_lost": 1, "habit": "tidy"}, {"ham": 3, "ham_lost": 2, "habit": "tidy"}])
     Average(mean={'ham': 3, 'ham_lost': 1.5, 'habit': 'tidy'}, spread={'ham': (3, 3), 'ham_lost': (1, 2)})
@@ -77,5 +77,5 @@ def average(runs: Sequence[Figures]) -> Average:
 
 
 def _mean(numbers: Sequence[float]) -> float:
-    """Return the mean. A number that is the same in all runs is unchanged: a count stays a whole number."""
+    """Return the mean. If all runs have one number, it is unchanged: a count stays a whole number."""
     return numbers[0] if len(set(numbers)) == 1 else sum(numbers) / len(numbers)

@@ -1,4 +1,4 @@
-"""The tables of the log in PostgreSQL, and the steps from an earlier version of the log to this one.
+"""The tables of the log in PostgreSQL, and the steps from an earlier version of the log to this version.
 
 account.seq: the place of the last written row. The account's row is the lock under which rows get their places.
 account.forgotten_at: when the user was forgotten last. lesson: one row per user and message, whatever is corrected.

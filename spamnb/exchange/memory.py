@@ -1,4 +1,4 @@
-"""A log of lessons in memory: it has the rules of the one in a database, and ends with the process."""
+"""A log of lessons in memory: it has the rules of a log in a database, and ends with the process."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +28,7 @@ class MemoryLog:
         return self._identity
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Return those of the messages for which it has a row."""
+        """Return the messages, of the given ones, that have a row in the log."""
         return set(digests) & self._rows(account).by_digest.keys()
 
     def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
@@ -55,7 +55,7 @@ class MemoryLog:
         return sorted(row for row in self._rows(account).by_digest.values() if row.place > since)[:most]
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
-        """Return those of the accounts that exist."""
+        """Return the accounts with these names; a name without an account is left out."""
         return {name: self._accounts[name].account for name in names if name in self._accounts}
 
     def forget(self, account: str, at: float) -> None:

@@ -36,10 +36,10 @@ class Log(Protocol):
     """
 
     def identity(self) -> str:
-        """Return which log this is. A different log, or this one after a restore from a copy, has another identity."""
+        """Return which log this is. A different log, or this log after a restore from a copy, has another identity."""
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Return those of the messages for which it has a row."""
+        """Return the messages, of the given ones, that have a row in the log."""
 
     def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
         """Write the lessons of an account that this host has learned: all of them, or none.
@@ -54,7 +54,7 @@ class Log(Protocol):
         """Return the first rows above a place, at most `most`, in the order of their places."""
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
-        """Return those of the accounts that exist."""
+        """Return the accounts with these names; a name without an account is left out."""
 
     def forget(self, account: str, at: float) -> None:
         """Delete the rows of an account, and keep the time of that, so that each host forgets the user too."""

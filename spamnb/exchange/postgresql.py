@@ -86,7 +86,7 @@ class PostgresLog:
         self._db.close()
 
     def identity(self) -> str:
-        """Return which log this is. Raises ExchangeError if its tables are not those of this version."""
+        """Return which log this is. Raises ExchangeError if another version has made its tables."""
         with _plain_faults():
             found = self._all("SELECT version, made::text FROM spamnb LIMIT 2")
         if len(found) != 1:
@@ -96,7 +96,7 @@ class PostgresLog:
         return str(made)
 
     def has(self, account: str, digests: Sequence[bytes]) -> set[bytes]:
-        """Return those of the messages for which it has a row."""
+        """Return the messages, of the given ones, that have a row in the log."""
         with _plain_faults():
             return {bytes(digest) for (digest,) in self._all(_HAS, account, list(digests))}
 
@@ -119,7 +119,7 @@ class PostgresLog:
         return [read(account, row) for row in rows]
 
     def accounts(self, names: Collection[str]) -> dict[str, Account]:
-        """Return those of the accounts that exist."""
+        """Return the accounts with these names; a name without an account is left out."""
         with _plain_faults():
             (found,) = self._all(_ACCOUNTS, json.dumps(list(names)))[0]
         return {name: Account(*account) for name, account in (found or {}).items()}

@@ -92,7 +92,7 @@ def is_forgotten(ledger: Ledger, news: News) -> bool:
 
 
 def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
-    """Begin with the log from the start if the places belong to a different log, or to a later state of this one."""
+    """Begin with the log from the start if the places belong to a different log, or to a later state of this log."""
     with ledger.snapshot():
         known, received = ledger.state.log, ledger.state.received
     if known == news.log and received > news.account.last:  # another process may have received more

@@ -76,7 +76,7 @@ def written(kept: Kept) -> Written:
 
 
 def read(account: str, row: Sequence[Any]) -> LogRow:
-    """Return a row's lesson; the columns are those of SELECTED. Raises ExchangeError if no host can have written it."""
+    """Return a row's lesson, from the columns of SELECTED. Raises ExchangeError if no host can have written the row."""
     place, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary = row
     try:
         if how not in LEARNED_BY or how == How.IMPORT:

@@ -73,7 +73,7 @@ def without_groups(
 
 
 def learned_now(lessons: Lessons) -> Iterator[Lesson]:
-    """Yield all messages that are learned now; the one that was learned last comes last."""
+    """Yield all messages that are learned now; the message that was learned last comes last."""
     last = 0
     while page := lessons.changes(last, _PAGE):
         yield from (lesson for lesson in page if lesson.label is not None)

@@ -49,7 +49,7 @@ class FoundUsers:
 
 @dataclass(slots=True)
 class _Walk:
-    """One walk over the directories of a template. wanted: the name of the one user to find, or None for all.
+    """A walk over the directories of a template. wanted: the name of the user to find, or None for all.
 
     known: users who were found before, by the paths of their Maildirs.
     """
@@ -120,7 +120,7 @@ class _Walk:
         return stat.S_ISDIR(mode)
 
     def _is_mailbox(self, path: str) -> bool:
-        """Whether it is a Maildir, and belongs to the right user of the machine."""
+        """Whether a directory is a Maildir, and belongs to the right user of the machine."""
         try:
             status = os.lstat(path)
         except OSError:

@@ -171,7 +171,7 @@ class Host:
 def load_user(
     path: str | os.PathLike[str], environ: Mapping[str, str], asked: str, owner: int | None = None
 ) -> Configured:
-    """Return the configuration at a path: that of the host's user `asked`, or for "" that of the one person.
+    """Return a configuration: of the host's user `asked`, or if `asked` is "", of the person whose file is at the path.
 
     owner: as in `Host.users`. Raises ConfigError like `load`. Raises UsageError for a host if no user is named, for an
     unknown user, and if a user is named but this is not a host. Raises MaildirError if the directory of all mail cannot

@@ -28,7 +28,7 @@ _NUMBER = lazy_pattern(r"of-([1-9][0-9]?)")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The part of the users that one service of several takes: the `number`th of `of`, counted from 1.
+    """The part of the users that a service takes, if there are several: the `number`th of `of` parts, from 1.
 
     >>> share = Share.parse("1-of-4")
     >>> str(share), share.owns("anna@example.org")
@@ -56,7 +56,7 @@ class Share:
         return Share.of_user(name, self.of) == self
 
     def claim(self, directory: Path) -> Path:
-        """Return the path of its lock without the ending, in the directory of the register."""
+        """Return the path of the share's lock without the ending, in the directory of the register."""
         return directory / str(self)
 
     def __str__(self) -> str:

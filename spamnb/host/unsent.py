@@ -25,7 +25,7 @@ class Unsent:
 
     @property
     def words(self) -> str:
-        """Say it in words."""
+        """Return in words how much waits to be sent."""
         waiting = "all is sent"
         if self.since is not None:
             verb = "waits" if self.lessons == 1 else "wait"

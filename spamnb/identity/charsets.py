@@ -1,4 +1,4 @@
-"""Decide which labels mean the same charset. This is only for comparing names: nothing is decoded.
+"""Decide which labels mean one charset. This is only for comparing names: nothing is decoded.
 
 A label has the name of a charset only if the iconv of glibc 2.36 and Python 3.11 both know the label, exactly as
 written except for capitals, and read the same text under all labels of the charset. The mutt 2.2.12 of Debian shows

@@ -50,7 +50,7 @@ class Shared:
 
     @property
     def words(self) -> str:
-        """Say it in words."""
+        """Return in words how far the ledger and the log know each other."""
         waiting = plural(self.unsent, "lesson") if self.unsent < self.MOST else f"{self.MOST} lessons or more"
         since = "" if self.waiting_since is None else f", the oldest since {clock(self.waiting_since)}"
         sent = f"{waiting} wait to be sent{since}" if self.unsent else "all is sent"
@@ -160,7 +160,7 @@ class Ledger:
         return list(chain.from_iterable(self.verification()))
 
     def verification(self) -> Iterator[list[str]]:
-        """Like `verify`, in steps: about one for each learned message."""
+        """Yield the faults that `verify` returns, in steps: about one for each learned message."""
         with self.snapshot():
             is_odd = False
             for odd in odd_values(self._connection):

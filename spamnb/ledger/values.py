@@ -88,7 +88,10 @@ def damage_behind(db: Connection, fault: BaseException | None) -> LedgerDamagedE
 
 
 def damage_in(path: str, fault: Exception) -> LedgerDamagedError | None:
-    """Like `damage_behind`, for the ledger at a path. Raises LedgerError if it cannot be read."""
+    """Return the error to raise instead of a fault, if the ledger at that path holds an odd value; or None.
+
+    Raises LedgerError if the ledger cannot be read.
+    """
     with contextlib.closing(Connection(path, only_read=True)) as db:
         return damage_behind(db, fault)
 

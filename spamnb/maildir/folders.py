@@ -62,7 +62,7 @@ class Folder:
 
     @contextlib.contextmanager
     def opened(self, which: str) -> Iterator[int]:
-        """Open its `new`, `cur` or `tmp`: the descriptor stays on that directory, even if another takes its place.
+        """Open `new`, `cur` or `tmp`: the descriptor stays on that directory, even if another takes its place.
 
         Raises OSError with the path of the part that is missing or a symbolic link.
         """

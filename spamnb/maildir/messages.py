@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     name: str
 
     def path(self, folder: Folder) -> str:
-        """Return its path in `folder`."""
+        """Return the path of the message in `folder`."""
         return os.path.join(folder.path, self.subdir, self.name)
 
 

@@ -21,7 +21,7 @@ class Metric:
     samples: Mapping[Labels, float]
 
     def lines(self, common: Labels = ()) -> Iterator[str]:
-        """Yield its samples as text, each with the common labels."""
+        """Yield the samples of the metric as text, each with the common labels."""
         return (_line(self.name, (*common, *labels), value) for labels, value in self.samples.items())
 
 
@@ -42,7 +42,7 @@ class Histogram:
     kind = "histogram"
 
     def lines(self, common: Labels = ()) -> Iterator[str]:
-        """Yield its samples as text, with the common labels: the counts up to each bound, the sum, the total count."""
+        """Yield the samples of the metric as text: the counts up to each bound, the sum, the total count."""
         for bound, number in zip([*map(str, self.bounds), "+Inf"], accumulate(self.counts), strict=True):
             yield _line(f"{self.name}_bucket", (*common, ("le", bound)), number)
         yield _line(f"{self.name}_sum", common, self.total)

@@ -133,9 +133,10 @@ def _not_yet(
     none = 0, 0
     if not lacking:
         return "", none, none
-    if lacking != missing_lessons(ham, spam, config.learning):
-        return f"The filter moves nothing yet: {lacking}.", none, none
     needed = lessons_needed(ham, spam, config.learning)
+    is_awaiting = ledger is not None and ledger.state.received < ledger.state.to_receive  # from other hosts
+    if needed == none or is_awaiting:
+        return f"The filter moves nothing yet: {lacking}.", none, none
     weekly = none if ledger is None else ledger.figures.weekly(now)
     until = until_it_moves(needed, weekly, config.learning, escaped(_junk(config)))
     return f"The filter moves nothing {until}.", needed, weekly

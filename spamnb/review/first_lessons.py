@@ -86,7 +86,7 @@ def sifted(ledger: Ledger) -> list[Lesson]:
 
 
 def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter) -> Sifted:
-    """Relabel those of the learned ham messages that look like spam: they teach nothing, or count weakly as spam.
+    """Relabel the learned ham messages that look like spam: they teach nothing, or count weakly as spam.
 
     It judges without holding the ledger, and then writes everything in one transaction.
     """

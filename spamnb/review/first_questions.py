@@ -174,7 +174,7 @@ def _by_probability(templates: Iterable[Sequence[Lesson]], probabilities: Mappin
 
 
 def _unusual(lessons: Lessons, digests: Collection[bytes]) -> list[FirstQuestion]:
-    """Return a question for each template among these messages; first the one with the largest share of own tokens."""
+    """Return a question for each template among these messages; first the template with most tokens of its own."""
     shares = []
     for copies in _templates(lessons, digests):
         learned = lessons.learned([copies[0].digest])

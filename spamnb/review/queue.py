@@ -196,7 +196,7 @@ def _by_now(findings: Iterable[Misfiled]) -> list[Misfiled]:
 def _judged_now(
     ledger: Ledger, config: Config, places: CurrentFiles, candidates: Sequence[_Candidate]
 ) -> list[Misfiled]:
-    """Return those of these messages that can be read, as the filter judges them now. All but ham have their clues."""
+    """Return the messages that can be read, as the filter judges them now. All but ham have their clues."""
     messages, files, readings = [], [], []
     for candidate in candidates:
         content = places.read(candidate.location, candidate.known.digest)

@@ -136,7 +136,7 @@ class Account:
 
     @property
     def is_awake(self) -> bool:
-        """Whether its ledger and its mailboxes are open."""
+        """Whether the account's ledger and mailboxes are open."""
         return self._awake is not None
 
     def wake(self, shared: Surroundings, *, is_examined: bool = False) -> None:
@@ -200,7 +200,7 @@ class Account:
         return fault
 
     def may_sleep(self, *, is_compared: bool = False) -> bool:
-        """Whether it may sleep: no unfinished work would be forgotten.
+        """Whether the account may sleep: no unfinished work would be forgotten.
 
         is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
@@ -247,7 +247,7 @@ class Account:
 
     @property
     def awake(self) -> AwakeAccount:
-        """Its mail, ledger and jobs. Call it only while the account is awake."""
+        """The mail, ledger and jobs of the account. Call it only while the account is awake."""
         if self._awake is None:
             raise RuntimeError(f"the account {self.name} is asleep")
         return self._awake
@@ -264,7 +264,7 @@ class Account:
 
     @property
     def fault(self) -> str:
-        """One of its lasting faults, in words; "" for none."""
+        """One of the account's lasting faults, in words; "" for none."""
         return self.faults.text or ("" if self._mail_faults is None else self._mail_faults.text)
 
     @property
@@ -289,7 +289,7 @@ class Account:
         return self._filled_by < math.inf
 
     def let_fill(self, running: float) -> None:
-        """Mark its Maildir as new: compare it after a silence; mail that comes before then counts as already there."""
+        """Mark the Maildir as new: compare it after a silence; mail that comes before then counts as already there."""
         self._is_compared = False
         self._filled_by = running + _LONGEST_FILLING
         self.compare_at = running + _QUIET_SECONDS
@@ -372,7 +372,7 @@ class Account:
         return self.awake.due(departures=False) is not None
 
     def due(self) -> float:
-        """Return when it next has work other than comparing and departures, by the running clock.
+        """Return when the account next has work other than comparing and departures, by the running clock.
 
         Departures are shared by all accounts. Returns infinity for never. Call it only while the account is awake.
         """

@@ -122,9 +122,9 @@ class Accounts:
         self._looked_after.discard(account)
 
     def forget(self, account: Account, ledger: str) -> None:
-        """Remove its ledger at that path, with all copies; then record its mail as if seen for the first time.
+        """Remove an account's ledger, with all copies; then record the mail as if seen for the first time.
 
-        Its user was forgotten on another host. While another process has the ledger open, the ledger stays.
+        The user was forgotten on another host. While another process has the ledger open, the ledger stays.
         """
         self._sleep(account)
         with about(account.name):
@@ -140,7 +140,7 @@ class Accounts:
         self.compare(account)
 
     def let_go(self, account: Account) -> None:
-        """Release its ledger for a moment, since a command waits for it."""
+        """Release an account's ledger for a moment, since a command waits for the ledger."""
         self._sleep(account)
         for waiting in (self._row, self._later):
             waiting.pop(account, None)
@@ -152,23 +152,23 @@ class Accounts:
         return self._of_root.get(root)
 
     def read_again(self, account: Account) -> None:
-        """Let it read its configuration before it works again. Its folders are compared: it forgets what dwells."""
+        """Let an account read its configuration before it works again. It compares, and forgets what dwells."""
         self._sleep(account)
         self.compare(account)
 
     def compare(self, account: Account) -> None:
-        """Compare its folders with the ledger when there is time."""
+        """Compare an account's folders with the ledger when there is time."""
         account.compare_within(0.0, self._running())
         self._later[account] = None
 
     def let_fill(self, account: Account) -> None:
-        """Compare its folders after a silence: they are new, and are being filled."""
+        """Compare an account's folders after a silence: they are new, and are being filled."""
         account.let_fill(self._running())
         self._later.pop(account, None)
         self._plan(account)
 
     def look_after(self, account: Account) -> None:
-        """Examine its ledger, compare its folders and do its jobs when there is time."""
+        """Examine an account's ledger, compare its folders and do its jobs when there is time."""
         if account not in self._looked_after:
             self._looked_after.add(account)
             self.compare(account)
@@ -181,7 +181,7 @@ class Accounts:
     # --- the loop
 
     def take(self, hint: Hint) -> None:
-        """Keep a hint for its account."""
+        """Keep a hint for the account of its mailbox."""
         account = self.find(hint.root)
         if account is None:
             self._strange(hint)
@@ -310,7 +310,7 @@ class Accounts:
                 account.step_jobs()
 
     def _plan(self, account: Account) -> None:
-        """Plan when it next has work without a hint, except work that it already waits for."""
+        """Plan when an account next has work without a hint, except work that it already waits for."""
         when = account.due() if account.is_awake else math.inf
         if account not in self._later:
             when = min(when, account.compare_at)
@@ -323,7 +323,7 @@ class Accounts:
     # --- awake and asleep
 
     def wake(self, account: Account) -> bool:
-        """Wake it before there is work for it. Returns whether it is awake."""
+        """Wake an account before there is work for it. Returns whether it is awake."""
         with self._working(account):
             self._wake(account)
         return account.is_awake
@@ -338,7 +338,7 @@ class Accounts:
                 self._sleep(idle)
 
     def _may_sleep(self, account: Account, *, is_compared: bool = False) -> bool:
-        """Whether nothing keeps it awake. is_compared: its folders are compared as soon as it wakes."""
+        """Whether nothing keeps an account awake. is_compared: its folders are compared as soon as it wakes."""
         is_wanted = account is self._at_work or account in self._row
         return self._most_awake is not None and not is_wanted and account.may_sleep(is_compared=is_compared)
 

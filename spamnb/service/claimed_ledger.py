@@ -17,7 +17,7 @@ class ClaimedLedger:
     """
 
     def __init__(self, path: str, patience: float) -> None:
-        """Claim it; patience: seconds to wait for another claim. Raises SpamnbError."""
+        """Claim the ledger; patience: seconds to wait for another claim. Raises SpamnbError."""
         self.path = path
         self.ledger: Ledger | None = None
         with ExitStack() as stack:
@@ -28,7 +28,7 @@ class ClaimedLedger:
     def open(
         self, open_ledger: Callable[[str], Ledger], now: float, alive: Callable[[], None], *, is_examined: bool
     ) -> Ledger:
-        """Open it, if it is closed; raises SpamnbError.
+        """Open the ledger, if it is closed; raises SpamnbError.
 
         is_examined: examine it first, unless the record of the last service proves it sound. Otherwise it is examined
         only if the last service ended over damage.
@@ -42,7 +42,7 @@ class ClaimedLedger:
         return self.ledger
 
     def close(self, fault: Exception | None = None) -> Exception | None:
-        """Close it, and let other services have it. Returns the fault that is the reason, as it should be reported.
+        """Close the ledger, and let other services have it. Returns the fault behind that, as it is to be reported.
 
         A fault from a value that spamnb never writes counts as damage of the ledger.
         """

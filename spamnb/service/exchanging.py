@@ -201,7 +201,7 @@ class Exchanging:
 
 
 def _stamp_of(ledger: str) -> _Stamp:
-    """Return what changes when a ledger is written: which file it is, its size and time, and those of its log."""
+    """Return what changes when a ledger is written: the file, size and time of the ledger and of its log."""
     return tuple(map(_stamp_of_file, (ledger, ledger + "-wal")))
 
 

@@ -37,7 +37,7 @@ class Inotify:
         self.descriptor = _checked(_LIBRARY.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK))
 
     def add(self, path: str, mask: int) -> int:
-        """Watch a directory. Returns its watch descriptor: the same one as long as it is the same directory."""
+        """Watch a directory. Returns its watch descriptor, which does not change as long as the directory stays."""
         return _checked(_LIBRARY.inotify_add_watch(self.descriptor, os.fsencode(path), mask), path)
 
     def remove(self, watch: int) -> None:

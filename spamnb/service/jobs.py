@@ -226,7 +226,7 @@ class LedgerJob(ServiceJob):
 
     @abstractmethod
     def _work(self, now: float) -> Iterator[None]:
-        """Do all of it, one step at a time."""
+        """Do all work of the job, one step at a time."""
 
 
 class Forgetting(LedgerJob):

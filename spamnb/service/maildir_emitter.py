@@ -128,7 +128,7 @@ class MaildirEmitter(EventEmitter):
         os.eventfd_write(self._call, 1)
 
     def ask(self, number: int) -> None:
-        """Ask for an `AllToldEvent` with this number or a later one. Each number is greater than the one before."""
+        """Ask for an `AllToldEvent` with this number or a greater. Each call has a greater number than the last."""
         self._asked = number
         os.eventfd_write(self._call, 1)
 

@@ -353,7 +353,7 @@ class Roster(Tenants[Host]):
     # --- the loop
 
     def take(self, hint: Hint) -> None:
-        """Keep a hint until its account has its turn. New own settings hold for it."""
+        """Keep a hint until the account of its mailbox has its turn. New own settings hold for the hint."""
         account = self._accounts.find(hint.root)
         if account is not None and account.is_awake and self._has_new_settings(self._known[account.name]):
             self._accounts.read_again(account)

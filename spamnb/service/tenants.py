@@ -72,7 +72,7 @@ class Tenants(ABC, Generic[Read]):
 
     @abstractmethod
     def close(self, fault: Exception | None) -> None:
-        """Release everything. fault: the reason. Raises a different fault if that one should be reported."""
+        """Release everything. fault: the reason. Raises a different fault if the person should hear of that instead."""
 
     def __enter__(self) -> Self:
         return self

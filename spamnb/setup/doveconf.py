@@ -23,7 +23,7 @@ class Block:
     blocks: list["Block"] = field(default_factory=list)
 
     def of_kind(self, kind: str) -> list["Block"]:
-        """Return the blocks of one kind that are directly in this one."""
+        """Return the blocks of a kind that are directly in this block."""
         return [block for block in self.blocks if block.kind == kind]
 
     def get(self, key: str) -> str:

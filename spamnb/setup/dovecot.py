@@ -80,7 +80,7 @@ def _inbox_namespace(root: Block) -> Block:
 
 
 def _location(root: Block, namespace: Block, fields: Mapping[str, str]) -> _Location:
-    """Return the namespace's own location, or else a userdb's for all users, or else the one for all mail."""
+    """Return the location of the mail: of the namespace, or else of a userdb for all users, or else of all mail."""
     if old := namespace.get("location") or fields.get("mail", "") or root.get("mail_location"):
         return _old_location(old)
 

@@ -56,8 +56,9 @@ def _is_sorted(folder: str, messages: Sequence[Source]) -> bool:
     parts = {part.strip().lower() for part in folder.split("/")}
     if parts & _ARCHIVES:
         return False
-    step = max(1, len(messages) // _LOOKED_AT)
-    lists = [found for source in messages[::step][:_LOOKED_AT] if (found := _list_of(source)) is not None]
+    number = min(len(messages), _LOOKED_AT)
+    looked_at = [messages[place * len(messages) // number] for place in range(number)]  # from the oldest to the newest
+    lists = [found for source in looked_at if (found := _list_of(source)) is not None]
     most = _LOOKED_AT if parts & _OF_LISTS else _LISTS
     common = Counter(filter(None, lists)).most_common(most)
     return len(lists) >= _FEWEST and sum(number for _, number in common) >= _SHARE * len(lists)

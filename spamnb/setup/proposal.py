@@ -43,7 +43,7 @@ class Proposal:
 
 
 def propose(root: Path) -> Proposal:
-    """Propose a role for each folder of a Maildir, by its name; for those of mailing lists by their mail."""
+    """Propose a role for each folder of a Maildir, by its name; a folder of mailing lists is told by its mail."""
     layout = detect_layout(str(root))
     folders, messages, faults = _found(root, layout)
     named = proposed_roles({name: len(some) for name, some in messages.items()})

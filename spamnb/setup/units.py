@@ -51,7 +51,7 @@ def place(manager: Manager, environ: Mapping[str, str]) -> UnitDirectory:
 
 
 def program(called: str, scripts: str) -> Path:
-    """Return the full path of the program: the one of this call, or else in the directory of Python's programs.
+    """Return the full path of the program: of this call, or else in the directory of Python's programs.
 
     Symbolic links stay, since a later version keeps them. Raises UnitError.
     """

@@ -47,7 +47,7 @@ def test_cutoff_as_it_is_written(ham: list[float], spam: list[float]) -> None:
 
 
 def test_a_cutoff_that_loses_too_much_is_raised() -> None:
-    """If the configured cutoff loses more ham, a higher one is advised, with the ham that decides."""
+    """If the configured cutoff calls more ham spam, a higher one is advised, with the ham that decides."""
     spam = [*spread(0.94, 0.99, 40), *spread(0.999, 1.0, 360)]
     found = advised([*spread(0, 0.5, 396), 0.96, 0.965, 0.97, 0.975], spam, 200)
     assert found.cutoff is not None
@@ -57,7 +57,7 @@ def test_a_cutoff_that_loses_too_much_is_raised() -> None:
 
 
 def test_a_cutoff_is_lowered_where_the_ham_allows_it() -> None:
-    """A lower cutoff is advised if it loses no more ham, catches more, and there is enough ham."""
+    """A lower cutoff is advised if it calls no more ham spam, catches more, and there is enough ham."""
     ham, spam = spread(0, 0.7, 1000), [*spread(0.8, 0.94, 20), *spread(0.96, 1.0, 200)]
     found = advised(ham, spam, 200)
     assert found.cutoff is not None

@@ -65,6 +65,12 @@ def test_one_folder_of_a_list(tmp_path: Path) -> None:
     ]
 
 
+def test_a_large_folder(tmp_path: Path) -> None:
+    """A large folder is told by messages from its whole time, not by its oldest ones."""
+    found = proposed(tmp_path / "Maildir", was=over(["a.example"] * 40 + [""] * 40), now=over(["a.example"] * 80))
+    assert found.lists == ("now",)
+
+
 def test_too_little_to_tell(tmp_path: Path) -> None:
     """A folder with few messages, with letters, or with many lists is not neutral, unless it is called Lists, say."""
     many = over([f"{number}.lists.example" for number in range(12)])

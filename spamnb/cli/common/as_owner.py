@@ -78,7 +78,7 @@ def owner_of_ledger(config: Path, directory: Path, maildir: Path | None) -> Owne
 
 
 def owner_of(path: Path) -> Owner | None:
-    """Return the one user beside root who owns a part of the path, or None if all of it belongs to root.
+    """Return the user beside root who owns a part of the path, or None if all of the path belongs to root.
 
     Raises SpamnbError if several users own parts of it, or if everybody could redirect it.
     """

@@ -129,7 +129,7 @@ def open_ledger(options: argparse.Namespace) -> tuple[Config, "Ledger"]:
 
 
 def open_to_read(options: argparse.Namespace) -> tuple[Config, "Ledger | None"]:
-    """Return the same, but with a ledger that is only read, or None before the first one.
+    """Return the configuration in force, and its ledger, opened only to read; None if there is no ledger yet.
 
     Raises LedgerError if the ledger cannot be looked at, or if only its copies are left.
     """
@@ -148,7 +148,7 @@ def _with_choices(config: Config, ledger: "Ledger") -> tuple[Config, "Ledger"]:
 
 
 def ledger_to_read(options: argparse.Namespace) -> tuple[Config, str | None]:
-    """Return the configuration as its file has it, and the path of its ledger, or None before the first one.
+    """Return the configuration as its file has it, and the path of the ledger, or None if there is no ledger yet.
 
     Raises like `open_to_read`.
     """

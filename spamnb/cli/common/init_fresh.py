@@ -38,7 +38,7 @@ def run(config_path: Path, options: argparse.Namespace) -> bool:
 
 
 def _ledger_of(config_path: Path, options: argparse.Namespace) -> str:
-    """Return the ledger that the configuration names, or the one that `init` will name in a new configuration."""
+    """Return the ledger that the configuration names; if there is none yet, the ledger that `init` will name."""
     if os.path.lexists(config_path):
         config = configuration(options)
         if config.exchange.database is not None:

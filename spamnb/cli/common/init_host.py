@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _place(options: argparse.Namespace) -> Place:
-    """Return the place of the mail: the typed path, or the one that Dovecot gives."""
+    """Return the place of the mail: the typed path, or else the path that Dovecot gives."""
     if options.maildirs:
         return Place(template_of(options.maildirs[0]).text)
     return Place.of_dovecot(from_dovecot(doveconf.parse(printed_by_dovecot())))

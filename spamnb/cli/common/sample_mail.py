@@ -33,7 +33,7 @@ _SPAM = {
 
 @functools.cache  # half a millisecond each, and many tests ask for the same ones
 def message(kind: str, number: int) -> bytes:
-    """Return the `number`th made-up message of a kind, "ham" or "spam"; always the same one for the same number."""
+    """Return the `number`th made-up message of a kind, "ham" or "spam". The number alone decides it."""
     choose = random.Random(f"{kind}{number}")  # noqa: S311 - a made-up letter is no secret
     subject, body = choose.choice(list((_HAM if kind == "ham" else _SPAM).items()))
     words = {

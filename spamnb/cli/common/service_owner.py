@@ -1,4 +1,4 @@
-"""As whom a service goes on that root starts.
+"""Determine the user as whom a service goes on after root has started it.
 
 Files of root beside a ledger (copies, the note of a fault) would stop the service of its owner. So root's service goes
 on as the owner, as other commands do. The conditions are that the ledger and all mail belong to one user beside root,

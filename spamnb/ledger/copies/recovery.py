@@ -184,7 +184,7 @@ def _inode(path: str) -> int | None:
 
 @contextlib.contextmanager
 def _draft(ledger: str) -> Iterator[str]:
-    """Yield the path at which a copy is prepared, always the same one; nothing is left there."""
+    """Yield the path at which a copy is prepared, which never differs; nothing is left there."""
     draft = f"{ledger}.restored.part"
     try:
         yield draft

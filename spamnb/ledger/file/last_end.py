@@ -121,5 +121,5 @@ class EndRecord:
 
 
 def _file_of(state: FileStamp) -> int:
-    """Return which file it is."""
+    """Return the number of the file that a stamp is of."""
     return state[0]

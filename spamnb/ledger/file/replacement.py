@@ -97,7 +97,7 @@ def put(path: str, new: str, at: float, why: Why) -> str | None:
 
 
 def begin(path: str, new: str, at: float, why: Why) -> None:
-    """Begin the same; the next process that can `finish` it makes the replacement. The caller needs no lock."""
+    """Begin to replace a ledger; the next process that can `finish` does it. The caller needs no lock."""
     while any(os.path.lexists(_aside(path, why, at) + part) for part in _PARTS):
         at += 1
     os.utime(new, (int(at), int(at)))

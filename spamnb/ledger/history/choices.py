@@ -46,7 +46,7 @@ class Choice:
 
     @property
     def subject(self) -> str:
-        """Its subject: the pattern, or the key of the cutoff. The newest choice about a subject is in force."""
+        """The pattern of the choice, or the key of the cutoff. The newest choice about a subject is in force."""
         return self.value if isinstance(self.value, str) else self.kind
 
 
@@ -71,7 +71,7 @@ class Choices:
         return list(newest.values())
 
     def over(self, config: Config) -> Config:
-        """Return a configuration, as in its file, with the choices beside it; the same object until something changes.
+        """Return the configuration with the choices over it; until something changes, always one object.
 
         Do not call it in a transaction that has written a choice and may still fail.
         """

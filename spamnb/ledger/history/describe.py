@@ -61,7 +61,7 @@ def _learned(label: Label, weak: bool) -> str:
 
 
 def as_object(line: Line) -> dict[str, object]:
-    """Return the same with all its fields."""
+    """Return the line for JSON, with all its fields."""
     action = line.action
     labels = {"before": action.before, "after": action.after, "learned_later": line.label}
     return {

@@ -16,9 +16,9 @@ _MOST_EXPIRED = 1000  # rows removed at once
 
 @dataclass(frozen=True, slots=True)
 class EarlyVerdict:
-    """A verdict given at delivery. asker: who asked, as text for the history; how: the same, for the program.
+    """A verdict given at delivery.
 
-    at: seconds since the epoch.
+    asker: who asked, as text for the history. how: the way of asking, for the program. at: seconds since the epoch.
     """
 
     verdict: str

@@ -78,7 +78,7 @@ class Line:
 
     @property
     def is_contrary(self) -> bool:
-        """Whether it takes back the first action of its chain of undos; the undo of an undo does that action again."""
+        """Whether this action takes back the first of its chain of undos; the undo of an undo does the first again."""
         return self.undos % 2 == 1
 
 

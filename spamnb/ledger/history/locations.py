@@ -159,7 +159,7 @@ class Locations:
         return list(self._found(f"f.message = ? AND f.gone_by IS NULL {_NEWEST}", message))[::-1]
 
     def alike(self, header_digest: bytes | None, digest: bytes) -> list[Location]:
-        """Return the locations, as in `of_message`, of other messages with the same Message-ID, Date and From.
+        """Return the locations of other messages with this Message-ID, Date and From, the oldest first.
 
         It takes the newest twenty such messages: a stranger may send any number of them.
         """

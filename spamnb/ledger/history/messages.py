@@ -118,7 +118,7 @@ class Messages:
             return _known(row or self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
 
     def has_alike(self, header_digest: bytes | None, digest: bytes) -> bool:
-        """Whether another message is known with the same Message-ID, Date and From."""
+        """Whether the ledger knows another message with equal Message-ID, Date and From."""
         query = "SELECT 1 FROM message WHERE header_digest = ? AND digest <> ? LIMIT 1"
         return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
 

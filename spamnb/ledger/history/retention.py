@@ -79,7 +79,7 @@ class HistoryRetention:
                 yield 0
 
     def _forget_files(self, after: _After, gone_before: float, judged_before: float) -> tuple[_After | None, int]:
-        """Look at some files after that one. Returns the last one (None at the end), and the rows forgotten."""
+        """Look at some files after `after`. Returns the last of these (None at the end), and the rows forgotten."""
         rows = self._db.all(
             "SELECT gone_at, folder, base, message FROM file WHERE gone_at IS NOT NULL AND gone_at < ?"
             " AND (gone_at, folder, base) > (?, ?, ?) ORDER BY gone_at, folder, base LIMIT ?",
@@ -93,7 +93,7 @@ class HistoryRetention:
         return rows[-1][:3] if rows else None, forgotten
 
     def _forget_actions(self, after: _After, before: float) -> tuple[_After | None, int]:
-        """Look at some actions after that one. Returns the last one (None at the end), and the rows forgotten."""
+        """Look at some actions after `after`. Returns the last of these (None at the end), and the rows forgotten."""
         rows = self._db.all(
             "SELECT at, id, message FROM action WHERE at < ? AND (at, id) > (?, ?) AND message IS NOT NULL"
             " ORDER BY at, id LIMIT ?",
@@ -106,7 +106,7 @@ class HistoryRetention:
         return (*rows[-1][:2], b"") if rows else None, forgotten
 
     def _forget_messages(self, messages: Collection[int], judged_before: float) -> int:
-        """Forget those of the messages that have nothing left to keep. Returns how many."""
+        """Forget the messages that have nothing left to keep. Returns how many."""
         over = self._over(messages, judged_before)
         over -= self._among(over, "SELECT message FROM action")
         self._db.executemany("DELETE FROM message WHERE id = ?", [(message,) for message in over])
@@ -130,7 +130,7 @@ class HistoryRetention:
         )
 
     def _among(self, messages: Collection[int], select: str, *parameters: float) -> set[int]:
-        """Return those of the messages that a statement also returns."""
+        """Return the messages that a statement returns too."""
         also = f"SELECT DISTINCT message FROM ({select}) WHERE message IN (SELECT value FROM json_each(?))"  # noqa: S608
         return {row[0] for row in self._db.rows(also, (*parameters, str(list(messages))))}
 

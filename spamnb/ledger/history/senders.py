@@ -41,7 +41,7 @@ class Sender:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Its position in the order of `SenderRecords.page`."""
+        """The position of the sender in the order of `SenderRecords.page`."""
         return self.messages, self.id
 
 

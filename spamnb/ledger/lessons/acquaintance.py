@@ -51,7 +51,7 @@ class Seen(NamedTuple):
     answered: bool = False
 
     def after(self, label: Label) -> "Seen":
-        """Return the same, after mail of that sender over that path got this label."""
+        """Return what is known after mail of that sender over that path got this label."""
         return self._replace(ham=True) if label is Label.HAM else self._replace(spam=True)
 
     @property

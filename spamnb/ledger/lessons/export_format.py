@@ -55,7 +55,7 @@ class ExportedCounts:
 
     @property
     def digest(self) -> bytes:
-        """Return 32 bytes that identify these counts: the same for the same counts, in any order of the file."""
+        """Return 32 bytes that identify these counts: equal counts have equal bytes, in any order of the file."""
         digest = hashlib.blake2b(digest_size=32)
         rows = ((*row.tolist(), token) for row, token in zip(self.counts, self.tokens, strict=True))
         for line in write(rows, len(self.tokens), self.ham, self.spam, self.tokenizers):

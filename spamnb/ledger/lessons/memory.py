@@ -1,4 +1,4 @@
-"""Lessons in memory, by the same port: for evaluations, which learn thousands of messages, and without a ledger."""
+"""Lessons in memory, by the port of `Lessons`: for evaluations, which learn thousands of messages without a ledger."""
 
 import heapq
 from collections import Counter
@@ -177,7 +177,7 @@ class MemoryLessons:
         return kept is not None and kept.lesson.label is not None and kept.tokenizer != VERSION
 
     def read_again(self, readings: Iterable[Reading]) -> int:
-        """Replace the tokens of messages that another version of the tokenizer read, by those of the readings."""
+        """Give messages that another version of the tokenizer has read the tokens of the readings."""
         others = [reading for reading in readings if self._is_otherwise(reading.digest)]
         number = 0
         for reading in others:
@@ -216,7 +216,7 @@ class MemoryLessons:
         return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
-        """Return those of the messages that are or were learned, in order; with tokens if these are asked for."""
+        """Return the lessons of messages, in order, for all that are or were learned; with tokens for `with_tokens`."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]
         wanted = [kept for kept in found if kept.lesson.digest in with_tokens]
         text_of = self.texts(set(chain.from_iterable(kept.ids.tolist() for kept in wanted)))
@@ -298,7 +298,7 @@ class MemoryLessons:
             self._sent.pop(digest, None)
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Return the first identities of sent messages above that one, at most `most`, sorted."""
+        """Return the first identities of sent messages above `after`, at most `most`, sorted."""
         return sorted(digest for digest in self._sent if digest > after)[:most]
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
@@ -406,12 +406,12 @@ class _Batcher(NamedTuple):
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
-        """Like `MemoryLessons.learn`."""
+        """Learn the messages of the batches with a label. Returns the changes."""
         readings = chain.from_iterable(batch.readings() for batch in batches)
         return self.lessons.learn(readings, label, why, at, how=how, weak=weak)
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """Like `MemoryLessons.read_again`."""
+        """Give messages that another version of the tokenizer has read the tokens of the batches. Returns how many."""
         return self.lessons.read_again(chain.from_iterable(batch.readings() for batch in batches))
 
 

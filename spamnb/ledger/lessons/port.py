@@ -114,7 +114,7 @@ class Kept(NamedTuple):
     relations: bytes
 
     def with_its_tokens(self) -> Mapping[str, int]:
-        """Its tokens. Raises ValueError if they are missing."""
+        """The tokens of the lesson. Raises ValueError if they are missing."""
         if self.tokens is None:
             raise ValueError(f"the lesson of {self.lesson.digest.hex()} lacks its tokens")
         return self.tokens
@@ -160,10 +160,10 @@ class Batcher(Protocol):
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
-        """Like `Lessons.learn`, for messages in batches. If it fails, or a transaction undoes it, drop this object."""
+        """Learn the messages of the batches with a label. If it fails, or a transaction undoes it, drop this object."""
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """Replace the tokens of messages that another version of the tokenizer read, by those of the batches.
+        """Give messages that another version of the tokenizer has read the tokens of the batches.
 
         Returns how many. Labels, times and reasons stay, and so do the tokens of what was known of the sender.
         """
@@ -242,7 +242,7 @@ class Lessons(Protocol):
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
 
     def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
-        """Return those of the messages that are or were learned, in order; with tokens if these are asked for."""
+        """Return the lessons of messages, in order, for all that are or were learned; with tokens for `with_tokens`."""
 
     def take_over(self, lessons: Iterable[Kept]) -> int:
         """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed.
@@ -252,7 +252,7 @@ class Lessons(Protocol):
         """
 
     def add_import(self, counts: ExportedCounts, name: str, why: str, at: float) -> int:
-        """Add counts from elsewhere, under a name; the same counts may come again. Returns the change's number.
+        """Add counts from elsewhere, under a name; they may come again. Returns the change's number.
 
         Raises LedgerError if the sums would be too large.
         """
@@ -277,7 +277,7 @@ class Lessons(Protocol):
         """Forget messages that the person has sent."""
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Return the first identities of sent messages above that one, at most `most`, sorted."""
+        """Return the first identities of sent messages above `after`, at most `most`, sorted."""
 
     # The methods below show the lessons: which tokens were learned, and which messages taught them. No mail is judged
     # or learned by these.
@@ -321,7 +321,7 @@ def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> 
 
 
 def forgetting(lessons: Lessons, digests: Iterable[bytes], why: str, how: How) -> list[Relabel]:
-    """Return the changes that forget those of the messages that are learned."""
+    """Return the changes that forget the learned ones of these messages."""
     changes = []
     for digest in dict.fromkeys(digests):
         lesson = lessons.find(digest)

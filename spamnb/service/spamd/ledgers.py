@@ -33,7 +33,7 @@ _CACHE_OF_USER = 1_000  # KB of a ledger's pages, as in the service of a host
 
 
 class LedgerInTurn:
-    """A ledger that one thread at a time works with. It opens at its first use, and again after a lasting fault."""
+    """A ledger that only a single thread works with at a time. It opens at its first use, and after a lasting fault."""
 
     def __init__(self, path: str, open_ledger: Callable[[str], Ledger]) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class LedgerInTurn:
                 raise
 
     def close(self) -> None:
-        """Close it; no other thread may use it now."""
+        """Close the ledger; no other thread may use it now."""
         if self._ledger is not None:
             self._ledger.close()
             self._ledger = None
@@ -110,11 +110,11 @@ class OnePersonsLedger(Ledgers[Config]):
         self._remembered = MissingCache()
 
     def of(self, asked: str) -> Whose:
-        """Return the same ledger for every name."""
+        """Return the only ledger, for every name."""
         return Whose("", self.read, lambda: nullcontext(self._ledger), self._remembered)
 
     def close(self) -> None:
-        """Close it."""
+        """Close the ledger."""
         self._ledger.close()
 
 

@@ -237,7 +237,7 @@ class _Message:
         self._bytes.write(piece)
 
     def whole(self) -> bytes:
-        """Return all of it."""
+        """Return the whole message."""
         return self._bytes.getvalue()
 
 
@@ -260,7 +260,7 @@ class _PackedMessage(_Message):
             piece, self.has_ended = self._inflate.unconsumed_tail, self._inflate.eof
 
     def whole(self) -> bytes:
-        """Return all of it. Raises RequestError if the end of the packed content is missing."""
+        """Return the whole message. Raises RequestError if the end of the packed content is missing."""
         if not self.has_ended:
             raise RequestError(ResponseStatus.MALFORMED, "the compressed content is incomplete")
         return super().whole()
@@ -306,7 +306,7 @@ def error(status: ResponseStatus, why: str) -> bytes:
 
 
 def answer(request: SpamdRequest, told: VerdictReply, body: Pieces = ()) -> Pieces:
-    """Return the answer with a verdict, in pieces; the one to CHECK has no body.
+    """Return the answer with a verdict, in pieces; the answer to CHECK has no body.
 
     >>> ask = SpamdRequest(Command.REPORT, (1, 2))
     >>> b"".join(answer(ask, VerdictReply(True, 7.25), [b"why"]))

@@ -24,7 +24,7 @@ class _Job(Generic[_Result]):
     done: Future[_Result]
 
     def try_it(self) -> bool:
-        """Try it. Returns whether it is done, or has failed."""
+        """Try the work. Returns whether it is done, or has failed."""
         try:
             self.done.set_result(self.work())
         except LedgerBusyError:

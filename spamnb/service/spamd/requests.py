@@ -68,7 +68,7 @@ class _Asked:
 
 
 class Requests:
-    """Answers requests, by one person's ledger or those of a host's users; safe in several threads.
+    """Answers requests, by one person's ledger or the ledgers of a host's users; safe in several threads.
 
     `now` gives seconds since the epoch.
     """
@@ -88,7 +88,7 @@ class Requests:
         self._recorder = Recorder(self._ledgers.recorders)
 
     def use(self, read: Config | Host) -> None:
-        """Work by a new configuration of the same ledgers, from the next request on."""
+        """Work by a new configuration of these ledgers, from the next request on."""
         self._ledgers.read = read
 
     def close(self) -> None:
@@ -150,7 +150,9 @@ class Requests:
         if not asked.whose.is_new:
             skips, suspects = ledger.use(lambda its: (what in its.state.skipped, what in its.state.suspected))
             if skips:
-                _log.warning("a message over which the service has ended is not read: spamnb users retry")
+                _log.warning(
+                    "a message is not read, since the service crashed over it before. To try again: spamnb users retry"
+                )
                 raise RequestError(ResponseStatus.REFUSED, "the service crashed while it read this message")
         self._reading.begin(asked.whose.name, what)
         try:

@@ -125,7 +125,7 @@ class _Connection:
     has_ended: bool = False  # it sends nothing more
 
     def is_ready(self, event: int) -> bool:
-        """Whether it has sent or taken something that we have not noticed yet."""
+        """Whether the client has sent or taken something that we have not noticed yet."""
         poll = select.poll()
         poll.register(self.socket, event)
         return bool(poll.poll(0))
@@ -315,7 +315,7 @@ class SpamdServer:
         return next(one for one in self._large if one in self._waiting) is connection
 
     def _fits(self, connection: _Connection, size: int) -> bool:
-        """Whether it may have that much room now."""
+        """Whether a connection may have that much room now."""
         first = next(iter(self._large))
         held = self._held - connection.held + size
         if connection is first:
@@ -387,7 +387,7 @@ class SpamdServer:
         return pieces
 
     def _peer(self, connection: _Connection) -> Peer:
-        """Return who it is. Raises RequestError for a peer that may not ask."""
+        """Return who asks over a connection. Raises RequestError for a peer that may not ask."""
         peer = peer_of(connection.socket, connection.listener)
         if self._allowed is not None and self._allowed.includes(peer):
             return peer
@@ -396,7 +396,7 @@ class SpamdServer:
         raise RequestError(ResponseStatus.REFUSED, f"{who} may not ask here")
 
     async def _request(self, connection: _Connection) -> SpamdRequest:
-        """Return its whole request. Raises RequestError if it is not a request, or takes too long."""
+        """Return the whole request of a connection. Raises RequestError if it is not a request, or takes too long."""
         stream = Stream(partial(self._receive, connection))
         try:
             async with asyncio.timeout_at(connection.began + self._limits.first_line) as connection.reading:

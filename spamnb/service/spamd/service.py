@@ -42,7 +42,7 @@ class SpamdService:
         self.addresses: list[str] = []
 
     def use(self, read: Config | Host) -> None:
-        """Begin to answer, or go on with a new configuration of the same ledgers; unchanged sockets stay open.
+        """Begin to answer, or go on with a new configuration of these ledgers; unchanged sockets stay open.
 
         Raises SpamnbError if a socket cannot be opened or a user does not exist, and then changes nothing. Raises it
         also if answering has ended.

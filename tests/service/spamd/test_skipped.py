@@ -1,4 +1,4 @@
-"""A request over which the service has ended is refused, and the others are answered."""
+"""A request over which the service has crashed is refused, and the others are answered."""
 
 import json
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""The counts of some tokens as one row of the ledger: those of consecutive ids, in as few bytes as they need.
+"""The counts of some tokens with consecutive ids, as one row of the ledger in as few bytes as they need.
 
 A block has the counts of `TOKENS` ids, in four columns: ham messages, spam messages, occurrences in ham, occurrences in
 spam. First come the widths of the columns, one byte each: the bytes that the largest number of the column needs. Then

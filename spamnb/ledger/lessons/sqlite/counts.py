@@ -118,7 +118,7 @@ def of_class(label: Label, messages: NDArray[np.int64] | int, occurrences: NDArr
 
 
 class Rows(NamedTuple):
-    """Token matrices as numpy arrays, joined; the fields are those of `TokenMatrix`.
+    """Token matrices as numpy arrays, joined, with the fields of `TokenMatrix`.
 
     vocabulary: the distinct tokens of all; hashes: their hashes, int64 (n_tokens,). lengths: int64 (n_messages,).
     columns, occurrences: int64 (n_entries,).
@@ -155,7 +155,7 @@ class Rows(NamedTuple):
         return met
 
     def with_more(self, more: Sequence[Sequence[str]]) -> Self:
-        """Return the same messages, each with more tokens, once each; no message has one of these yet."""
+        """Return the messages, each with more tokens, once each; no message has one of these yet."""
         added = list(chain.from_iterable(more))
         if not added:
             return self

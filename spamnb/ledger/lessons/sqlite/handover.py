@@ -41,7 +41,7 @@ class Row(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """A lesson from the other ledger: its tokens by the ids of this one, int64 (n,), sorted, with their occurrences.
+    """A lesson from the other ledger: its tokens by the ids of this ledger, int64 (n,), sorted, with their occurrences.
 
     blob: these, as on disk.
     """
@@ -84,7 +84,7 @@ def kept(
 
 
 def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
-    """Make each lesson the same as in the other ledger. Returns how many changed."""
+    """Make each lesson equal to the other ledger's. Returns how many changed."""
     by_digest = {kept.lesson.digest: kept for kept in lessons}  # if a message comes several times, the last one counts
     rows = Rows.joined([gather(kept.with_its_tokens() for kept in by_digest.values())])
     with db.transaction():

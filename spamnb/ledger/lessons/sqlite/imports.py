@@ -36,7 +36,7 @@ class Import:
 
 
 def add_import(db: Connection, counts: ExportedCounts, name: str, why: str, at: float) -> int:
-    """Add counts to those of the ledger. Returns the number of the change."""
+    """Add counts to the ledger's counts. Returns the number of the change."""
     digest = counts.digest
     with db.transaction():
         counts.check_sums(total(db, TOTALS)[:6])
@@ -66,7 +66,7 @@ def _count(db: Connection, added: ExportedCounts) -> NDArray[np.int64]:
 
 
 def take_import_back(db: Connection, digest: bytes, why: str, at: float, takes_back: int) -> int:
-    """Subtract the counts of an import from those of the ledger. Returns the number of the change.
+    """Subtract the counts of an import from the ledger's counts. Returns the number of the change.
 
     Its row stays, without its tokens: the history learns from it what was done, even after a kill of this process.
     """

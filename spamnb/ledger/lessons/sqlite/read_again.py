@@ -1,4 +1,4 @@
-"""Read learned messages again: today's tokens replace those of another version of the tokenizer.
+"""Read learned messages again: today's tokens replace the tokens of another version of the tokenizer.
 
 Everything else of a lesson stays: its label, and when, why and in which order it was learned. Its tokens about what was
 known of the sender stay too: they are from the day when the message was learned.
@@ -26,12 +26,12 @@ _DIGESTS = "SELECT digest FROM lesson WHERE label IS NOT NULL AND tokenizer <> ?
 
 
 def learned_with_other_tokenizer(db: Connection, after: bytes, most: int) -> list[bytes]:
-    """Return the first `most` identities above that one of learned messages with tokens of another version."""
+    """Return the first `most` identities above `after` of learned messages with tokens of another version."""
     return [digest for (digest,) in db.all(_DIGESTS, (VERSION, after, most))]
 
 
 def read_again(db: Connection, batches: Sequence[Batch], dictionary: Dictionary) -> int:
-    """Give messages with other tokens those of the batches. Returns how many messages these are."""
+    """Give messages with other tokens the tokens of the batches. Returns how many messages these are."""
     row_of: dict[bytes, int] = {}
     for row, digest in enumerate(chain.from_iterable(batch.digests for batch in batches)):
         row_of.setdefault(digest, row)

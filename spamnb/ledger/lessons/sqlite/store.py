@@ -261,7 +261,7 @@ class SqliteLessons(SqliteEvidence):
             return sum(self.relabel(forgetting(self, digests, why, how), at))
 
     def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
-        """Return those of the messages that are or were learned, in order; with tokens if these are asked for."""
+        """Return the lessons of messages, in order, for all that are or were learned; with tokens for `with_tokens`."""
         with self._db.snapshot():
             rows = handover.rows_of(self._db, digests)
             return handover.kept([rows[digest] for digest in digests if digest in rows], with_tokens, self.texts)
@@ -302,7 +302,7 @@ class SqliteLessons(SqliteEvidence):
             self._db.executemany("DELETE FROM sent WHERE digest = ?", ((digest,) for digest in digests))
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Return the first identities of sent messages above that one, at most `most`, sorted."""
+        """Return the first identities of sent messages above `after`, at most `most`, sorted."""
         rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
 
@@ -350,7 +350,7 @@ class SqliteLessons(SqliteEvidence):
         return list(chain.from_iterable(self.verification()))
 
     def verification(self) -> Iterator[list[str]]:
-        """Like `verify`, in steps: about one for each learned message."""
+        """Yield the faults that `verify` returns, in steps: about one for each learned message."""
         with self._db.snapshot():
             yield from verification(self._db, self.totals().tolist())
 
@@ -431,11 +431,11 @@ class SqliteBatcher:
     def learn(
         self, batches: Sequence[Batch], label: Label, why: str, at: float, *, how: How, weak: bool = False
     ) -> list[Change]:
-        """Like `SqliteLessons.learn`, for messages in batches."""
+        """Learn the messages of the batches with a label. Returns the changes."""
         return self._lessons._learn(batches, label, why, at, self._dictionary, how, weak)
 
     def read_again(self, batches: Sequence[Batch]) -> int:
-        """Replace the tokens of messages that another version of the tokenizer read, by those of the batches."""
+        """Give messages that another version of the tokenizer has read the tokens of the batches."""
         return read_again(self._db, batches, self._dictionary)
 
 

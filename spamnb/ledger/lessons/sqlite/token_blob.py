@@ -124,7 +124,7 @@ def unpack(blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def unpacked(message: int, blob: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Like `unpack`, for a message of the ledger. Raises LedgerError for damaged bytes."""
+    """Return the ids of a message's tokens, sorted, and the occurrences. Raises LedgerError for damaged bytes."""
     try:
         return unpack(blob)
     except (ValueError, zlib.error) as fault:
