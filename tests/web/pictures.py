@@ -2,7 +2,8 @@
 
 python -m tests.web.pictures [NAME…]     (for others than all; they go to docs/web)
 
-The one for the README is `overview`.
+The one for the README is `overview`. Take all of them at once, so that their numbers agree. On Debian, Chromium shows
+them in Noto Sans with the package fonts-noto-core.
 """
 
 import io
@@ -21,8 +22,8 @@ from spamnb.web.page_server import key_file
 from tests.documents import ROOT
 from tests.patience import until
 from tests.web.desk import WebDesk
+from tests.web.good_month import MonthDesk, live_a_good_month
 from tests.web.served import as_if_running, served
-from tests.web.story import live_some_weeks
 
 DESK, HIGH, PHONE = {"width": 1200, "height": 800}, {"width": 1200, "height": 1000}, {"width": 390, "height": 800}
 # name: page, colours, size
@@ -35,22 +36,36 @@ PICTURES: dict[str, tuple[str, str, dict[str, int]]] = {
     "review": ("review", "light", DESK),
     "words": ("words", "light", DESK),
     "audit": ("audit", "light", DESK),
-    "tune": ("tune", "light", HIGH),  # once it is answered what Audit asks: else that is told first
+    "tune": ("tune", "light", HIGH),
     "senders": ("senders", "light", DESK),
     "health": ("health", "light", DESK),
     "history-phone": ("history", "dark", PHONE),
 }
+# Shows another directory than the one of a moment that these pictures are taken in.
+_RENAME = """([before, after]) => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) walker.currentNode.data = walker.currentNode.data.replaceAll(before, after);
+}"""
+# The end of the page, or of the last row, card or line that is whole in a window of this height.
+_LAST_WHOLE_ROW = """height => {
+  const rows = ".line, .asked, .finding, tr, .card, figure, .save, .facts, main > p, main > div";
+  const ends = [...document.querySelectorAll(`main :is(${rows})`)]
+    .filter((row) => row.offsetParent && !row.querySelector(rows))
+    .map((row) => row.getBoundingClientRect().bottom);
+  const whole = Math.max(...ends.filter((end) => end <= height));
+  return Math.ceil(whole) + (whole === Math.max(...ends) ? 24 : 1);
+}"""
 _PLACE = ROOT / "docs" / "web"
 
 
 def main(names: list[str]) -> None:
     """Take the pictures of these names, or all."""
     with tempfile.TemporaryDirectory() as directory, sync_playwright() as driver:
-        desk = WebDesk(Path(directory))
+        desk = MonthDesk(Path(directory))
         options = {"headless": True, "args": ["--no-sandbox", "--disable-dev-shm-usage"]}
         browser = driver.chromium.launch(executable_path="/usr/bin/chromium", **options)  # type: ignore[arg-type]
         try:
-            live_some_weeks(desk)
+            live_a_good_month(desk)
             roll(desk.ledger.path, desk.now(), 1)
             with as_if_running(desk), served(desk) as server:
                 for name in names or PICTURES:
@@ -69,15 +84,13 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     page = context.new_page()
     code = login_keys.make(key_file(desk.config).key(), "code", time.time())
     page.goto(f"{base}/login?code={code}")
-    if name == "tune":
-        until(lambda: _is_whole(page, f"{base}/audit"), "what Audit asks")
-        for answer in page.get_by_role("radio", name="Never ask again").all():
-            answer.check()
-        page.locator("[data-save]").click()
-    until(lambda: _is_whole(page, f"{base}/{path.format(spam=moved.action.message)}"), f"the whole page {path}")
+    for address in ("review", "audit", path.format(spam=moved.action.message)):  # the first two count for the menu
+        until(lambda address=address: _is_whole(page, f"{base}/{address}"), f"the whole page {address}")
     page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")
-    shown = Image.open(io.BytesIO(page.screenshot()))
-    shown.quantize(128, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
+    page.evaluate(_RENAME, [str(desk.directory), "/home/anna"])
+    height = min(size["height"], page.evaluate(_LAST_WHOLE_ROW, size["height"]))
+    shown = Image.open(io.BytesIO(page.screenshot(clip={"x": 0, "y": 0, "width": size["width"], "height": height})))
+    shown.quantize(64, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
     context.close()
 
 

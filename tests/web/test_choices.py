@@ -59,7 +59,7 @@ def test_from_a_sender(desk: WebDesk) -> None:
     assert ("block", "ann@writer.example") in offered(desk.browser.get(f"/senders/{row.id}"))
     desk.browser.post("/choose", kind="block", value="ann@writer.example")
     page = desk.browser.get("/senders?q=ann@writer")
-    assert "blocked: ann@writer.example" in page.words
+    assert "ann@writer.example blocked" in page.words
     assert "Allowed and blocked: 1" in page.words and "Blocked: ann@writer.example" in page.words
     page = desk.browser.get(f"/senders/{row.id}")
     assert ("block", "ann@writer.example") not in offered(page)

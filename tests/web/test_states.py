@@ -395,7 +395,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
 
     def asked() -> list[str]:
         kept.counted(desk.ledger, 3)
-        hints = browser.get("/").tree.xpath("//p[@class='hint']")
+        hints = browser.get("/").tree.xpath("//*[@class='hint']")
         return [" ".join(hint.text_content().split()) for hint in hints]
 
     asked()

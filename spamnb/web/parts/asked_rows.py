@@ -1,6 +1,7 @@
 """The rows of Review and Audit: a message to ask about, the beginning of its text, and its clues in words."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +15,7 @@ _BEGINNING = 160  # characters
 
 
 class AskedRow(NamedTuple):
-    """A message as a question. number: of the message in the history. clues: in words.
+    """A message as a question. number: of the message in the history. clues: in few words.
 
     text: the beginning of its text, or "" if its file is gone. filed: the name of its folder, or "".
     """
@@ -39,11 +40,12 @@ def asked_rows(visit: Visit, findings: Iterable[Misfiled]) -> Iterator[AskedRow]
 
 
 def _in_words(finding: Misfiled) -> list[Named]:
-    """Return the clues of a finding in words; of those with one text, the strongest."""
-    clues: dict[str, Named] = {}
+    """Return the clues of a finding in words. A text alone is enough, unless an earlier clue has the same text."""
+    found: list[Named] = []
     for clue in map(named, finding.clues):
-        clues.setdefault(clue.text or clue.kind, clue)
-    return list(clues.values())
+        is_enough = clue.text and clue.text not in [one.text for one in found]
+        found.append(replace(clue, kind="") if is_enough else clue)
+    return found
 
 
 def _beginning_of(files: CurrentFiles, finding: Misfiled) -> str:
