@@ -61,7 +61,10 @@ def test_mail_has_its_verdict(at_home: tuple[Home, Agent]) -> None:
 
 
 def test_a_broken_filter_loses_nothing(at_home: tuple[Home, Agent]) -> None:
-    """Whatever breaks, the message is delivered into the inbox whole, or waits until the filter works again."""
+    """Whatever breaks, the message is delivered into the inbox whole, or waits until the filter works again.
+
+    In Postfix a message waits even if the filter breaks silently, with exit code 0.
+    """
     home, agent = at_home
     for number, how in enumerate(agent.ways, 800):
         content = message("spam", number)

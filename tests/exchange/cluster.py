@@ -108,6 +108,11 @@ class Cluster:
         run(f"{self._string} dbname=postgres", f"CREATE DATABASE {name}")
         return f"{self._string} dbname={name}"
 
+    def dumped(self, database: str) -> str:
+        """Return all that a database holds."""
+        dump = [self.programs / "pg_dump", "--inserts", database]
+        return subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+
     @property
     def _string(self) -> str:
         return f"host={self.directory} user=postgres"

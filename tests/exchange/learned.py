@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from spamnb.cli.common.sample_mail import message
 from spamnb.exchange.port import Log, LogRow, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
@@ -71,6 +72,12 @@ def rounds(log: Log, *ledgers: Ledger) -> None:
     """Make a whole round of each ledger, one after the other."""
     for ledger in ledgers:
         assert a_round(ledger, log).is_over
+
+
+def letter_with(word: str) -> bytes:
+    """A message with a word in its text, subject and sender."""
+    content = message("ham", 400).replace(b"Subject: ", f"Subject: {word} ".encode())
+    return content.replace(b"From: ", f"From: {word} ".encode()) + f"\n{word}\n".encode()
 
 
 def files_with(directory: Path, word: str) -> list[Path]:

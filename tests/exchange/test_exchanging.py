@@ -30,7 +30,7 @@ from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
 from spamnb.service.tenants import Sharing
 from tests.exchange.cluster import Cluster, made_log, run, why_not
-from tests.exchange.learned import ALL, by_the_ledger, by_the_log, files_with
+from tests.exchange.learned import ALL, by_the_ledger, by_the_log, files_with, letter_with
 from tests.exchange.test_log import lesson
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
@@ -353,14 +353,8 @@ def test_a_forgotten_user_leaves_no_word(
     The tables, and the files of each host that asks, keep no word, subject or sender; then the service begins anew.
     """
     one, two = sites
-
-    def dumped() -> str:
-        dump = [postgres.programs / "pg_dump", "--inserts", database]
-        return subprocess.run(dump, capture_output=True, text=True, check=True).stdout
-
     word, letter = "xylophonequux", one.directory / "letter.eml"
-    content = message("ham", 400).replace(b"Subject: ", f"Subject: {word} ".encode()) + f"\n{word}\n".encode()
-    letter.write_bytes(content.replace(b"From: ", f"From: {word} ".encode()))
+    letter.write_bytes(letter_with(word))
     one.teach()
     assert one.spamnb("train", "--ham", str(letter)) == 0
     letter.unlink()
@@ -374,7 +368,7 @@ def test_a_forgotten_user_leaves_no_word(
         for site in sites:
             roll(str(site.ledger), time.time(), 7)
             assert len(files_with(site.directory, word)) > 1, "the search finds it where it is"
-        assert word in dumped()
+        assert word in postgres.dumped(database)
         log.forget("anna", time.time())
         until(lambda: "the ledger is removed" in one.log(), "the ledger to be removed")
         capsys.readouterr()
@@ -388,7 +382,7 @@ def test_a_forgotten_user_leaves_no_word(
     assert one.everything() == before
     assert [files_with(site.directory, word) for site in sites] == [[], []]
     assert not two.ledger.exists()
-    assert word not in dumped()
+    assert word not in postgres.dumped(database)
     assert one.end() == 0
     assert "Traceback" not in one.log()
 

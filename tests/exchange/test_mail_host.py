@@ -12,12 +12,11 @@ import pytest
 
 from spamnb.checkup.checkup import checkup
 from spamnb.checkup.finding import OK, WARNING
-from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
 from spamnb.host.host import Host
 from spamnb.ledger.copies.copy import roll
 from tests.exchange import cluster
-from tests.exchange.learned import files_with
+from tests.exchange.learned import files_with, letter_with
 from tests.host.conftest import Site
 from tests.patience import PATIENCE, until
 
@@ -49,9 +48,7 @@ def command(host: Host, *arguments: str, code: int = 0) -> None:
 
 def teach(host: Host, user: str) -> None:
     """Let a user teach a message with a word of its own in text, subject and sender; the ledger is copied then."""
-    word, letter = WORDS[user], host.path.parent / "letter.eml"
-    of_word = message("ham", 1).replace(b"Subject: ", f"Subject: {word} ".encode()) + f"\n{word}\n".encode()
-    letter.write_bytes(of_word.replace(b"From: ", f"From: {word} ".encode()))
+    (letter := host.path.parent / "letter.eml").write_bytes(letter_with(WORDS[user]))
     command(host, "--user", user, "train", "--ham", str(letter))
     letter.unlink()
     roll(str(host.ledger_of(user)), time.time(), 7)
@@ -69,18 +66,13 @@ def test_the_tables_are_of_all_users(made: Made, postgres: cluster.Cluster, caps
 def test_a_user_of_mail_hosts_is_forgotten_everywhere(made: Made, database: str, postgres: cluster.Cluster) -> None:
     """`users forget` leaves no word, subject or sender in the tables, nor in any file of a host whose service runs."""
     one, other = made("mx1", database), made("mx2", database)
-
-    def dumped() -> str:
-        dump = [postgres.programs / "pg_dump", "--inserts", database]
-        return subprocess.run(dump, capture_output=True, text=True, check=True).stdout
-
     for user, word in WORDS.items():
         teach(one, user)
         for host in (one, other):
             command(host, "--user", user, "exchange")
             roll(str(host.ledger_of(user)), time.time(), 7)
             assert len(files_with(host.path.parent, word)) > 1, "the search finds it where it is"
-        assert word in dumped()
+        assert word in postgres.dumped(database)
     with (other.path.parent / "log").open("wb") as log:
         service = subprocess.Popen([sys.executable, "-m", "spamnb", "--config", other.path, "run"], stderr=log)
     try:
@@ -91,11 +83,11 @@ def test_a_user_of_mail_hosts_is_forgotten_everywhere(made: Made, database: str,
         service.send_signal(signal.SIGTERM)
         assert service.wait(PATIENCE) == 0
     assert "Traceback" not in (other.path.parent / "log").read_text()
-    assert WORDS[ANNA] not in dumped()
+    assert WORDS[ANNA] not in postgres.dumped(database)
     for host in (one, other):
         assert files_with(host.path.parent, WORDS[ANNA]) == []
         assert files_with(host.path.parent, WORDS[BERT])
-    assert WORDS[BERT] in dumped()
+    assert WORDS[BERT] in postgres.dumped(database)
 
 
 def test_nobody_is_forgotten_while_the_database_is_away(made: Made, capsys: pytest.CaptureFixture[str]) -> None:

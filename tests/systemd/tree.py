@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
+
 PROJECT = Path(__file__).parent.parent.parent
 TOOLS = {"systemd-nspawn": "systemd-container", "mmdebstrap": "mmdebstrap", "nsenter": "util-linux"}
 
@@ -29,7 +31,7 @@ _MMDEBSTRAP = (
     "--dpkgopt=force-unsafe-io",
 )
 _NO_MANUAL = "--dpkgopt=path-exclude=/usr/share/man/*"
-_LIMIT = 400.0
+_LIMIT = 7 * PATIENCE  # beside a load of 15 a tree with all libraries takes longer than 400 s
 
 
 class CannotSetUpError(Exception):
