@@ -255,7 +255,7 @@ def test_own_mail(run: Run, home: Path) -> None:
     config.write_text(before + "scoring: {ham_cutoff: 1.0e-12, spam_cutoff: 2.0e-12}\n")
     said = run("evaluate", "--at-most-one-ham-in", 20).out
     config.write_text(before + said[said.index("scoring:") :])
-    assert "keep it" in run("evaluate", "--at-most-one-ham-in", 20).out
+    assert "keep this cutoff" in run("evaluate", "--at-most-one-ham-in", 20).out
     config.write_text(before)
 
 
