@@ -99,7 +99,7 @@ def draw(means: Mapping[tuple[str, str], np.ndarray], path: str) -> None:
     """Draw a curve for each filter and habit into a file."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    figure = Figure(figsize=(8, 3), layout="constrained")
     axes = figure.subplots()
     of_habits = list(dict.fromkeys(habit for _, habit in means))
     for (name, habit), weeks in means.items():
@@ -108,8 +108,8 @@ def draw(means: Mapping[tuple[str, str], np.ndarray], path: str) -> None:
         axes.plot(numbers, weeks[:, 0], style, color=_COLOURS[name], marker="o", markersize=3, label=f"{name}, {habit}")
     axes.set(xlabel="week", ylabel="spam caught (%)", ylim=(0, 100))
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower right")
-    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None, dpi=120)
+    figure.legend(loc="outside right upper", frameon=False)
+    figure.savefig(path, metadata={"Date": None} if path.endswith(".svg") else None, dpi=100)
 
 
 if __name__ == "__main__":
