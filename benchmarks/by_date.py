@@ -4,7 +4,7 @@ In a shuffled order, every kind of mail comes from the beginning. In the order o
 sender's mail begins to come over another server, while the filter knows little. Each row begins at a later message. The
 person has a habit of `spamnb evaluate --protocol user`. Messages without a readable Date are left out.
 
-lost: ham moved to Junk, of the first 506 ham. caught: spam moved there, of the first 200 spam, in percent. begins: the
+moved: ham moved to Junk, of the first 506 ham. caught: spam moved there, of the first 200 spam, in percent. begins: the
 message before which moving began, counted from the start; None: never.
 
     python benchmarks/by_date.py CORPUS [--starts 100 120 …] [--habit tidy] [--json]
@@ -50,7 +50,7 @@ def figures(run: UserRun) -> dict[str, object]:
     """Return the figures of the first messages of a run."""
     ham, spam = ([one.verdict for one in run.outcomes if one.label is label] for label in Label)
     caught = 100 * spam[:_SPAM].count(Verdict.SPAM) / len(spam[:_SPAM])
-    return {"lost": ham[:_HAM].count(Verdict.SPAM), "caught": caught, "begins": run.switched_on_at}
+    return {"moved": ham[:_HAM].count(Verdict.SPAM), "caught": caught, "begins": run.switched_on_at}
 
 
 def main() -> None:

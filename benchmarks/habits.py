@@ -1,7 +1,8 @@
 """Simulate a person who corrects some of the mistakes, late: spamnb and bogofilter under the same habits.
 
 The person gets one message after another, in the order of the corpus. The filter judges each message by its lessons so
-far. It moves spam when it has learned 20 ham and 20 spam. Then the person acts, later (delays count messages):
+far. bogofilter moves spam when it has learned 20 ham and 20 spam, spamnb by its own rules. Then the person acts, later
+(delays count messages):
 
     spam missed        is moved to Junk later, with the chance `correct`; of the rest the share `left` is opened and
                        left in the inbox, and counts as kept 60 later

@@ -20,7 +20,7 @@ def fewest(label: Label, learning: Learning) -> int:
 
     Few ham make a filter dangerous, few spam make it timid. The same numbers tell when kept mail may be doubted.
     Careless lives of csdmc2010, five orders: moving begins at message 419 with 20 and 20, at 272 with 20 and 5; caught
-    in the second half 91.9 and 92.4 %, no ham lost.
+    in the second half 91.9 and 92.4 %, no ham moved.
 
     >>> [fewest(label, Learning(minimum_messages=20)) for label in Label]
     [20, 5]
@@ -112,7 +112,7 @@ def why_it_waits(unsorted: int, days: float, sorted_out: int, learning: Learning
     filter needs of spam, this person has looked at the mail before them, and has moved it or left it there
     (`weak_lessons.LEFT_BEHIND`).
 
-    csdmc2010 by date, begun empty at the messages 100, 120, … 240, habit `tidy`, ham lost of 900 messages and spam
+    csdmc2010 by date, begun empty at the messages 100, 120, … 240, habit `tidy`, ham moved of 900 messages and spam
     caught of the first 200: 108 and 56 % without waiting; 26 and 53 % if one message is enough; 13 and 51 % with five.
 
     >>> [why_it_waits(3, days, sorted_out, Learning()) for days, sorted_out in ((2.0, 0), (0.0, 5))]

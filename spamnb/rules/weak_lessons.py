@@ -8,7 +8,7 @@ this person has opened and left. Other mail shows which: the mail from the inbox
 each message without itself. If the person moves spam to the spam folder, the spam was moved, and kept mail is ham. If
 the person leaves spam in the inbox, a good part of that mail was kept.
 
-Spam caught in the second half of csdmc2010, and ham lost of 2,949, means of three orders, by the habits `tidy`, `hasty`
+Spam caught in the second half of csdmc2010, and ham moved of 2,949, means of three orders, by the habits `tidy`, `hasty`
 and `careless`. If all kept mail is learned: 94.4 % and 0.3, 94.4 % and 0.3, 24.0 % and 0. If none is learned above 0.3,
 and weak ham above 0.5 is forgotten: 95.1 % and 3.0, 94.8 % and 7.7, 88.5 % and 0. The results of the present rule are
 in docs/evidence/accuracy.md, by `spamnb evaluate --protocol user`.
@@ -85,7 +85,7 @@ def may_doubt_first(ham: int, spam: int) -> bool:
     """Tell whether these numbers of learned messages can show spam in the ham folders of a new filter.
 
     With more spam than ham, honest ham of its kind alone looks like spam: with 300 spam and 150 ham of csdmc2010, all
-    labelled rightly, doubts would raise the ham lost from 3 to 11 of 600; with 200 ham from 1 to 2.
+    labelled rightly, doubts would raise the ham called spam from 3 to 11 of 600; with 200 ham from 1 to 2.
     """
     return ham >= _FEWEST_HAM and _FEWEST <= spam <= ham
 

@@ -278,7 +278,7 @@ def test_another_person_gets_the_name(fresh: HostDesk) -> None:
         until(lambda: "Affair" in dora.get("/health").words, "a finding")
         until(lambda: dora.get("/tune").tree.xpath("//table"), "what the cutoffs do")
         fresh.end()
-        assert forget(fresh.host, None, DORA) == ""
+        assert forget(fresh.host, DORA) == ""
         shutil.rmtree(folder)
         assert "Affair" not in dora.get("/health").words
         shutil.copytree(fresh.directory / "state/two.example/leopold", fresh.directory / "state/one.example/dorothea")
