@@ -8,14 +8,13 @@ this person has opened and left. Other mail shows which: the mail from the inbox
 each message without itself. If the person moves spam to the spam folder, the spam was moved, and kept mail is ham. If
 the person leaves spam in the inbox, a good part of that mail was kept.
 
-Spam caught in the second half of csdmc2010, and ham moved of 2,949, means of three orders, by the habits `tidy`, `hasty`
-and `careless`. If all kept mail is learned: 94.4 % and 0.3, 94.4 % and 0.3, 24.0 % and 0. If none is learned above 0.3,
-and weak ham above 0.5 is forgotten: 95.1 % and 3.0, 94.8 % and 7.7, 88.5 % and 0. The results of the present rule are
-in docs/evidence/accuracy.md, by `spamnb evaluate --protocol user`.
-
-Nobody has sorted the mail that was there before the filter. A message of a ham folder is doubted if it looks
-more like spam than a twentieth of Junk does (`doubt_limit`, `at_start`). This is the class threshold of confident
-learning (Northcutt et al. 2021), with a low quantile instead of the mean. `benchmarks/day_one.py` measures it.
+Spam caught in the second half of csdmc2010, and ham moved of 2,949, means of three orders, by the habits `tidy`,
+`hasty` and `careless`. If all kept mail is learned: 94.4 % and 0.3, 94.4 % and 0.3, 24.0 % and 0. If none is learned
+above 0.3, and weak ham above 0.5 is forgotten: 95.1 % and 3.0, 94.8 % and 7.7, 88.5 % and 0. The results of the present
+rule are in docs/evidence/accuracy.md, by `spamnb evaluate --protocol user`. Nobody has sorted the mail that was there
+before the filter. A message of a ham folder is doubted if it looks more like spam than a twentieth of Junk does
+(`doubt_limit`, `at_start`). This is the class threshold of confident learning (Northcutt et al. 2021), with a low
+quantile instead of the mean. `benchmarks/day_one.py` measures it.
 """
 
 import math
