@@ -97,11 +97,14 @@ def standing(ledger: Ledger, config: Config, most: int | None = None) -> list[St
     return [Standing(choice, _without_effect(with_choices, choice)) for choice in ledger.choices.newest()[::-1][:most]]
 
 
-def in_short(found: Sequence[Standing]) -> str:
-    """Return the choices in a few words: the number of senders, each cutoff, how many have no effect; "" for none."""
+def in_short(found: Sequence[Standing], cutoff: Callable[[str, object], str] = "{} {}".format) -> str:
+    """Return the choices in a few words: the number of senders, each cutoff, how many have no effect; "" for none.
+
+    cutoff: what it says of a cutoff, by its key and its value.
+    """
     numbers = Counter(one.choice.kind for one in found)
     parts = [f"{numbers[kind]} {kind}ed" for kind in LABEL_OF if numbers[kind]]
-    parts += [f"{one.choice.kind} {one.choice.value}" for one in found if one.choice.kind in CUTOFFS]
+    parts += [cutoff(one.choice.kind, one.choice.value) for one in found if one.choice.kind in CUTOFFS]
     without = sum(bool(one.without_effect) for one in found)
     return ", ".join([*parts, *([f"{without} without effect"] if without else [])])
 

@@ -10,6 +10,7 @@ from spamnb.filter.judge import Clue, Explanation, Filter, Judgement
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import Note, gram_in_words, number_in_words, row_of
+from spamnb.mail.tokens.shape_words import SHAPES, shape_in_words, with_examples
 
 _MOST_REMOVED = 12
 _SAID = 3
@@ -48,6 +49,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     'a text in another character set than it names'
     >>> named(Clue("4:ing ", 3, 0, -2.0, 1.0)).kind
     'words that end in'
+    >>> amount = named(Clue("closing:$dd,ddd", 3, 0, -2.0, 1.0)); amount.kind, amount.text
+    ('at the end, an amount like', '$54,000')
     """
     share = abs(clue.contribution) / strongest if strongest else 0.0
     row = row_of(clue.token)
@@ -59,12 +62,16 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
         return Named(clue, *gram_in_words(clue.token), share)
     if (number := number_in_words(clue.token)) is not None:
         return Named(clue, *number, share)
-    text = clue.token.removeprefix(f"{row.prefix}:")
+    words, place, text = row.words, row.place, clue.token.removeprefix(f"{row.prefix}:")
     if row.first and text.startswith(_FIRST):
-        return Named(clue, row.first, text.removeprefix(_FIRST), share)
-    if row.last and text.endswith(_LAST):
-        return Named(clue, row.last, text.removesuffix(_LAST), share)
-    return Named(clue, row.words, text, share)
+        words = place = row.first
+        text = text.removeprefix(_FIRST)
+    elif row.last and text.endswith(_LAST):
+        words = place = row.last
+        text = text.removesuffix(_LAST)
+    if place is not None and (example := with_examples(place, text)) is not None:
+        return Named(clue, *example, share)
+    return Named(clue, words, shape_in_words(text) if row.prefix in SHAPES else text, share)
 
 
 def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:

@@ -5,6 +5,7 @@ Behind a proxy the pages are below a prefix that they do not know, so no link be
 
 import functools
 import hashlib
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -101,7 +102,18 @@ def _environment() -> Environment:
         finalize=_final,
     )
     made.globals["plural"] = wording.plural
-    for function in (printable, with_code, percent, clock, shortly, iso, day, wording.megabytes, wording.size_of):
+    for function in (
+        printable,
+        with_code,
+        percent,
+        certainty,
+        clock,
+        shortly,
+        iso,
+        day,
+        wording.megabytes,
+        wording.size_of,
+    ):
         made.filters[function.__name__] = function
     made.filters["runs"] = lambda ids: action_ids.written(ids, MAX_BODY // 2)[0]
     return made
@@ -159,6 +171,19 @@ def percent(probability: float) -> str:
     else:
         text = f"{shown:g} %"
     return text.replace(" ", _NO_BREAK)
+
+
+def certainty(probability: float, verdict: str) -> str:
+    """Return how sure a verdict is, rounded down; if its side is not the more probable one, the probability of spam.
+
+    >>> judged = ((0.99999, "spam"), (0.021, "ham"), (0.62, "unsure"), (0.99, "ham"))
+    >>> [certainty(*one).replace("\u00a0", " ") for one in judged]
+    ['99.9 % sure', '97.9 % sure', '62 % spam', '99 % spam']
+    """
+    sure = {"spam": probability, "ham": 1 - probability}.get(verdict, 0.0)
+    if sure < 0.5:
+        return f"{percent(probability)}{_NO_BREAK}spam"
+    return f"{math.floor(round(1000 * sure, 6)) / 10:g} % sure".replace(" ", _NO_BREAK)
 
 
 def clock(at: float) -> str:

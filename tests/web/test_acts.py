@@ -137,8 +137,12 @@ def test_take_back_all_since(desk: WebDesk) -> None:
     first = next(one for one in desk.ledger.journal.of_message(desk.number_of(offers[1])) if one.kind == "moved")
     desk.paths(offers[3], "Junk")[0].unlink()
     page = desk.browser.get(f"/undo?since={first.id}")
-    assert "2 moves" in page.words and "0 lessons" in page.words
+    assert "2 moves" in page.words and "lesson" not in page.words
     assert "1 more cannot be undone" in page.words and "no longer in Junk" in page.words
+    starts = page.tree.xpath("//a[starts-with(text(), 'Start from here')]/@href")
+    lines = page.tree.xpath("//ol[@class='lines acted']/li")
+    assert (len(starts), len(lines)) == (2, 3), "from the oldest one on is what the page shows already"
+    assert "1 move" in desk.browser.get("/" + starts[-1]).words
     desk.deliver(message("spam", 110))
     form = {name: page.tree.xpath(f"//input[@name='{name}']/@value")[0] for name in ("since", "upto", "back", "moves")}
     after = desk.browser.follow(desk.browser.post("/undo", **form))
@@ -196,7 +200,7 @@ def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
     assert desk.browser.post("/undo", **_fields(page), lessons=1).status == 303
     assert (desk.label(taught), desk.where(moved)) == ((None, False), ["Junk"])
     page = desk.browser.get("/undo?span=hour")
-    assert _boxes(page) == {"moves": ("1 move", True), "lessons": ("0 lessons", False)}
+    assert _boxes(page) == {"moves": ("1 move", True)}
     assert desk.browser.post("/undo", **_fields(page), moves=1).status == 303
     assert (desk.where(moved), desk.where(old)) == (["INBOX"], ["Junk"])
     assert desk.browser.post("/undo", **_fields(page), moves=1).status == 409, "it is undone by now"
@@ -220,13 +224,13 @@ def _fields(page: Answer) -> dict[str, str]:
 
 
 def test_undo_lessons_alone(desk: WebDesk) -> None:
-    """An hour without a move has a box of no moves that cannot be ticked; an answer that taught nothing is counted."""
+    """An hour without a move has no box for moves; an answer that taught nothing is counted."""
     desk.ahead += 2 * 3600
     for number in range(3):
         training.learn(desk.ledger, read(message("ham", 100 + number)), HAM, "a test", desk.now(), how=How.HAND)
     desk.ledger.record_lessons()
     page = desk.browser.get("/undo")
-    assert _boxes(page) == {"moves": ("0 moves", False), "lessons": ("3 lessons", False)}
+    assert _boxes(page) == {"lessons": ("3 lessons", False)}
     known = desk.ledger.messages.ensure(b"m", "a letter").id
     desk.ledger.journal.settled(known, "a test", desk.now(), desk.ledger.journal.newest_id())
     choose(desk.ledger, "block", "*@shop.example", desk.now())
@@ -245,8 +249,7 @@ def test_lessons_of_init_are_apart(desk: WebDesk) -> None:
     training.learn_batches(desk.ledger, [some], HAM, "was in a ham folder at the start", desk.now(), how=How.SEEN)
     desk.browser.post(f"/m/{desk.number_of(message('ham', 100))}/teach", label="spam")
     page = desk.browser.get("/undo")
-    boxes = {"moves": ("0 moves", False), "lessons": ("1 lesson", False), "init": ("3 lessons of spamnb init", False)}
-    assert _boxes(page) == boxes
+    assert _boxes(page) == {"lessons": ("1 lesson", False), "init": ("3 lessons of spamnb init", False)}
     desk.browser.post("/undo", **_fields(page), lessons=1)
     assert desk.label(message("ham", 100)) == (HAM, False), "it is as init has learned it"
     page = desk.browser.follow(desk.browser.post("/undo", **_fields(desk.browser.get("/undo")), init=1))
@@ -440,7 +443,7 @@ def test_a_choice_in_the_history(desk: WebDesk) -> None:
 
 def _told(desk: WebDesk, most: int, path: str = "/history") -> list[str]:
     """Return the acts in the newest lines of a page, the newest first."""
-    spans = desk.browser.get(path).tree.xpath("//ol[@class='lines']//span[@class='how']")
+    spans = desk.browser.get(path).tree.xpath("//ol[starts-with(@class, 'lines')]//span[@class='how']")
     return [str(span.xpath("string()")).split(" · ")[0] for span in spans[:most]]
 
 
@@ -588,6 +591,27 @@ def test_the_order_of_a_message(desk: WebDesk) -> None:
     assert places == sorted(places)
     fold = headings[-1].getparent().getparent()
     assert (fold.tag, fold.get("open")) == ("details", None)
+
+
+def test_a_spam_that_was_caught(desk: WebDesk) -> None:
+    """The page of a spam in Junk says once where it is and how sure its verdict was, and recommends no button."""
+    desk.deliver(OFFER)
+    page = desk.browser.get(f"/m/{desk.number_of(OFFER)}")
+    assert "99.9 % sure when it came: ■ spam." in page.words.replace("■", "■ ").replace("\u00a0", " ")
+    assert page.words.count("It is in Junk, unread.") == 1
+    assert page.words.count("moved to Junk") == 1 and "moved by the filter" not in page.words
+    assert not page.tree.xpath("//main//button[@class='main']")
+    bars = [float(bar.get("width")) for bar in page.tree.xpath("//table[@class='clues']//rect")]
+    assert (max(bars), min(bars) >= 1) == (100, True)
+    assert page.tree.xpath("//main//button[@data-say='ham']")
+
+
+def test_where_two_files_are(desk: WebDesk) -> None:
+    """If two files of a message are in one folder, its page names the folder once."""
+    for _ in range(2):
+        desk.deliver(OFFER, "Archive")
+    words = desk.browser.get(f"/m/{desk.number_of(OFFER)}").words
+    assert words.count("It is in Archive, unread.") == 1
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from spamnb.acts.may_move import begin_if_ready
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
+from spamnb.web.parts.hills import WIDTH, x_of
 from tests.patience import until
 from tests.web.chromium import LOOKS, PAGES, PHONE, Chromium, browser, driven, fresh, lived
 from tests.web.desk import WebDesk
@@ -288,7 +289,7 @@ def test_calm(lived: Chromium) -> None:
             drawings = window.page.locator("svg[role=img]")
             assert drawings.count() >= 2
             assert all(drawings.nth(n).locator("> title").count() == 1 for n in range(drawings.count()))
-            assert window.page.locator("figure details table").count() == drawings.count()
+            assert window.page.locator("figure details table").count() == window.page.locator("svg.chart").count()
 
 
 def test_focus(fresh: Chromium) -> None:
@@ -353,29 +354,62 @@ def test_review_by_keys(lived: Chromium) -> None:
 
 
 def test_slider(lived: Chromium) -> None:
-    """On Tune the slider and the number change each other, the sentence and the line of the table."""
+    """On Tune the line and the number change each other, the sentence, the button, and what is moved."""
     with lived.window() as window:
         page = window.page
         window.go("tune")
         page.wait_for_selector("[data-cutoffs]")
-        page.locator("[data-cutoffs]").focus()
+        slider, heading = page.locator("[data-cutoffs]"), page.locator("#moved h2")
+        slider.focus()
         page.keyboard.press("End")
-        assert page.locator("#said").inner_text().startswith("At 0.999:")
-        assert page.locator("#cut").input_value() == page.locator("#use").input_value() == "0.999"
-        assert page.get_by_role("button", name="Use 0.999 from now on").is_enabled()
-        assert page.locator(".cutoffs tr.chosen th").inner_text() == "0.999"
-        assert page.locator("[data-cutoffs]").get_attribute("aria-valuetext") == "0.999"
-        with page.expect_navigation():
-            page.get_by_role("button", name="Show its ham").click()
-        assert page.locator("#lost").inner_text() == "Ham that would be lost at 0.999"
-        page.locator("#cut").fill("0.93")
-        assert page.locator("[data-cutoffs]").input_value() == "4", "0.9"
-        assert page.get_by_role("button", name="Use 0.93 from now on").is_enabled()
+        assert page.locator("#said").inner_text().startswith("At 0.999 the filter catches ")
+        assert page.locator("#cut").input_value() == slider.get_attribute("aria-valuetext") == "0.999"
+        page.get_by_role("button", name="Use 0.999 from now on").wait_for()
+        until(lambda: heading.inner_text() == "Wanted mail moved to Junk at 0.999", "the list for the cutoff")
+        page.locator("#cut").fill("0.9317")
+        assert slider.input_value() == "34", "0.93"
         with page.expect_navigation():
             page.keyboard.press("Enter")
-        assert page.locator("#said").inner_text().startswith("At 0.93:")
-        assert page.locator("#lost").inner_text() == "Ham that would be lost at 0.93"
+        assert page.locator("#said").inner_text().startswith("At 0.9317 the filter catches ")
+        assert page.get_by_role("button", name="Use 0.9317 from now on").is_enabled()
+        assert heading.inner_text() == "Wanted mail moved to Junk at 0.9317"
         window.is_clean()
+
+
+def test_the_line_is_dragged(lived: Chromium) -> None:
+    """One drags the cutoff as a line through the drawing, and a click on a dot leads to its message."""
+    with lived.window() as window:
+        page = window.page
+        window.go("tune?cut=0.9")
+        drawing = page.locator(".hills svg").bounding_box()
+        above, scale = drawing["y"] + 0.05 * drawing["height"], drawing["width"] / WIDTH
+        page.mouse.move(drawing["x"] + x_of(0.9) * scale, above)
+        page.mouse.down()
+        page.mouse.move(drawing["x"] + x_of(0.97) * scale, above, steps=5)
+        page.mouse.up()
+        assert page.locator("#cut").input_value() == "0.97"
+        assert page.locator("#said").inner_text().startswith("At 0.97 the filter catches ")
+        beyond = page.locator(".hills a").evaluate_all(
+            "dots => dots.map(dot => [dot.dataset.chance, dot.classList.contains('beyond')])"
+        )
+        assert beyond
+        assert [float(chance) >= 0.97 for chance, _ in beyond] == [is_filled for _, is_filled in beyond]
+        with page.expect_navigation():
+            page.locator(".hills a").first.click()
+        assert "/m/" in page.url
+        window.is_clean()
+
+
+def test_the_line_without_scripts(lived: Chromium) -> None:
+    """Without scripts the line moves by keys too, and a button shows its effect."""
+    with lived.window(java_script_enabled=False) as window:
+        window.go("tune?cut=0.9")
+        slider = window.page.locator("[data-cutoffs]")
+        slider.press("End")
+        slider.press("ArrowLeft")
+        window.page.get_by_role("button", name="Show its effect").click()
+        window.page.wait_for_url("**/tune?*")
+        assert window.page.locator("#said").inner_text().startswith("At 0.9987 the filter catches ")
 
 
 def test_tables_on_a_phone(lived: Chromium) -> None:
@@ -385,6 +419,20 @@ def test_tables_on_a_phone(lived: Chromium) -> None:
             window.go(page)
             wide = "[...document.querySelectorAll('.wide')].filter(one => one.scrollWidth > one.clientWidth).length"
             assert (page, window.page.evaluate(wide)) == (page, 0)
+
+
+def test_the_history_on_a_phone(lived: Chromium) -> None:
+    """On a phone a line of the history takes 70 pixels on the average, and the words of its buttons fit into them."""
+    with lived.window(viewport={"width": 360, "height": 740}, is_mobile=True, has_touch=True) as window:
+        window.go("history")
+        heights = window.page.locator(".hour .line").evaluate_all("lines => lines.map(line => line.offsetHeight)")
+        assert len(heights) >= 40
+        assert sum(heights) / len(heights) <= 70
+        assert sorted(heights)[9 * len(heights) // 10] <= 90
+        buttons = "all => all.map(one => [one.scrollWidth - one.clientWidth, one.offsetHeight])"
+        shown = window.page.locator(".hour .line .acts > form button").evaluate_all(buttons)
+        assert shown
+        assert [one for one in shown if one[0] > 0 or not 24 <= one[1] <= 44] == []
 
 
 def test_a_sender_on_a_phone(fresh: Chromium) -> None:

@@ -4,10 +4,13 @@ import re
 from typing import Any
 
 import lxml.etree
+import numpy as np
 import pytest
 
+from spamnb.evaluation.cutoffs import CUTOFFS
 from spamnb.ledger.history.figures import Bin, Judged
 from spamnb.web.parts.charts import Chart, Point, curve, daily, diagonal, histogram, small_bar
+from spamnb.web.parts.hills import Dot, hills, places, slider_cutoffs, x_of
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -97,3 +100,55 @@ def test_small_bars() -> None:
     assert [bar.get("width") for bar in drawn.xpath("//rect[@class='bar spam']")] == ["25.0"]
     assert drawn.get("aria-hidden") == "true"
     assert tree(small_bar(1.5, "ham")).xpath("string(//rect/@width)") == "100.0"
+
+
+def test_hills() -> None:
+    """The hills of ham and spam are each as high as the plot, and the table has their numbers."""
+    is_spam = np.array([False] * 40 + [True] * 3)
+    probability = np.array([0.001] * 38 + [0.3, 0.97] + [0.99] * 3)
+    chart = hills(is_spam, probability, 0.95, [], "Hills")
+    peaks = {}
+    for hill in tree(chart.svg).xpath("//polygon"):
+        points = [tuple(map(float, point.split(","))) for point in hill.get("points").split()]
+        peaks[hill.get("class")] = min(points, key=lambda point: point[1])
+        assert points[0][1] == points[-1][1] == 152
+    assert peaks["hill ham"] == (pytest.approx(x_of(0.001), abs=4), 24)
+    assert peaks["hill spam"] == (pytest.approx(x_of(0.99), abs=4), 24)
+    assert chart.rows[1] == ("0.1 % to 1 %", "38", "0")
+    assert chart.rows[6:8] == (("95 % to 99 %", "1", "0"), ("99 % to 99.9 %", "0", "3"))
+    assert tree(chart.svg).xpath("string(//*[@data-line]/@transform)") == f"translate({x_of(0.95):.1f})"
+
+
+def test_each_message_has_a_place() -> None:
+    """The axis is symmetric and rises; the surest messages are at its ends, and the cutoffs are far apart."""
+    at = places(np.array([0.0, 1e-9, 0.001, 0.05, 0.5, *CUTOFFS[1:], 1 - 1e-9, 1.0]))
+    assert (np.diff(at) > 0.03).all()
+    assert at[[0, 4, -1]] == pytest.approx([-1, 0, 1], abs=0.01)
+    assert places(np.array([0.2])) == pytest.approx(-places(np.array([0.8])))
+
+
+@pytest.mark.parametrize("named", [(), (0.93,), (0.2, 0.3), (0.9999, 1.0), (0.951, 0.952)])
+def test_the_steps_of_the_slider(named: tuple[float, ...]) -> None:
+    """The slider has a step for each cutoff of the table and for the named one, rising and about evenly spaced."""
+    steps = slider_cutoffs(*named)
+    assert len(steps) == 61
+    assert steps == sorted(steps)
+    assert set(named[-1:]) <= set(steps)
+    if not named:
+        assert set(CUTOFFS) < set(steps)
+        gaps = np.diff(places(np.array(steps)))
+        assert 0 < gaps.min() < gaps.max() < 2 * 0.65 / 60
+
+
+def test_dots_that_are_near() -> None:
+    """Dots that are near lie above each other, at least 24 pixels apart on a phone; those without room are left out."""
+    dots = [Dot(0.97, f"m/{number}", "<b>'\"&") for number in range(6)] + [Dot(0.7, "m/6", "far")]
+    drawn = lxml.etree.fromstring(hills(np.array([False, True]), np.array([0.1, 0.9]), 0.9, dots, "Hills").svg)
+    links = drawn.xpath("//a")
+    assert [link.get("href") for link in links] == ["m/0", "m/1", "m/2", "m/3", "m/6"]
+    heights = [float(link.find("circle").get("cy")) for link in links]
+    assert np.diff(heights[:4]).tolist() == [-30] * 3
+    assert heights[4] == heights[0]
+    assert [link.get("class") for link in links] == ["beyond"] * 4 + [""]
+    assert not drawn.xpath("//b")
+    assert links[0].findtext("title") == links[0].get("aria-label") == "<b>'\"&"

@@ -149,7 +149,7 @@ def test_a_cutoff(desk: WebDesk) -> None:
     assert "The cutoff in force is 0.95, the default" in page.words
     assert offered(page) == [("spam_cutoff", "0.99")]
     after = browser.follow(browser.post("/choose", kind="spam_cutoff", value="0.99", back="tune?cut=0.99"))
-    assert "Chosen: spam_cutoff 0.99" in after.words
+    assert "Chosen: Spam from 0.99 up" in after.words
     assert "The cutoff in force is 0.99, chosen" in browser.get("/tune?cut=0.99").words
     assert desk.ledger.choices.over(desk.config).scoring == Scoring(spam_cutoff=0.99)
     browser.follow(browser.post("/choose/forget", value="spam_cutoff", back="tune"))

@@ -35,24 +35,49 @@ def test_before_it_is_judged(desk: WebDesk) -> None:
     first = browser.get("/tune")
     assert "The filter is judging your learned mail" in first.words
     assert first.tree.xpath("//*[@data-again]")
-    assert "ham lost" in browser.get("/tune").words
+    assert "Wanted mail moved to Junk" in browser.get("/tune").words
     assert not browser.get("/tune").tree.xpath("//*[@data-again]")
 
 
 def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
-    """Each cutoff says how much ham is lost, in whole numbers with the messages, and the one in force is chosen."""
+    """Each cutoff says how much wanted mail it moves, in whole numbers, and the one in force is chosen."""
     page = browser.get("/tune")
     (chosen,) = page.tree.xpath("//tr[@class='chosen']")
     assert "0.95" in chosen.text_content()
     assert "in force" in chosen.text_content()
-    assert "of 31 ham lost" in page.words
-    assert page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]//a/@href") == [f"m/{desk.number_of(WRONG)}"]
-    assert page.tree.xpath("//th[text()='per 1,000 ham']")
+    assert "Wanted mail moved to Junk: 1 of 31 messages" in page.words
+    assert page.tree.xpath("//*[@id='moved']//ol//a/@href") == [f"m/{desk.number_of(WRONG)}"]
+    assert page.tree.xpath("//th[text()='wanted mail moved to Junk']")
     (link,) = chosen.xpath("./th/a/@href")
     last = browser.get("/" + link.replace("0.95", "0.999"))
     assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
-    told = json.loads(last.tree.xpath("//script[@id='cutoffs']")[0].text)
-    assert (told[5]["cut"], told[5]["said"].partition(":")[0]) == ("0.95", "At 0.95")
+
+
+def test_what_the_slider_says(browser: Browser) -> None:
+    """The page has the sentence for each step of the slider, and the slider stands at the cutoff that is shown."""
+    page = browser.get("/tune?cut=0.97")
+    (slider,) = page.tree.xpath("//input[@type='range']")
+    told = json.loads(page.tree.xpath("//script[@id='cutoffs']")[0].text)
+    at = told[int(slider.get("value"))]
+    assert (len(told) - 1, at["cut"]) == (int(slider.get("max")), "0.97")
+    assert all(one["said"].startswith(f"At {one['cut']} the filter catches ") for one in told)
+    assert f"translate({at['x']})" in page.tree.xpath("//*[@data-line]/@transform")
+
+
+@pytest.mark.parametrize(("step", "shown", "cut"), [("30", "37", "0.9"), ("37", "37", "0.93"), ("999", "37", "0.999")])
+def test_the_slider_without_a_script(browser: Browser, step: str, shown: str, cut: str) -> None:
+    """Without a script the form sends the slider beside the number; the slider counts if it was moved."""
+    page = browser.get(f"/tune?step={step}&shown={shown}&cut=0.93")
+    assert page.tree.xpath("//input[@name='cut']/@value") == [cut]
+    assert f"At {cut} the filter catches" in page.words
+
+
+def test_dots(desk: WebDesk, browser: Browser) -> None:
+    """Wanted mail that looks like spam is a dot, which leads to the message, and is filled beyond the line."""
+    for cut, kind in (("0.95", "beyond"), ("1", "")):
+        (dot,) = browser.get(f"/tune?cut={cut}").tree.xpath("//div[@class='hills']//a")
+        assert (dot.get("href"), dot.get("class")) == (f"m/{desk.number_of(WRONG)}", kind)
+        assert dot.get("aria-label").startswith(desk.ledger.messages.lookup(desk.number_of(WRONG)).summary)
 
 
 @pytest.mark.parametrize(("asked", "shown"), [("0.93", "0.93"), ("0.123456789", "0.123457"), ("1", "1"), ("0", "0")])
@@ -63,7 +88,7 @@ def test_any_cutoff(browser: Browser, asked: str, shown: str) -> None:
     assert chosen.xpath("string(th)").strip() == shown
     assert page.tree.xpath("//input[@type='number' and @name='cut']/@value") == [shown]
     assert page.tree.xpath("//input[@id='use']/@value") == [shown]
-    assert f"At {shown}: " in page.words and f"lost at {shown}" in page.words
+    assert f"At {shown} the filter catches" in page.words and f"moved to Junk at {shown}" in page.words
     assert len(page.tree.xpath("//table[@class='cutoffs']/tbody/tr")) == 12
 
 
@@ -74,19 +99,19 @@ def test_no_cutoff(browser: Browser, asked: str) -> None:
     assert (answer.status, "from 0 to 1" in answer.words or "number" in answer.words) == (400, True)
 
 
-def test_ham_that_would_be_lost(desk: WebDesk, browser: Browser) -> None:
-    """Each ham that a cutoff loses has a button that calls it spam; a link above leads to Audit."""
+def test_wanted_mail_that_would_be_moved(desk: WebDesk, browser: Browser) -> None:
+    """Each ham that a cutoff would move has a button that calls it spam; a link above leads to Audit."""
     page = browser.get("/tune")
-    (line,) = page.tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li")
+    (line,) = page.tree.xpath("//*[@id='moved']//li")
     assert line.xpath(".//button")[0].text == "It is spam"
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
     assert "Your mail contradicts itself: 1 message is probably misfiled." in " ".join(banner.text_content().split())
     assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
     assert "Learned as spam" in after.words
-    assert not browser.get("/tune").tree.xpath("//h2[@id='lost']/following-sibling::ol[1]/li//button"), "it is answered"
+    assert not browser.get("/tune").tree.xpath("//*[@id='moved']//button"), "it is answered"
     page = browser.get("/tune")
-    assert "contradicts" not in page.words and "0 of 30 ham lost" in page.words
+    assert "contradicts" not in page.words and "moved to Junk: 0 of 30 messages" in page.words
     assert desk.label(WRONG) == (Label.SPAM, False)
 
 
@@ -95,8 +120,8 @@ def test_learning_again(desk: WebDesk, browser: Browser) -> None:
     training.forget(desk.ledger, [read(WRONG).digest], "a test", desk.now(), how=How.HAND)
     page = browser.get("/tune")
     assert "There are new lessons" in page.words
-    assert "of 31 ham lost" in page.words
-    assert "of 30 ham lost" in browser.get("/tune").words
+    assert "of 31 messages" in page.words
+    assert "of 30 messages" in browser.get("/tune").words
 
 
 def test_audit_after_learning(desk: WebDesk) -> None:

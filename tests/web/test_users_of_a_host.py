@@ -391,7 +391,7 @@ def test_choices_of_a_user(fresh: HostDesk) -> None:
             assert f"Chosen: {kind} {value}" in dora.follow(said).words
         assert "The cutoff in force is 0.9, chosen" in _whole(dora, "/tune").words
         assert "Blocked: all.example" in dora.get("/senders").words
-        assert "Your choices: 1 blocked, spam_cutoff 0.9." in _whole(dora, "/health").words
+        assert "Your choices: 1 blocked, spam from 0.9 up." in _whole(dora, "/health").words
         assert "The cutoff in force is 0.95, the default" in _whole(leo, "/tune").words
         assert "all.example" not in leo.get("/senders").words
         letter = b"From: a@all.example\nSubject: all the same\n\nto everybody\n"

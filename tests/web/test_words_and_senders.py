@@ -28,6 +28,31 @@ def test_telling_words(desk: WebDesk) -> None:
     assert not {"in the subject,", "a link to"} & kinds
 
 
+def test_the_order_of_words(desk: WebDesk) -> None:
+    """Words come before shapes, without the same words at a place; a bar is as long as the word guides the filter."""
+    rows = desk.browser.get("/words").tree.xpath("//section[@class='card'][2]//tbody/tr")
+    kinds = ["".join(row.xpath("th//span/text()")) for row in rows]
+    shapes = [place for place, kind in enumerate(kinds) if "shape" in kind]
+    assert shapes and max(place for place, kind in enumerate(kinds) if not kind) < min(shapes)
+    assert not any("at the beginning" in kind or "at the end" in kind for kind in kinds)
+    assert "letters and digits" in rows[shapes[0]].text_content()
+    lengths = [float(row.xpath("string(.//rect/@width)")) for row in rows]
+    assert max(lengths) == 100
+    assert len(set(lengths)) > 3
+    words = lengths[: shapes[0]]
+    assert words == sorted(words, reverse=True)
+
+
+def test_an_amount(desk: WebDesk) -> None:
+    """An amount is shown as an example of its shape, with a link to the token."""
+    desk.ledger.lessons.learn(
+        [Reading(b"amount", "an amount", {"$dd,ddd": 1})], Label.SPAM, "a test", NOON, how=How.HAND
+    )
+    (row,) = desk.browser.get("/words?q=$dd,ddd").tree.xpath("//table//th[@scope='row']")
+    assert " ".join(row.text_content().split()) == "an amount like $54,000"
+    assert row.xpath(".//@href") == ["words?q=%24dd%2Cddd"]
+
+
 def test_look_up(desk: WebDesk) -> None:
     """A word is found wherever it occurs, with words that begin with it, and the messages that taught it."""
     page = desk.browser.get("/words?q=Lunch")
@@ -178,13 +203,14 @@ def test_health(desk: WebDesk, tmp_path: Path) -> None:
     states = [one.get("class").split()[1] for one in page.tree.xpath("//li[contains(@class, 'finding')]")]
     assert states == sorted(states, key=["fault", "warning", "ok"].index)
     assert "not running: nothing is judged or learned now spamnb run" in page.words
-    assert "spam_cutoff: 0.95" in page.words and f"You can change that in {file}" in page.words
+    assert "spam_cutoff: 0.95" in page.tree.xpath("string(//details/pre)")
+    assert f"You can change that in {file}" in page.words
     assert "Your choices" not in page.words
     desk.browser.post("/choose", kind="spam_cutoff", value="0.97")
     desk.browser.post("/choose", kind="block", value="*@shop.example")
     page = browser.get("/health")
     assert "spam_cutoff: 0.97" in page.words
-    assert "Your choices: 1 blocked, spam_cutoff 0.97." in page.words
+    assert "Your choices: 1 blocked, spam from 0.97 up." in page.words
     assert browser.get("/health").tree.findtext(".//title") != "Being checked · spamnb"
     asked = browser.follow(browser.post("/health/check"))
     assert (asked.status, asked.tree.findtext(".//title")) == (200, "Being checked · spamnb")

@@ -14,7 +14,7 @@ class Kind(NamedTuple):
     beginning or end. of_header: the kind concerns the header alone; a person reads the Subject, so it does not count as
     header. page: where the page Words shows it. code: the character for the prefix on disk, "" for none. family: the
     group that it is weighed with, if not this kind alone. in_bits: the text n means a number below two to the power of
-    n.
+    n. place: of words of a text, the words for their place, if an example of a number follows.
     """
 
     prefix: str
@@ -26,6 +26,7 @@ class Kind(NamedTuple):
     code: str = ""
     family: str = ""
     in_bits: bool = False
+    place: str | None = None
 
 
 class Note(NamedTuple):
@@ -42,8 +43,8 @@ class Note(NamedTuple):
 _HTML = "html:"
 
 _KINDS = (
-    Kind("", "the word", page="text"),
-    Kind("subject", "in the subject,", page="subject", code="F"),
+    Kind("", "the word", page="text", place=""),
+    Kind("subject", "in the subject,", page="subject", code="F", place="in the subject,"),
     Kind(
         "subject-pair",
         "in the subject, the words",
@@ -51,10 +52,17 @@ _KINDS = (
         first="a subject that begins with",
         last="a subject that ends with",
         code="B",
+        place="in the subject,",
     ),
-    Kind("opening", "at the beginning, the word", code="D"),
-    Kind("opening-pair", "at the beginning, the words", first="a text that begins with", code="A"),
-    Kind("closing", "at the end, the word", code="C"),
+    Kind("opening", "at the beginning, the word", code="D", place="at the beginning,"),
+    Kind(
+        "opening-pair",
+        "at the beginning, the words",
+        first="a text that begins with",
+        code="A",
+        place="at the beginning,",
+    ),
+    Kind("closing", "at the end, the word", code="C", place="at the end,"),
     Kind("shout", "in capital letters,", code="L"),
     Kind("from", "the sender", of_header=True, page="sender", code="O"),
     Kind("from-name", "the sender's name", of_header=True, page="sender", code="K"),
@@ -108,7 +116,7 @@ _KINDS = (
     Kind("attached-extension", "an attachment that ends in"),
     Kind("attached-name", "an attachment named"),
     Kind("attached-size", "an attachment's bytes, below", in_bits=True),
-    Kind("attached-html", "in an attached page,"),
+    Kind("attached-html", "in an attached page,", place="in an attached page,"),
     Kind("attached-url", "an attached page with a link to", page="link"),
     Kind("organizer", "who invites,", page="sender"),
     Kind("ics-method", "the method of an invitation,"),

@@ -11,6 +11,7 @@ from spamnb.config.writing import render_all, render_own
 from spamnb.ledger.file.locks import is_running
 from spamnb.web.http import Response
 from spamnb.web.kept_values import not_checked
+from spamnb.web.parts.choice_words import cutoff_in_words
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
@@ -70,7 +71,7 @@ def _chosen(visit: Visit) -> str:
     if visit.opened is None:
         return ""
     try:
-        return in_short(standing(visit.opened, visit.site.config()))
+        return in_short(standing(visit.opened, visit.site.config()), cutoff_in_words)
     except ConfigError:
         return ""
 

@@ -50,7 +50,7 @@ def message(visit: Visit) -> Response:
         sender=sender,
         why=reasons,
         is_kept=raw is None,
-        places=[_file_place(place, names) for place in current],
+        places=list(dict.fromkeys(_file_place(place, names) for place in current)),
         away=_away(visit, files),
         is_in_spam=any(place.label is Label.SPAM for place in current),
         opposite=_opposite(known),
@@ -61,8 +61,13 @@ def message(visit: Visit) -> Response:
         most=10_000 if visit.request.query.text("all") else CLUES,
         lines=lines,
         moved=next((line.action.id for line in reversed(lines) if _is_open_move(line)), None),
-        files=sorted(files, key=lambda file: file.since),
+        files=sorted(filter(_is_news, files), key=lambda file: file.since),
     )
+
+
+def _is_news(file: Location) -> bool:
+    """Return whether the lines of the history do not have the place of a file: there are lines of moves."""
+    return file.gone_at is not None or file.origin not in ("filter", "undo")
 
 
 def _is_open_move(act: Act) -> bool:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
-from markupsafe import Markup
 
 from spamnb.acts.choices import is_written
 from spamnb.base.label import Label
@@ -19,21 +19,23 @@ from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart, Point
+from spamnb.web.parts.hills import Dot, hills, slider_cutoffs, x_of
+from spamnb.web.rendering import percent, printable
 from spamnb.web.routes import Route
 from spamnb.web.visit import Visit
 
-_SHOWN = 20  # ham that a cutoff would lose
+_SHOWN = 20  # wanted messages that a cutoff would move
+_FROM = 0.5  # wanted mail of a higher probability is a dot on the chart
 _BINS = 1000  # of the probabilities: each offered cutoff is the border of a bin
 _WINDOW, _POINTS = 200, 40  # of the learning curve: at least 200 messages per point, and about 40 points at most
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A cutoff with its effect, as a row of the table. bar: the share of caught spam."""
+    """A cutoff with its effect, as a row of the table."""
 
     at: AtCutoff
     sentence: str
-    bar: Markup
 
 
 def tune(visit: Visit) -> Response:
@@ -46,6 +48,8 @@ def tune(visit: Visit) -> Response:
     asked = _asked(visit, scoring.spam_cutoff)
     rows = _rows(mail, {*CUTOFFS, scoring.spam_cutoff, asked})
     chosen = next(place for place, row in enumerate(rows) if row.at.cutoff == asked)
+    steps = slider_cutoffs(scoring.spam_cutoff, asked)
+    like_spam = _looks_like_spam(ledger, mail, min(_FROM, asked))
     return visit.page(
         "tune.html",
         title="Tune",
@@ -53,12 +57,17 @@ def tune(visit: Visit) -> Response:
         has_both=True,
         rows=rows,
         chosen=chosen,
-        lost=_lost(ledger, mail, asked),
+        step=steps.index(asked),
+        chart_of_cutoffs=_hills(visit, mail, asked, like_spam),
+        lost=[one for one in like_spam if one.probability >= asked],
         in_force=scoring.spam_cutoff,
         is_written=is_written(visit.config, "spam_cutoff"),
         choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
         doubts=Doubts.of(still_asked(ledger, mail.findings)),
-        for_script=[{"cut": f"{row.at.cutoff:g}", "said": row.sentence} for row in rows],
+        for_script=[
+            {"cut": f"{row.at.cutoff:g}", "said": row.sentence, "x": round(x_of(row.at.cutoff), 1)}
+            for row in _rows(mail, steps)
+        ],
         as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
         calibration=_reliability(mail),
         curve=_curve(ledger, mail),
@@ -70,29 +79,35 @@ def _has_both(mail: OwnMail) -> bool:
 
 
 def _rows(mail: OwnMail, cutoffs: Iterable[float]) -> list[Row]:
-    rows = []
-    for effect in at_cutoffs(mail.is_spam, mail.probability, sorted(cutoffs)):
-        rows.append(Row(effect, _sentence(effect), charts.small_bar(effect.caught / effect.spam, "spam")))
-    return rows
+    effects = at_cutoffs(mail.is_spam, mail.probability, sorted(cutoffs))
+    return [Row(effect, _sentence(effect)) for effect in effects]
 
 
 def _sentence(effect: AtCutoff) -> str:
-    """Return the effect of a cutoff, in a sentence.
+    """Return the effect of a cutoff, in sentences.
 
-    >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))
-    'At 0.95: 0 of 1,011 ham lost, 0.0 per 1,000 (at most 4, with 95 % certainty); 450 of 467 spam caught, 96.4 %.'
+    >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))[:82]
+    'At 0.95 the filter catches 450 of 467 spam, 96.4 %. Wanted mail moved to Junk: 0 o'
+    >>> _sentence(AtCutoff(0.95, 1011, 0, 467, 450))[54:]
+    'anted mail moved to Junk: 0 of 1,011 messages, and at most 4 of 1,000 with 95 % certainty.'
     """
-    lost = effect.lost_share
     return (
-        f"At {effect.cutoff:g}: {effect.lost:,} of {effect.ham:,} ham lost, {10 * lost.value:.1f} per 1,000 (at most"
-        f" {max(1, round(10 * lost.high)):,}, with 95 % certainty); {effect.caught:,} of {effect.spam:,} spam caught,"
-        f" {effect.caught_share.value:.1f} %."
+        f"At {effect.cutoff:g} the filter catches {effect.caught:,} of {effect.spam:,} spam,"
+        f" {effect.caught_share.value:.1f} %. Wanted mail moved to Junk: {effect.lost:,} of {effect.ham:,} messages,"
+        f" and at most {max(1, round(10 * effect.lost_share.high)):,} of 1,000 with 95 % certainty."
     )
 
 
 def _asked(visit: Visit, in_force: float) -> float:
-    """Return the cutoff of the request, with the six digits that the page shows, or the one in force."""
-    text = visit.request.query.text("cut") or f"{in_force:g}"
+    """Return the cutoff of the request, with the six digits that the page shows, or the one in force.
+
+    Without a script the form has the number and the slider: the slider counts if it was moved.
+    """
+    query = visit.request.query
+    step, text = query.number("step"), query.text("cut") or f"{in_force:g}"
+    if step is not None and step != query.number("shown"):
+        steps = slider_cutoffs(in_force)
+        return steps[min(step, len(steps) - 1)]
     try:
         asked = float(f"{cutoff_of('spam_cutoff', text):g}")
         return in_force if asked == float(f"{in_force:g}") else asked
@@ -100,16 +115,32 @@ def _asked(visit: Visit, in_force: float) -> float:
         raise HttpError(400, escaped(str(fault)), "Go back, and write another cutoff.") from None
 
 
-def _lost(ledger: Ledger, mail: OwnMail, cutoff: float) -> list[tuple[int, str, float]]:
-    """Return the ham that a cutoff loses: number in the history, summary, and probability. Skip corrected messages."""
-    rows = []
+class LikeSpam(NamedTuple):
+    """A ham that looks like spam. number: of its page in the history."""
+
+    number: int
+    summary: str
+    probability: float
+
+
+def _looks_like_spam(ledger: Ledger, mail: OwnMail, cutoff: float) -> list[LikeSpam]:
+    """Return the ham that a cutoff would move to Junk, the most probable spam first. Skip corrected messages."""
+    found = []
     for place in lost_at(mail.is_spam, mail.probability, cutoff):
         message = ledger.messages.find(mail.digests[place])
         if message is not None and message.label is Label.HAM:
-            rows.append((message.id, message.summary, float(mail.probability[place])))
-            if len(rows) == _SHOWN:
+            found.append(LikeSpam(message.id, message.summary, float(mail.probability[place])))
+            if len(found) == _SHOWN:
                 break
-    return rows
+    return found
+
+
+def _hills(visit: Visit, mail: OwnMail, cutoff: float, like_spam: Sequence[LikeSpam]) -> Chart:
+    dots = [
+        Dot(one.probability, visit.url(f"m/{one.number}"), f"{printable(one.summary, 100)}: {percent(one.probability)}")
+        for one in like_spam
+    ]
+    return hills(mail.is_spam, mail.probability, cutoff, dots, "Your learned mail, from ham to spam")
 
 
 def _as_judged(bins: Sequence[Bin], cutoffs: Sequence[float]) -> list[tuple[float, int, int, int]]:

@@ -104,7 +104,7 @@ def preview(visit: Visit) -> Response:
 
 
 def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
-    """Return the boxes with their numbers: always moves and lessons, and the others if they have anything."""
+    """Return the boxes of what there is, with their numbers."""
     learned = {outcome.action.message for outcome in outcomes if outcome.action.kind == "learned"}
     boxes = []
     for name, kinds in BOXES.items():
@@ -114,7 +114,7 @@ def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
         numbers = Counter(outcome.action.kind for outcome in of_box if outcome.fault is None)
         stay = [outcome for outcome in of_box if outcome.fault is not None]
         says = ", ".join(plural(numbers[kind], _NOUNS[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
-        if of_box or name in ("moves", "lessons"):
+        if of_box:
             boxes.append(Box(name, says, sum(numbers.values()), len(stay), str(stay[0].fault) if stay else ""))
     return boxes
 

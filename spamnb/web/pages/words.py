@@ -1,5 +1,6 @@
 """The words and marks by which the filter decides: the strongest ones, and a word that a person looks up."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,7 @@ from markupsafe import Markup
 from spamnb.filter.explain import Named, named
 from spamnb.filter.judge import Clue
 from spamnb.filter.telling_words import TellingWords, Word
-from spamnb.mail.tokens.kinds import KINDS
+from spamnb.mail.tokens.kinds import KINDS, is_seen
 from spamnb.web.http import Response
 from spamnb.web.parts.charts import small_bar
 from spamnb.web.routes import Route
@@ -18,13 +19,12 @@ _SIDE = 40  # words per side
 _SUGGESTED = 20
 _TEACHERS = 5
 _LONGEST = 100  # characters of a token
-_CLEAREST = 10.0  # log-odds of the longest bar
 _KINDS = {"": "All", "text": "Words", "subject": "Subject", "sender": "Sender", "host": "Hosts", "link": "Links"}
 
 
 @dataclass(frozen=True, slots=True)
 class WordRow:
-    """A token in words, with its figures. bar: its log-odds, which show how strongly it points to spam or ham."""
+    """A token in words, with its figures. bar: how strongly it guides the filter, beside the strongest word."""
 
     word: Word
     named: Named
@@ -37,15 +37,17 @@ def words(visit: Visit) -> Response:
     asked = _asked(visit)
     telling = TellingWords(visit.ledger, visit.config.scoring)
     prefixes = [f"{of.prefix}:" for of in KINDS.values() if of.prefix and of.page == kind] if kind else []
-    sides = {} if asked else telling.most(_SIDE, prefixes or None, bare=kind == "text")
+    sides = telling.most(_SIDE, prefixes or None, bare=kind == "text")
+    shown = [*itertools.chain(*sides.values())]
+    strongest = max((word.strength for word in shown if is_seen(word.token)), default=1.0)
     return visit.page(
         "words.html",
         title="Words",
         kinds=_KINDS.items(),
         chosen=kind,
         q=asked,
-        sides={label.word: list(map(_shown, side)) for label, side in sides.items()},
-        found=list(map(_shown, telling.looked_up(asked))) if asked else [],
+        sides={label.word: [_row(word, strongest) for word in side] for label, side in sides.items()},
+        found=[_row(word, strongest) for word in telling.looked_up(asked)] if asked else [],
         suggested=telling.beginning_with(asked, _SUGGESTED) if asked else [],
     )
 
@@ -57,8 +59,8 @@ def _asked(visit: Visit) -> str:
     return exact if exact != typed and visit.ledger.lessons.evidence([exact]).counts else typed
 
 
-def _shown(word: Word) -> WordRow:
-    bar = small_bar(abs(word.log_odds) / _CLEAREST, "spam" if word.log_odds > 0 else "ham")
+def _row(word: Word, strongest: float) -> WordRow:
+    bar = small_bar(word.strength / strongest, "spam" if word.log_odds > 0 else "ham")
     return WordRow(word, named(Clue(word.token, word.ham, word.spam, word.log_odds, 1.0)), bar)
 
 

@@ -16,6 +16,7 @@ from spamnb.base.label import How, Label
 from spamnb.ledger.at_start import was_in
 from spamnb.ledger.history.journal import Action, Line
 from spamnb.ledger.ledger import Ledger
+from spamnb.web.parts.choice_words import choice_in_words
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import day
 
@@ -49,6 +50,11 @@ class Act:
     def action(self) -> Action:
         """The main action, which names the act."""
         return self.line.action
+
+    @property
+    def subject(self) -> str:
+        """Its object in words: the summary of a message, or a choice."""
+        return _subject(self.action)
 
     @property
     def ids(self) -> list[int]:
@@ -101,6 +107,10 @@ class Act:
         elif line.label is not None:
             events.append(f"later you said {line.label.word}")
         return ", ".join(events)
+
+
+def _subject(action: Action) -> str:
+    return choice_in_words(action.summary) if action.kind == "chosen" else action.summary
 
 
 def _words(part: Line, main: Line, at_start: str = "") -> str:
@@ -247,7 +257,7 @@ def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
     faults = why_not_undone(ledger, [line.action for line in lines])
     open_ = tuple(line.action.id for line, fault in zip(lines, faults, strict=True) if fault is None)
     is_undo = all(line.is_contrary for line in shown)
-    return Flash(text[:1].upper() + text[1:], shown[0].action.summary if is_one else "", open_, is_undo)
+    return Flash(text[:1].upper() + text[1:], _subject(shown[0].action) if is_one else "", open_, is_undo)
 
 
 def _in_a_sentence(line: Line) -> str:

@@ -33,6 +33,11 @@ class Why:
         """The number of clues of each side to show first."""
         return CLUES
 
+    def length(self, clue: Named) -> float:
+        """Return the length of a clue's bar, in percent of the strongest clue that is shown first."""
+        longest = max((one.share for side in self.first.values() for one in side), default=0.0) or 1.0
+        return min(100.0, max(1.0, 100 * clue.share / longest))
+
 
 def judge_of(visit: Visit) -> Filter:
     """Return the filter that judges a message now."""

@@ -98,31 +98,30 @@ file?.addEventListener("change", () => {
   file.reportValidity();
 });
 
-const slider = one("input[data-cutoffs]");
+const slider = one("[data-cutoffs]");
 const field = one("#cut");
 const told = slider && JSON.parse(one("#cutoffs").textContent);
-// For a cutoff that is not in the table, the next page has the sentence.
+slider?.removeAttribute("name"); // the field has its cutoff
 const show = () => {
   const cut = +field.value;
-  if (!field.value || !field.checkValidity()) return;
-  const place = told.findIndex((each) => +each.cut === cut);
+  if (!field.checkValidity()) return;
   slider.value = told.filter((each) => +each.cut <= cut).length - 1;
   slider.setAttribute("aria-valuetext", cut);
-  one("#said").textContent = told[place]?.said ?? `To see what ${cut} does: Show its ham.`;
-  if (one("#yaml")) one("#yaml").textContent = `scoring:\n  spam_cutoff: ${cut}`;
-  const use = one("[data-in-force]");
-  if (use) {
-    one("#use").value = cut;
-    use.textContent = `Use ${cut} from now on`;
-    use.disabled = cut === +use.dataset.inForce;
-  }
-  all(".cutoffs tbody tr").forEach((each, n) => each.classList.toggle("chosen", n === place));
+  const near = told[slider.value];
+  one("#said").textContent = +near.cut === cut ? near.said : "…";
+  one("[data-line]").setAttribute("transform", `translate(${near.x})`);
+  all("[data-chance]").forEach((dot) => dot.classList.toggle("beyond", +dot.dataset.chance >= cut));
 };
 slider?.addEventListener("input", () => {
   field.value = told[slider.value].cut;
   show();
 });
 field?.addEventListener("input", show);
+// The rest follows when the line is let go.
+field?.form.addEventListener("change", async () => {
+  const now = await page(`?cut=${field.value}`);
+  ["#said", ".use", "#moved"].forEach((part) => fill(one(part), now.querySelector(part)));
+});
 
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");

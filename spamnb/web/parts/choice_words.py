@@ -1,0 +1,22 @@
+"""A person's choice in the words of the pages, such as "Spam from 0.97 up"."""
+
+_CUTOFFS = {"spam_cutoff": "spam from {} up", "ham_cutoff": "ham up to {}"}
+
+
+def cutoff_in_words(key: str, value: object) -> str:
+    """Return a chosen cutoff by its key in the configuration.
+
+    >>> cutoff_in_words("spam_cutoff", 0.97), cutoff_in_words("ham_cutoff", 0.1)
+    ('spam from 0.97 up', 'ham up to 0.1')
+    """
+    return _CUTOFFS[key].format(value)
+
+
+def choice_in_words(summary: str) -> str:
+    """Return a choice by its summary in the history.
+
+    >>> choice_in_words("spam_cutoff 0.97"), choice_in_words("block *@shop.example")
+    ('Spam from 0.97 up', 'block *@shop.example')
+    """
+    kind, _, value = summary.partition(" ")
+    return cutoff_in_words(kind, value).capitalize() if kind in _CUTOFFS else summary
