@@ -90,7 +90,7 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     page.evaluate(_RENAME, [str(desk.directory), "/home/anna"])
     height = min(size["height"], page.evaluate(_LAST_WHOLE_ROW, size["height"]))
     shown = Image.open(io.BytesIO(page.screenshot(clip={"x": 0, "y": 0, "width": size["width"], "height": height})))
-    shown.quantize(64, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
+    shown.quantize(128, dither=Image.Dither.NONE).save(_PLACE / f"{name}.png", optimize=True)
     context.close()
 
 
