@@ -386,9 +386,10 @@ def test_choices_of_a_user(fresh: HostDesk) -> None:
     """A user's choice is in that user's ledger, in force for the next message, and for no other user."""
     with pages_of_all(fresh) as server:
         dora, leo = as_user(server, DORA), as_user(server, LEO)
-        for kind, value in (("block", "all.example"), ("spam_cutoff", "0.9")):
+        wanted = ("block", "all.example", "block all.example"), ("spam_cutoff", "0.9", "Spam from 0.9 up")
+        for kind, value, shown in wanted:
             said = dora.post("/choose", kind=kind, value=value, back="senders")
-            assert f"Chosen: {kind} {value}" in dora.follow(said).words
+            assert f"Chosen: {shown}" in dora.follow(said).words
         assert "The cutoff in force is 0.9, chosen" in _whole(dora, "/tune").words
         assert "Blocked: all.example" in dora.get("/senders").words
         assert "Your choices: 1 blocked, spam from 0.9 up." in _whole(dora, "/health").words
