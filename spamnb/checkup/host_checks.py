@@ -159,7 +159,7 @@ def of_register(host: Host, here: Installation, told: Container[str] = ()) -> It
     told: users whose fault is reported elsewhere, unless their filters are broken or have stopped.
     """
     rows = read(host.directory)
-    if not files_in(host.directory):
+    if not rows and not files_in(host.directory):
         yield warning("register", f"there is none yet in {host.directory}", "start the service, which makes it")
         return
     yield ok("register", f"{host.directory}, {plural(len(rows), 'user')}")

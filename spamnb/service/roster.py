@@ -20,13 +20,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
+from spamnb.base.errors import LedgerError, MaildirError, RegisterError, SpamnbError
 from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
 from spamnb.host.own_settings import changed_at, in_one_line
-from spamnb.host.register import AccountRow, State
+from spamnb.host.register import AccountRow, State, remove_of_other_shares
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
@@ -173,6 +173,8 @@ class Roster(Tenants[Host]):
             self._miss([*self._rows.absent.values()], found)
             self._watch_places(found)
         self._rows.write()  # so that all users are known at once
+        with suppress(RegisterError):  # the next start tries it again
+            remove_of_other_shares(self._host.directory, self._share)
         self._watch_requests()
         share = "" if self._share.of == 1 else f" of the share {self._share}"
         return f"{plural(len(self._known), 'user')}{share}"
