@@ -29,7 +29,7 @@ from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox
 from spamnb.identity.digests import header_digest, identity
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir import messages

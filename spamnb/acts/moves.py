@@ -28,7 +28,7 @@ from spamnb.base.label import How, Label, Origin
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import identity
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.intake import take
 from spamnb.maildir.departures import Departures, touch_cur

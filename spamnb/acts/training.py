@@ -10,7 +10,7 @@ from itertools import chain
 
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import ExportedCounts

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from spamnb.acts.moves import Layouts, MovedSinceError, Mover, bases_now, find_folder
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
-from spamnb.ledger.history.journal import Action, Kind
+from spamnb.ledger.history.actions import Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.maildir.messages import scan

@@ -15,7 +15,7 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Filter
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read

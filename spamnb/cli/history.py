@@ -17,7 +17,7 @@ from spamnb.cli.common.arguments import WHEN, add_json
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import as_json, is_terminal, table
 from spamnb.ledger.history.describe import KINDS, as_object, in_words
-from spamnb.ledger.history.journal import Line, Wanted
+from spamnb.ledger.history.lines import Line, Wanted
 from spamnb.ledger.ledger import Ledger
 
 INTERRUPTED = "nothing was changed"
@@ -60,8 +60,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _page(ledger: Ledger, wanted: Wanted, options: argparse.Namespace) -> list[Line]:
     with ledger:
-        lines = ledger.journal.page(options.limit, wanted, options.before)
-        if not lines and wanted.folder is not None and wanted.folder not in (known := ledger.journal.folders()):
+        lines = ledger.lines.page(options.limit, wanted, options.before)
+        if not lines and wanted.folder is not None and wanted.folder not in (known := ledger.lines.folders()):
             raise UsageError(
                 f"the folder {wanted.folder!r} is not known; the history has: {', '.join(known) or 'none'}"
                 " (named as in the configuration, with / between the levels)"

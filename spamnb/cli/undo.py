@@ -25,8 +25,9 @@ from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN
 from spamnb.cli.common.config_and_ledger import open_ledger, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, is_terminal, progress, warn
+from spamnb.ledger.history.actions import Action, Kind
 from spamnb.ledger.history.describe import in_words
-from spamnb.ledger.history.journal import Action, Kind, Line
+from spamnb.ledger.history.lines import Line
 from spamnb.ledger.ledger import Ledger
 
 _MANY = 20  # actions; before more are undone, it asks
@@ -101,7 +102,7 @@ def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) ->
         print(_NOTHING)
         return 0
     possible = []
-    for line, fault in zip(ledger.journal.lines(actions), why_not_undone(ledger, actions), strict=True):
+    for line, fault in zip(ledger.lines.of(actions), why_not_undone(ledger, actions), strict=True):
         if fault is not None:
             warn(str(fault))
         else:
@@ -134,7 +135,7 @@ def _undo(ledger: Ledger, layouts: Layouts, actions: list[Action], options: argp
     failed = undone = 0
     start = time.time()
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
-    lines = ledger.journal.lines(actions)  # read before the undo
+    lines = ledger.lines.of(actions)  # read before the undo
     for outcome, line in zip(
         progress(take_back(ledger, layouts, actions), "undoing", quiet, len(actions)), lines, strict=True
     ):

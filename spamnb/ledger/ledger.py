@@ -16,6 +16,7 @@ from spamnb.ledger.history.choices import Choices
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
 from spamnb.ledger.history.figures import Figures
 from spamnb.ledger.history.journal import Journal
+from spamnb.ledger.history.lines import HistoryLines
 from spamnb.ledger.history.locations import Locations
 from spamnb.ledger.history.messages import Messages
 from spamnb.ledger.history.retention import HistoryRetention
@@ -75,6 +76,7 @@ class Ledger:
     locations: where messages are.
     trained: the files that messages were learned from at the prompt.
     journal: what was done.
+    lines: what was done, with the names of folders and what happened later.
     retention: forgets what is long over.
     tallies: how often each kind of action was done.
     figures: how much was judged, when and how surely.
@@ -97,6 +99,7 @@ class Ledger:
         self.locations = Locations(self._connection)
         self.trained = TrainedFiles(self._connection)
         self.journal = Journal(self._connection)
+        self.lines = HistoryLines(self._connection)
         self.state = State(self._connection)
         self.retention = HistoryRetention(self._connection, self.state)
         self.tallies = Tallies(self._connection, self.state)

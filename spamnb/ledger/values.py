@@ -15,8 +15,8 @@ from spamnb.base.errors import LedgerDamagedError, LedgerError
 from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Origin, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history import state
+from spamnb.ledger.history.actions import ActionState, Kind
 from spamnb.ledger.history.choices import ChoiceKind, ChosenBy
-from spamnb.ledger.history.journal import ActionState, Kind
 from spamnb.ledger.lessons.export_format import MOST_TOTAL
 from spamnb.ledger.sqlite_errors import damage
 

@@ -20,7 +20,7 @@ from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import How, Label, Verdict
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery, identity
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures, rename
 from spamnb.maildir.folders import Folder

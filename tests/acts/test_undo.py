@@ -76,7 +76,7 @@ class Desk:
 
     def states(self) -> list[str]:
         """The states of all actions, the oldest first."""
-        return [line.action.state for line in self.ledger.journal.page(1000)][::-1]
+        return [line.action.state for line in self.ledger.lines.page(1000)][::-1]
 
 
 @pytest.fixture

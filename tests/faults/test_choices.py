@@ -42,7 +42,7 @@ def chosen(path: Path) -> set[str | float]:
         assert in_force.scoring == (Scoring(spam_cutoff=0.97) if 0.97 in found else Scoring())
         for sender in ("a@shop.example", "a@news.example"):
             assert (in_force.senders.named((sender,), "") is not None) == (BLOCKED[0] in found)
-        assert len(ledger.journal.page(10)) == len(found) + 2 * (KEPT not in found), "and no action without a choice"
+        assert len(ledger.lines.page(10)) == len(found) + 2 * (KEPT not in found), "and no action without a choice"
         return found
 
 

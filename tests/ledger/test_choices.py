@@ -8,9 +8,10 @@ import pytest
 
 from spamnb.acts.undo import foresee, of_ids, since, undo, undos_since
 from spamnb.config import Config
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.history.describe import as_object, in_words
-from spamnb.ledger.history.journal import Action, Wanted
+from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, home, ledger_file, mail, run
 from tests.ledger.plans import plans
@@ -42,11 +43,11 @@ def test_in_the_history(ledger: Ledger) -> None:
     learn(ledger, [lesson("m", 0, {"a": 1}, OLD)])
     choose(ledger, "block", "*@shop.example")
     choose(ledger, "spam_cutoff", 0.9)
-    cutoff, block, _ = lines = ledger.journal.page(9)
+    cutoff, block, _ = lines = ledger.lines.page(9)
     assert [line.action.summary for line in lines] == ["spam_cutoff 0.9", "block *@shop.example", "m"]
     assert (block.action.message, block.action.digest, in_words(block)) == (0, b"", "chosen: said on a page")
     assert as_object(cutoff)["message"] == "spam_cutoff 0.9"
-    assert ledger.journal.lines([block.action]) == [block]
+    assert ledger.lines.of([block.action]) == [block]
     assert ledger.journal.of_message(0) == []
     assert ledger.verify() == []
 
@@ -65,7 +66,7 @@ def test_found_by_its_pattern(ledger: Ledger) -> None:
         ("m", ["spam_cutoff 0.9", "allow bücher.example", "block *@shop.example", "m"]),
         ("100%", []),
     ):
-        assert [line.action.summary for line in ledger.journal.page(9, Wanted(text=text))] == found, text
+        assert [line.action.summary for line in ledger.lines.page(9, Wanted(text=text))] == found, text
 
 
 def test_taken_back_and_done_again(ledger: Ledger) -> None:
@@ -76,7 +77,7 @@ def test_taken_back_and_done_again(ledger: Ledger) -> None:
     assert in_force(ledger) == [("spam_cutoff", 0.9)]
     take_back(ledger, undos_since(ledger, 0.0))
     assert in_force(ledger) == [("spam_cutoff", 0.9), ("spam_cutoff", 0.99)]
-    again, withdrawn = ledger.journal.page(2)
+    again, withdrawn = ledger.lines.page(2)
     assert (in_words(withdrawn), in_words(again)) == (
         f"no longer chosen [undone]: undo of {second}",
         f"chosen: undo of {withdrawn.action.id}",

@@ -7,7 +7,7 @@ import pytest
 from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.ledger.history.describe import in_words
-from spamnb.ledger.history.journal import Wanted
+from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.ledger import Ledger
 from tests.ledger.plans import plans
 from tests.lessons import learn, lesson, set_label
@@ -29,7 +29,7 @@ def judge(ledger: Ledger, place: tuple[int, str], name: str, verdict: str, at: f
 
 def ids(ledger: Ledger, most: int = 100, before: int | None = None, **wanted: object) -> list[int]:
     """The ids on a page."""
-    return [line.action.id for line in ledger.journal.page(most, Wanted(**wanted), before)]  # type: ignore[arg-type]
+    return [line.action.id for line in ledger.lines.page(most, Wanted(**wanted), before)]  # type: ignore[arg-type]
 
 
 def test_pages(ledger: Ledger, inbox: tuple[int, str]) -> None:
@@ -67,20 +67,20 @@ def test_what_became_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
     judge(ledger, inbox, "m", "spam", 1.0)
     learn(ledger, [lesson("m", 0, {"a": 1}, 2.0)])
     set_label(ledger, 1, None, 3.0, "undo of 2", takes_back=2)
-    undo, learned, judged = ledger.journal.page(10)
+    undo, learned, judged = ledger.lines.page(10)
     assert (undo.action.takes_back, undo.undone_by) == (2, None)
     assert (learned.action.state, learned.undone_by) == ("undone", 3)
     assert (judged.label, judged.weak) == (None, False), "what was undone is learned no more"
     assert (judged.source, judged.destination) == ("INBOX", "")
     training.learn(ledger, lesson("m", 1, {"a": 1}).reading, Label.SPAM, "a test", 4.0, weak=True, how=How.HAND)
-    assert (ledger.journal.page(10)[-1].label, ledger.journal.page(10)[-1].weak) == (1, True)
+    assert (ledger.lines.page(10)[-1].label, ledger.lines.page(10)[-1].weak) == (1, True)
 
 
 def test_a_lesson_before_a_verdict_did_not_become_of_it(ledger: Ledger, inbox: tuple[int, str]) -> None:
     """A lesson from before the judgement is not shown as its result."""
     learn(ledger, [lesson("m", 0, {"a": 1}, 1.0)])
     judge(ledger, inbox, "m", "ham", 2.0)
-    assert ledger.journal.page(1)[0].label is None
+    assert ledger.lines.page(1)[0].label is None
 
 
 def test_withheld(ledger: Ledger, inbox: tuple[int, str]) -> None:
@@ -104,7 +104,7 @@ def test_the_chain_of_undos(ledger: Ledger) -> None:
         set_label(ledger, 1, label, 2.0, f"undo of {number}", takes_back=number)
         first = ledger.journal.taken_back(number)
         assert (first.id, first.state) == (1, "undone" if label is None else "done")
-    states = [line.action.state for line in ledger.journal.page(9)][::-1]
+    states = [line.action.state for line in ledger.lines.page(9)][::-1]
     assert states == ["undone", "done", "undone", "done"]
     last = ledger.journal.get(4)
     assert last is not None
@@ -118,7 +118,7 @@ def test_an_undo_and_its_undo_are_told_as_opposites(ledger: Ledger) -> None:
     ledger.journal.settled(message, "answered", 1.0, 0)
     for number in (1, 2, 3):
         ledger.journal.withdrawn(number, f"undo of {number}", 2.0)
-    assert [in_words(line) for line in ledger.journal.page(9)][::-1] == [
+    assert [in_words(line) for line in ledger.lines.page(9)][::-1] == [
         "not asked about again [undone]: answered",
         "to be asked about again: undo of 1",
         "not asked about again [undone]: undo of 2",
@@ -161,7 +161,7 @@ def test_undoing_many(ledger: Ledger) -> None:
 )
 def test_a_page_ends_when_it_is_full(ledger: Ledger, wanted: Wanted) -> None:
     """With any conditions, actions are read from the newest on, and nothing is sorted."""
-    (plan,) = plans(ledger, lambda: ledger.journal.page(9, wanted))
+    (plan,) = plans(ledger, lambda: ledger.lines.page(9, wanted))
     assert plan[0] == "SCAN a"
     assert [step for step in plan if step.startswith("SCAN") and not step.startswith(("SCAN a", "SCAN folder"))] == []
     assert not [step for step in plan if "ORDER BY" in step]
@@ -169,5 +169,5 @@ def test_a_page_ends_when_it_is_full(ledger: Ledger, wanted: Wanted) -> None:
 
 def test_a_page_before_another_ends_when_it_is_full(ledger: Ledger) -> None:
     """The next page begins at its action, by the number."""
-    (plan,) = plans(ledger, lambda: ledger.journal.page(9, Wanted(text="promo"), before=7))
+    (plan,) = plans(ledger, lambda: ledger.lines.page(9, Wanted(text="promo"), before=7))
     assert plan[0] == "SEARCH a USING INTEGER PRIMARY KEY"

@@ -5,7 +5,7 @@ import pytest
 from spamnb.acts import training
 from spamnb.acts.undo import undo
 from spamnb.base.label import How, Label, Verdict
-from spamnb.ledger.history.journal import Wanted
+from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -47,13 +47,13 @@ def test_one_meaning_of_a_correction(ledger: Ledger, verdict: Verdict, label: La
     """A sender's corrections are those that the history and the figures count: unsure mail was called nothing."""
     learned(ledger, "m", "a@b.example", label=label, verdict=verdict)
     (sender,) = ledger.senders.page(1)
-    assert sender.corrected == len(ledger.journal.page(9, Wanted(corrected=True)))
+    assert sender.corrected == len(ledger.lines.page(9, Wanted(corrected=True)))
     (judged,) = ledger.figures.judged([0.0, 2.0])
     assert sender.corrected == judged.corrected == (verdict not in ("unsure", label.word))
     (action,) = ledger.journal.since(0.0)
     assert [outcome.fault for outcome in undo(ledger, {}, [action])] == [None]
     (sender,) = ledger.senders.page(1)
-    assert sender.corrected == len(ledger.journal.page(9, Wanted(corrected=True))) == 0
+    assert sender.corrected == len(ledger.lines.page(9, Wanted(corrected=True))) == 0
     assert ledger.verify() == []
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spamnb.acts.undo import undo
 from spamnb.base.label import How, Label
 from spamnb.ledger.history import tallies
-from spamnb.ledger.history.journal import Wanted
+from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.history.tallies import Place, Tally
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, sample_lessons, set_label
@@ -96,7 +96,7 @@ def corrected(ledger: Ledger, now: float = math.inf) -> int:
 
 def shown(ledger: Ledger) -> list[int]:
     """The ids of the corrections that the history shows."""
-    return [line.action.id for line in ledger.journal.page(100, Wanted(corrected=True))]
+    return [line.action.id for line in ledger.lines.page(100, Wanted(corrected=True))]
 
 
 def taken_back(ledger: Ledger, number: int, at: float) -> None:
@@ -193,7 +193,7 @@ def test_forgotten_actions_stay_counted(ledger: Ledger) -> None:
     ledger.tallies.keep()
     before = ledger.tallies.read()
     assert sum(ledger.retention.forget(50 * DAY, 50 * DAY)) > 0
-    assert len(ledger.journal.page(100)) == 1
+    assert len(ledger.lines.page(100)) == 1
     assert ledger.tallies.read() == before == {Tally("judged", "ham", "maildir"): 6}
 
 

@@ -86,7 +86,7 @@ def test_what_was_withheld_is_moved_when_a_person_says_so(site: Site, capsys: py
     site.work()
     with Ledger(str(site.ledger)) as ledger:
         assert ledger.lessons.totals()[:2].tolist() == [LESSONS, LESSONS], "no move of ours was taken for a person's"
-        lines = {line.action.id: line for line in ledger.journal.page(1000)}
+        lines = {line.action.id: line for line in ledger.lines.page(1000)}
         moved_by = [line.moved_by for line in lines.values() if line.action.state == "withheld" and line.moved_by]
         assert len(moved_by) == 3
         assert all(lines[number].action.kind == "moved" for number in moved_by)

@@ -144,7 +144,7 @@ class Chromium:
 
     def address(self, page: str) -> str:
         """Return the page of a sender or of a message in Junk, if the page is about one; else the page itself."""
-        moved = (line.action.message for line in self.desk.ledger.journal.page(100) if line.action.kind == "moved")
+        moved = (line.action.message for line in self.desk.ledger.lines.page(100) if line.action.kind == "moved")
         return page.replace("{sender}", "1").replace("{id}", str(next(moved, None)))
 
     def window(self, **options: Any) -> contextlib.AbstractContextManager[Window]:

@@ -79,7 +79,7 @@ def main(names: list[str]) -> None:
 def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     """One picture."""
     path, colours, size = PICTURES[name]
-    moved: Any = next(line for line in desk.ledger.journal.page(100) if line.action.kind == "moved")
+    moved: Any = next(line for line in desk.ledger.lines.page(100) if line.action.kind == "moved")
     context = browser.new_context(viewport=size, color_scheme=colours)  # type: ignore[arg-type]
     page = context.new_page()
     code = login_keys.make(key_file(desk.config).key(), "code", time.time())

@@ -470,7 +470,7 @@ def test_search_and_show(desk: WebDesk) -> None:
         if not (rest := page.tree.xpath("//a[@rel='next']/@href")):
             break
         path = f"/{rest[0]}"
-    assert found == [f"a{one.action.id}" for one in desk.ledger.journal.page(1000)]
+    assert found == [f"a{one.action.id}" for one in desk.ledger.lines.page(1000)]
     sender = desk.ledger.messages.get(desk.number_of(message("spam", 101))).summary.split("(")[1].rstrip(")")
     assert len(desk.browser.get(f"/history?q={sender}").tree.xpath("//li[@data-row]")) == 1
     assert "Nothing in the history matches" in desk.browser.get("/history?q=%25%25").words

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from spamnb.base.label import Label
-from spamnb.ledger.history.journal import Kind, Line
+from spamnb.ledger.history.actions import Kind
+from spamnb.ledger.history.lines import Line
 
 KINDS: Mapping[str, Kind] = {
     "judged": "judged",

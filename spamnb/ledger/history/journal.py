@@ -1,136 +1,18 @@
 """The journal: what was done to messages, and what is about to be done."""
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
 
-from spamnb.base.label import How, Label, label_or_none
+from spamnb.base.label import How
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.corrections import sql_is_correction
+from spamnb.ledger.history.actions import AMONG, SELECT, TAKEN, Action, ActionState, Kind, action_of
 from spamnb.ledger.lessons.port import Lesson
-from spamnb.ledger.queries import contains, look_up
+from spamnb.ledger.queries import look_up
 
-Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
-# An intent is written before a move and ends as done, or as failed if nothing was moved. A judgement is done, or
-# withheld if the breaker or a pause stopped the move.
-ActionState = Literal["intent", "done", "failed", "undone", "withheld"]
-
-
-@dataclass(frozen=True, slots=True)
-class Action:
-    """One thing that was done.
-
-    `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
-    `probability` belong to a judgement, or to the judgement that a move followed from. `takes_back`: the action that
-    this one undoes. An action of kind "chosen" has no message: `message` is 0, `digest` empty, `summary` the choice.
-    `how`: the way by which its message was judged or learned; None for other actions.
-    """
-
-    id: int
-    at: float
-    message: int
-    digest: bytes
-    summary: str
-    kind: Kind
-    state: ActionState
-    why: str
-    how: How | None
-    takes_back: int | None
-    before: Label | None
-    before_weak: bool
-    after: Label | None
-    after_weak: bool
-    source: int | None
-    source_base: str
-    destination: int | None
-    destination_base: str
-    verdict: str | None
-    probability: float | None
-
-    @property
-    def is_of_init(self) -> bool:
-        """Whether `spamnb init` has learned the message by its folder, or this takes such a lesson back."""
-        is_weak = self.before_weak if self.after is None else self.after_weak
-        return self.kind == "learned" and self.how is How.SEEN and not is_weak
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """An action with the names of its folders ("" for none), and what later happened to it and to its message.
-
-    undone_by: the action that took it back. moved_by: the later move of a withheld message. label, weak: for a
-    judgement or a move, what its message was learned as afterwards, or None. answer: the person's answer that this
-    action belongs to, or that it partly undoes; None without an answer. undos: the number of undos in its chain,
-    including itself.
-    """
-
-    action: Action
-    source: str
-    destination: str
-    undone_by: int | None
-    moved_by: int | None
-    label: Label | None
-    weak: bool
-    answer: int | None
-    undos: int = 0
-
-    @property
-    def is_contrary(self) -> bool:
-        """Whether this action takes back the first of its chain of undos; the undo of an undo does the first again."""
-        return self.undos % 2 == 1
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The filter for a page of actions; a field that is None or "" filters nothing.
-
-    since, until: seconds since the epoch. folder: the name of a folder that a message came from or went to. text: a
-    part of the summary, or of a choice. state: of the action. corrected: only corrections that still count. mailbox:
-    the path of a mailbox that the message is or was in.
-    """
-
-    since: float | None = None
-    until: float | None = None
-    kind: Kind | None = None
-    verdict: str | None = None
-    folder: str | None = None
-    text: str = ""
-    state: ActionState | None = None
-    corrected: bool = False
-    mailbox: str | None = None
-
-
-_CHOICE = "c.kind || ' ' || coalesce(c.pattern, c.number)"  # the choice, in place of a summary
-_COLUMNS = (
-    "a.id, a.at, coalesce(a.message, 0), coalesce(m.digest, x''),"
-    f" coalesce(m.summary, {_CHOICE}), a.kind, a.state, a.why, a.how, a.takes_back,"
-    " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
-    " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
-)
-# LEFT JOIN: a choice has no message. This walks the actions by id, so a page ends as soon as it is full. But a
-# condition on `m` that refuses NULL by itself, as = does, may make SQLite begin with the messages.
-_OF_ACTION = "action AS a LEFT JOIN message AS m ON m.id = a.message LEFT JOIN choice AS c ON c.id = a.choice"
-_SELECT = f"SELECT {_COLUMNS} FROM {_OF_ACTION}"  # noqa: S608 - no text from outside
-_TAKEN = "takes_back = a.id AND state IN ('done', 'undone')"  # of an action that has taken back another one
 _WITHHELD = (
     "a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"
     " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
-)
-_AMONG = "IN (SELECT value FROM {asked})"  # for `look_up`
-_LINES = (
-    f"SELECT {_COLUMNS}, coalesce(s.name, ''), coalesce(d.name, ''),"  # noqa: S608
-    f" CASE WHEN a.state = 'undone' THEN (SELECT max(id) FROM action WHERE {_TAKEN}) END,"
-    " CASE WHEN a.state = 'withheld' THEN (SELECT min(id) FROM action"
-    " WHERE message = a.message AND id > a.id AND kind = 'moved' AND state = 'done') END,"
-    " CASE WHEN a.kind IN ('judged', 'moved') AND m.learned_at > a.at THEN m.label END, m.weak, a.answer"
-    f" FROM {_OF_ACTION} LEFT JOIN folder AS s ON s.id = a.source LEFT JOIN folder AS d ON d.id = a.destination"
-)
-_CORRECTED = f"? AND a.state = 'done' AND {sql_is_correction('m.verdict')}"
-_IN_MAILBOX = (
-    "EXISTS (SELECT 1 FROM file AS f JOIN folder AS o ON o.id = f.folder JOIN mailbox AS b ON b.id = o.mailbox"
-    " WHERE f.message = a.message AND b.path = ?)"
 )
 _NO_JUDGEMENT = "a.kind <> 'judged'"  # most actions are; this names the index of the others
 _UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled", "chosen")
@@ -313,7 +195,7 @@ class Journal:
 
     def those(self, ids: Collection[int]) -> dict[int, Action]:
         """Return the actions of these ids, by id; missing ones are left out."""
-        return {row[0]: _action(row) for row in look_up(self._db, f"{_SELECT} WHERE a.id {_AMONG}", list(ids))}
+        return {row[0]: action_of(row) for row in look_up(self._db, f"{SELECT} WHERE a.id {AMONG}", list(ids))}
 
     def intents(self) -> list[Action]:
         """Return the moves that were begun and not ended: another process is making them, or the last one died."""
@@ -346,52 +228,6 @@ class Journal:
         """Return the newest actions, the newest first."""
         return iter(self._actions("1 ORDER BY a.id DESC LIMIT ?", most))
 
-    def page(
-        self, most: int, wanted: Wanted = Wanted(), before: int | None = None, after: int | None = None
-    ) -> list[Line]:
-        """Return the newest wanted actions, the newest first; for the next page, those before the action `before`.
-
-        after: the id of an action; it and older ones are not searched.
-        """
-        where, parameters = _conditions(wanted, before, after)
-        rows = self._db.all(f"{_LINES} WHERE {where} ORDER BY a.id DESC LIMIT ?", (*parameters, most))
-        return self._with_chains(list(map(_line, rows)))
-
-    def lines(self, actions: Sequence[Action]) -> list[Line]:
-        """Return the lines of these actions, in their order."""
-        ids = [action.id for action in actions]
-        rows = {row[0]: row for row in look_up(self._db, f"{_LINES} WHERE a.id {_AMONG}", ids)}
-        return self._with_chains([_line(rows[action.id]) for action in actions])
-
-    def _with_chains(self, lines: Sequence[Line]) -> list[Line]:
-        """Return lines with `answer` and `undos`: each round goes up every chain of undos by one action."""
-        undos: Counter[int] = Counter()
-        answers = {line.action.id: line.answer for line in lines}
-        taken = {line.action.id: line.action.takes_back for line in lines}
-        while taken := {id_: up for id_, up in taken.items() if up is not None}:
-            undos.update(taken.keys())
-            links = f"SELECT a.id, a.takes_back, a.answer FROM action AS a WHERE a.id {_AMONG}"  # noqa: S608 - no text from outside
-            above = {row[0]: row[1:] for row in look_up(self._db, links, list(set(taken.values())))}
-            ups = {id_: above.get(up, (None, None)) for id_, up in taken.items()}
-            answers |= {id_: answer for id_, (_, answer) in ups.items()}
-            taken = {id_: up for id_, (up, _) in ups.items()}
-        return [replace(line, answer=answers[line.action.id], undos=undos[line.action.id]) for line in lines]
-
-    def parts(self, lines: Sequence[Line]) -> list[Line]:
-        """Return all actions of the answers, or undos of answers, that these lines belong to, the oldest first."""
-        answers = sorted({line.answer for line in lines if line.answer is not None})
-        of_round = list(look_up(self._db, f"{_SELECT} WHERE a.answer {_AMONG}", answers))
-        found: list[Action] = []
-        for _ in range(1 + max((line.undos for line in lines if line.answer is not None), default=0)):
-            found += (actions := list(map(_action, of_round)))
-            taking = f"{_SELECT} WHERE a.takes_back {_AMONG}"
-            of_round = list(look_up(self._db, taking, [action.id for action in actions]))
-        return self.lines(sorted(found, key=lambda action: action.id))
-
-    def folders(self) -> list[str]:
-        """Return the names of all folders that the ledger has ever seen."""
-        return [row[0] for row in self._db.rows("SELECT DISTINCT name FROM folder ORDER BY name")]
-
     def since(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
         """Return the actions since a time that were not undone, the newest first: the order in which to undo them.
 
@@ -401,7 +237,7 @@ class Journal:
 
     def undos(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
         """Return the undos since a time that were not undone themselves, the newest first."""
-        last = f"a.takes_back IS NOT NULL AND NOT EXISTS (SELECT 1 FROM action WHERE {_TAKEN})"  # noqa: S608
+        last = f"a.takes_back IS NOT NULL AND NOT EXISTS (SELECT 1 FROM action WHERE {TAKEN})"  # noqa: S608
         return [action for action in self._standing(last, at, kinds) if self.first(action).state == "undone"]
 
     def _standing(self, which: str, at: float, kinds: Sequence[Kind]) -> list[Action]:
@@ -420,10 +256,10 @@ class Journal:
         The newest first, each once.
         """
         ends: dict[int, Action] = {}
-        taking = f"{_SELECT} WHERE a.state IN ('done', 'undone') AND a.takes_back {_AMONG}"
+        taking = f"{SELECT} WHERE a.state IN ('done', 'undone') AND a.takes_back {AMONG}"
         begun = {action.id: action for action in actions}
         while begun:
-            later = sorted(map(_action, look_up(self._db, taking, list(begun))), key=lambda action: action.id)
+            later = sorted(map(action_of, look_up(self._db, taking, list(begun))), key=lambda action: action.id)
             taken = {action.takes_back: action for action in later}
             ends |= {id_: action for id_, action in begun.items() if id_ not in taken}
             begun = {action.id: action for action in taken.values()}
@@ -473,44 +309,8 @@ class Journal:
         return self._actions("a.message = ? ORDER BY a.id", message)
 
     def _actions(self, where: str, *parameters: object) -> list[Action]:
-        return list(map(_action, self._db.all(f"{_SELECT} WHERE {where}", parameters)))
-
-
-def _action(row: Sequence[Any]) -> Action:
-    *former, how, undoes, before, was_weak, after, is_weak, source, base, goal, new_base, verdict, probability = row
-    labels = label_or_none(before), bool(was_weak), label_or_none(after), bool(is_weak)
-    ends = source, os.fsdecode(base or b""), goal, os.fsdecode(new_base or b"")
-    values: list[Any] = [*former, None if how is None else How(how), undoes, *labels, *ends, verdict, probability]
-    return Action(*values)
-
-
-def _line(row: Sequence[Any]) -> Line:
-    *action, source, destination, undone_by, moved_by, label, weak, answer = row
-    return Line(_action(action), source, destination, undone_by, moved_by, label_or_none(label), bool(weak), answer)
+        return list(map(action_of, self._db.all(f"{SELECT} WHERE {where}", parameters)))
 
 
 def _encoded(location: tuple[int, str]) -> tuple[int, bytes]:
     return location[0], os.fsencode(location[1])
-
-
-def _conditions(wanted: Wanted, before: int | None, after: int | None) -> tuple[str, list[object]]:
-    """Return the condition behind WHERE, with its parameters. The + keeps SQLite from sorting what an index finds."""
-    named = "IN (SELECT id FROM folder WHERE name = ?)"
-    holds, texts = contains("m.summary", wanted.text)
-    names, _ = contains(_CHOICE, wanted.text)
-    conditions: list[tuple[str, Sequence[object]]] = [
-        ("a.id < ?", [before]),
-        ("a.id > ?", [after]),
-        ("+a.at >= ?", [wanted.since]),
-        ("+a.at <= ?", [wanted.until]),
-        ("a.kind = ?", [wanted.kind]),
-        ("a.verdict = ?", [wanted.verdict]),
-        ("a.state = ?", [wanted.state]),
-        (_CORRECTED, [1 if wanted.corrected else None]),
-        (_IN_MAILBOX, [None if wanted.mailbox is None else os.fsencode(wanted.mailbox)]),
-        (f"(a.source {named} OR a.destination {named})", [wanted.folder] * 2),
-        (f"({holds} OR a.choice IS NOT NULL AND {names})", [*texts, *texts] if wanted.text else [None]),
-    ]
-    applying = [(condition, values) for condition, values in conditions if values[0] is not None]
-    where = " AND ".join(["1", *(condition for condition, _ in applying)])
-    return where, [value for _, values in applying for value in values]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spamnb.ledger.history.describe import as_object
-from spamnb.ledger.history.journal import Line, Wanted
+from spamnb.ledger.history.lines import Line, Wanted
 from spamnb.web.http import Response, as_json
 from spamnb.web.parts.lines import MOST_IDS, acts, by_day
 from spamnb.web.parts.mailbox_names import Names
@@ -34,7 +34,7 @@ def history(visit: Visit) -> Response:
     wanted = replace(SHOWN[show][1], text=text, mailbox=names.path_of(mailbox))
     lines, rest = _page(visit, wanted)
     before = asked.number("before")
-    newer = [] if before is None else visit.ledger.journal.page(MOST_IDS, wanted, before + MOST_IDS, before - 1)
+    newer = [] if before is None else visit.ledger.lines.page(MOST_IDS, wanted, before + MOST_IDS, before - 1)
     return visit.page(
         "history.html",
         title="History",
@@ -60,10 +60,10 @@ def history_as_json(visit: Visit) -> Response:
 
 def _page(visit: Visit, wanted: Wanted) -> tuple[list[Line], int | None]:
     """Return the newest wanted actions, and the id before which the next page begins, or None at the end."""
-    journal = visit.ledger.journal
-    before = visit.request.query.number("before") or journal.newest_id() + 1
+    ledger = visit.ledger
+    before = visit.request.query.number("before") or ledger.journal.newest_id() + 1
     after = max(0, before - _WINDOW) if wanted != Wanted() else 0
-    lines = journal.page(_ON_A_PAGE, wanted, before, after or None)
+    lines = ledger.lines.page(_ON_A_PAGE, wanted, before, after or None)
     if len(lines) == _ON_A_PAGE:
         return lines, lines[-1].action.id
     return lines, after + 1 if after else None

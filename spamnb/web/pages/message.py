@@ -36,7 +36,7 @@ def message(visit: Visit) -> Response:
     ledger, known = visit.ledger, _known(visit)
     current, raw, reading = _read(visit, known)
     names = Names(visit.config)
-    lines = acts(ledger, ledger.journal.lines(ledger.journal.of_message(known.id)), names)
+    lines = acts(ledger, ledger.lines.of(ledger.journal.of_message(known.id)), names)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
     head = None if raw is None else excerpt(raw, MOST)
@@ -173,11 +173,11 @@ def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[Tau
 
 def message_as_json(visit: Visit) -> Response:
     """Return the facts about a message, and its actions in the form of `spamnb history --json`."""
-    known, journal = _known(visit), visit.ledger.journal
+    known, ledger = _known(visit), visit.ledger
     label = None if known.label is None else known.label.word
     values: dict[str, object] = {"message": known.summary, "digest": known.digest.hex(), "verdict": known.verdict}
     values |= {"probability": known.probability, "learned_as": label, "learned_weakly": known.weak}
-    lines = journal.lines(journal.of_message(known.id))
+    lines = ledger.lines.of(ledger.journal.of_message(known.id))
     return as_json({**values, "actions": [as_object(line) for line in lines]})
 
 

@@ -15,7 +15,7 @@ from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.figures import Caught, Judged
-from spamnb.ledger.history.journal import Wanted
+from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
@@ -77,7 +77,7 @@ def overview(visit: Visit) -> Response:
             bins, scoring.ham_cutoff, scoring.spam_cutoff, f"Messages by probability, last {days} days"
         ),
         by_week=_by_week(ledger, visit.now),
-        lines=acts(ledger, ledger.journal.page(2 * _LATELY), Names(config))[:_LATELY],
+        lines=acts(ledger, ledger.lines.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
     )
 
@@ -152,7 +152,7 @@ class Today:
 
 def _today(ledger: Ledger, now: float) -> Today:
     (judged,) = _judged(ledger, now, 1, 1)
-    corrected = ledger.journal.page(_MOST_CORRECTED, Wanted(since=judged.since, corrected=True))
+    corrected = ledger.lines.page(_MOST_CORRECTED, Wanted(since=judged.since, corrected=True))
     return Today(judged, len(corrected), ledger.messages.last_judged_at())
 
 
@@ -226,7 +226,7 @@ def overview_as_json(visit: Visit) -> Response:
         "withheld": known.withheld,
     }
     values |= {"last_30_days": dataclasses.asdict(figures)}
-    return as_json({**values, "actions": [as_object(line) for line in ledger.journal.page(_LATELY)]})
+    return as_json({**values, "actions": [as_object(line) for line in ledger.lines.page(_LATELY)]})
 
 
 ROUTES = (Route("GET", "/", overview), Route("GET", "/overview.json", overview_as_json))

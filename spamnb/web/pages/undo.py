@@ -12,7 +12,7 @@ from spamnb.acts import undo as taking_back
 from spamnb.acts.moves import layouts_of
 from spamnb.acts.undo import UndoOutcome
 from spamnb.base.wording import plural
-from spamnb.ledger.history.journal import Action, Kind
+from spamnb.ledger.history.actions import Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import action_ids
 from spamnb.web.http import HttpError, Response, Values
@@ -88,7 +88,7 @@ def preview(visit: Visit) -> Response:
     actions = _all_since(ledger, since, BOXES)
     outcomes = list(taking_back.foresee(ledger, layouts_of(visit.config), actions))
     faults = {outcome.action.id: str(outcome.fault) for outcome in outcomes if outcome.fault is not None}
-    shown = acts(ledger, ledger.journal.lines(actions[: _SHOWN * 3]), Names(visit.config))
+    shown = acts(ledger, ledger.lines.of(actions[: _SHOWN * 3]), Names(visit.config))
     return visit.page(
         "undo.html",
         title="Undo",

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from spamnb.acts.undo import why_not_undone
 from spamnb.base.label import How, Label
 from spamnb.ledger.at_start import was_in
-from spamnb.ledger.history.journal import Action, Line
+from spamnb.ledger.history.actions import Action
+from spamnb.ledger.history.lines import Line
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.parts.choice_words import choice_in_words
 from spamnb.web.parts.mailbox_names import Names
@@ -152,7 +153,7 @@ def acts(ledger: Ledger, lines: Sequence[Line], names: Names | None = None, show
     shown: lines whose acts are left out, since another page has them. names: the mailboxes' names, to tell them apart.
     """
     groups: dict[object, list[Line]] = {}
-    for part in ledger.journal.parts(lines):
+    for part in ledger.lines.parts(lines):
         groups.setdefault(_key(part), []).append(part)
     found: dict[object, tuple[Line, ...]] = {}
     filed = _filed(lines)
@@ -245,7 +246,7 @@ class Flash:
 def flash(ledger: Ledger, ids: Sequence[int]) -> Flash | None:
     """Return a sentence about what these actions did; None if the history has none of them."""
     known = ledger.journal.those(ids)
-    lines = ledger.journal.lines([known[number] for number in sorted(known)])
+    lines = ledger.lines.of([known[number] for number in sorted(known)])
     if not lines:
         return None
     shown = [line for line in lines if line.action.kind != "settled"] or lines

@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from spamnb.config import Config
-from spamnb.ledger.history.journal import Action
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 
 
