@@ -14,7 +14,6 @@ the inbox once, for two days at most. Mail that the person read and left there i
 """
 
 import logging
-import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -187,13 +186,10 @@ def _unsorted(ledger: Ledger, learning: Learning) -> str:
     return rules.why_it_waits(ledger.messages.unsorted(), (newest - since) / _DAY, sorted_out, learning)
 
 
-def left_until(ledger: Ledger) -> float:
-    """Return until when mail that was called spam may have stayed in the inbox because the filter only waited.
-
-    In seconds since the epoch; minus infinity if it has never waited.
-    """
+def left_behind(ledger: Ledger) -> set[int]:
+    """Return the messages that a person has read and left, while the filter waited and later mail was called spam."""
     ready = ledger.state.ready_at
-    return -math.inf if ready is None else ready + rules.SORTING_DAYS * _DAY
+    return set() if ready is None else ledger.messages.left_behind(ready + rules.SORTING_DAYS * _DAY)
 
 
 def _awaited(ledger: Ledger) -> str:

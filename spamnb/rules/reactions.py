@@ -12,6 +12,7 @@ from typing import Final
 from spamnb.base.label import How, Label, Origin, Role, Verdict, contradicts
 from spamnb.config import Learning
 from spamnb.ledger.history.locations import Location
+from spamnb.rules.weak_lessons import LAY_IN_SPAM, LEFT_BEHIND
 
 _SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
 _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
@@ -115,14 +116,16 @@ _LABELS: Final = {
 class Reaction:
     """The reaction to a file, and why, in words for people.
 
-    how: the cause of the judging or learning. weak: perhaps no person has decided. rescued: a person wants the message
-    in this folder. log_it: write a log line although nothing is done.
+    how: the cause of the judging or learning. weak: perhaps no person has decided. doubtful: it is only learned if the
+    filter does not doubt it. rescued: a person wants the message in this folder. log_it: write a log line although
+    nothing is done.
     """
 
     do: Do
     why: str
     how: How = How.MAILDIR
     weak: bool = False
+    doubtful: bool = False
     rescued: bool = False
     log_it: bool = False
 
@@ -330,19 +333,34 @@ def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
     return learning.kept and role in (Role.INBOX, Role.HAM) and not unsure
 
 
-def kept(flags: str, role: Role, age: float, learning: Learning, origin: Origin = "appeared") -> Reaction | None:
+def kept(
+    flags: str,
+    role: Role,
+    age: float,
+    learning: Learning,
+    origin: Origin = "appeared",
+    *,
+    left_behind: bool = False,
+) -> Reaction | None:
     """Return the reaction to a message that is still in its place: answered, or read and left there for a while.
 
-    flags: Maildir's letters. age: seconds since it appeared. An answer is a decision. A rule may have marked the
-    message as read, or the reader may not care about spam. None if it means nothing.
+    flags: Maildir's letters. age: seconds since it appeared. left_behind: `Messages.left_behind` has it. An answer is a
+    decision. A rule may have marked the message as read, or the reader may not care about spam. None if it means
+    nothing.
     """
     if not learns_kept(role, False, learning) or "T" in flags or origin not in KEPT_ORIGINS:
         return None
     if "R" in flags:
         return Reaction(Do.LEARN_HAM, "answered", How.KEPT)
+    if left_behind:
+        return Reaction(Do.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True)
     if "S" in flags and age >= learning.kept_days * 86_400 and origin != "waiting":
-        return Reaction(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True)
+        return Reaction(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True, doubtful=True)
     return None
+
+
+# To spam that the filter moved to Junk long ago, and that nobody has taken out.
+LEFT_IN_SPAM = Reaction(Do.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
 
 
 def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:

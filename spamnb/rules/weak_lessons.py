@@ -48,6 +48,14 @@ _CLEARLY, _LEAST_CLEAR = 3.6, 0.8
 _BY_VERDICT = (How.SILENCE, How.HAND)  # of weak spam: the filter has called it spam, and nobody else
 
 
+def shows_a_look(days: float) -> bool:
+    """Tell whether a person has looked into spam if a file that the filter put there is opened, or leaves.
+
+    days: that the file has lain there. A file that leaves later may have been removed by a server.
+    """
+    return days <= SILENT_DAYS
+
+
 def is_doubtful(probability: float) -> bool:
     """Tell whether the filter takes a message for spam rather than ham."""
     return probability > _DOUBTFUL

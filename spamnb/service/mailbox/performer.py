@@ -29,7 +29,7 @@ from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
 from spamnb.rules.destination import Destination, destination_of
 from spamnb.rules.reactions import Do, Reaction, origin_of
-from spamnb.rules.weak_lessons import SILENT_DAYS
+from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -259,15 +259,12 @@ class Performer:
                 self._ledger.messages.rescued(place.message, now)
 
     def opened_spam(self, place: Location | None) -> None:
-        """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left.
-
-        If it left long after, a server may have removed it.
-        """
+        """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left."""
         now = self._now()
         if place is None or place.origin != "filter":
             return
         opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
-        if now - place.since <= SILENT_DAYS * DAY and now - opened_at > _OPENED_SECONDS:
+        if shows_a_look((now - place.since) / DAY) and now - opened_at > _OPENED_SECONDS:
             self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
 

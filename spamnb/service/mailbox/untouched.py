@@ -3,17 +3,17 @@
 `rules` decide what it means. This module finds the files, and lets the performer learn a few at a time.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from spamnb.acts import may_move
-from spamnb.base.label import How, Role
+from spamnb.base.label import Role
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import missing_lessons
-from spamnb.rules.reactions import KEPT_ORIGINS, Do, Reaction, kept, learns_kept
+from spamnb.rules.reactions import KEPT_ORIGINS, LEFT_IN_SPAM, Reaction, kept, learns_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
@@ -23,7 +23,6 @@ _Item = TypeVar("_Item")
 # alone writes 375 KB to the write-ahead log and takes 4.1 ms of CPU; in a group of fifty each writes 95 KB and takes
 # 1.0 ms (csdmc2010, `benchmarks/kept.py`).
 _TOGETHER, _TOKENS = 50, 20_000
-_LEFT_BEHIND = Reaction(Do.LEARN_HAM, weak_lessons.LEFT_BEHIND, How.KEPT, weak=True)
 _ROWS = 100  # of the ledger that are looked at in one go
 
 
@@ -51,7 +50,6 @@ class UntouchedMail:
         self._ledger = context.ledger
         self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
-        self._left_behind: set[int] = set()  # messages
 
     def learn_kept(self) -> None:
         """Learn mail that was answered; and mail that was read and kept, unless the filter doubts that it is ham.
@@ -59,16 +57,16 @@ class UntouchedMail:
         It looks at doubted mail again each day: by then the filter may know more about the message or the person. It
         also learns mail that a person has left behind before the filter began to move mail.
         """
-        self._left_behind = self._ledger.messages.left_behind(may_move.left_until(self._ledger))
-        kept = [candidate for folder in self._folders for candidate in self._kept(folder)]
+        left_behind = may_move.left_behind(self._ledger)
+        kept = [candidate for folder in self._folders for candidate in self._kept(folder, left_behind)]
         files = {candidate.file for candidate in kept}
         self._look_again = {file: at for file, at in self._look_again.items() if file in files}
         now = self._context.now()
-        due = (each for each in kept if not _may_be_doubted(each) or self._look_again.get(each.file, 0.0) <= now)
+        due = (each for each in kept if not each.reaction.doubtful or self._look_again.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
             self._learn(candidates, self._teaches_ham)
 
-    def _kept(self, folder: WatchedFolder) -> Iterator[_Candidate]:
+    def _kept(self, folder: WatchedFolder, left_behind: Container[int]) -> Iterator[_Candidate]:
         looking = f"looking for kept mail in {self._folders.root}"
         self._context.alive(looking)
         learning, now = self._config.learning, self._context.now()
@@ -77,14 +75,13 @@ class UntouchedMail:
         for number, place in enumerate(self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS), 1):
             if number % _ROWS == 0:
                 self._context.alive(looking)
-            reaction = kept(place.flags, folder.role, now - place.since, learning, place.origin)
-            if place.message in self._left_behind and (reaction is None or reaction.weak):
-                reaction = _LEFT_BEHIND
+            age, is_left = now - place.since, place.message in left_behind
+            reaction = kept(place.flags, folder.role, age, learning, place.origin, left_behind=is_left)
             if reaction is not None:
                 yield _Candidate(folder, place, reaction)
 
     def _teaches_ham(self, candidate: _Candidate, reading: Reading) -> bool:
-        if not _may_be_doubted(candidate):
+        if not candidate.reaction.doubtful:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
@@ -104,9 +101,8 @@ class UntouchedMail:
         enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
         opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
         before = min(now - weak_lessons.SILENT_DAYS * DAY, opened_at, -1.0 if enough is None else enough)
-        reaction = Reaction(Do.LEARN_SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
         left = (
-            _Candidate(folder, place, reaction)
+            _Candidate(folder, place, LEFT_IN_SPAM)
             for folder in self._folders
             if folder.role is Role.SPAM
             for place in self._ledger.locations.left_in_spam(folder.id, before)
@@ -122,20 +118,15 @@ class UntouchedMail:
 
     def _learn(self, candidates: Sequence[_Candidate], teaches: Callable[[_Candidate, Reading], bool]) -> None:
         """Learn those of these messages that `teaches` accepts."""
-        readings: dict[bool, tuple[Reaction, list[Reading]]] = {}  # by whether they are learned weakly
+        readings: dict[Reaction, list[Reading]] = {}
         for candidate in candidates:
             self._context.alive(f"looking at mail left in place in {self._folders.root}")
             unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
             if unread is not None and teaches(candidate, unread.reading):
-                _, alike = readings.setdefault(candidate.reaction.weak, (candidate.reaction, []))
-                alike.append(unread.reading)
-        for reaction, alike in readings.values():
+                readings.setdefault(candidate.reaction, []).append(unread.reading)
+        for reaction, alike in readings.items():
             for portion in _portions(alike):
                 self._performer.learn(portion, reaction)
-
-
-def _may_be_doubted(candidate: _Candidate) -> bool:
-    return candidate.reaction.weak and candidate.reaction is not _LEFT_BEHIND
 
 
 def _grouped(items: Iterable[_Item]) -> Iterator[list[_Item]]:
