@@ -311,7 +311,7 @@ class Mover:
                 if here is None:
                     raise
             if here is not None and there is not None:
-                finish(here.path(intent.source), there.path(intent.destination))
+                finish(here.path(intent.source), there.path(intent.destination), intent.source, intent.destination)
         except (OSError, MaildirError):
             raise error from fault  # the intent stays open: `resolve` looks again
         if there is None:
@@ -331,7 +331,7 @@ class Mover:
                 first = self._ledger.journal.taken_back(intent.takes_back)
                 if first.verdict is not None:  # the filter had decided this move: a person has rescued the message
                     self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
-        self.departures.add(intent.source.path)
+        self.departures.add(intent.source)
 
     def _resolve(self, action: Action) -> bool:
         """End an intent. Returns False if it has to stay open."""
@@ -351,8 +351,8 @@ class Mover:
                 self.carry_out(intent, None if self._is_overruled(action) else here, waits=True)
                 return not self.is_open(action.id)
             if here is not None:
-                finish(here.path(source), there[0].path(destination))
-            touch_cur(source.path)  # killed between the rename and this
+                finish(here.path(source), there[0].path(destination), source, destination)
+            touch_cur(source)  # killed between the rename and this
         except (OSError, MaildirError) as fault:
             self._tell(action.id, fault)
             return False

@@ -18,27 +18,32 @@ import contextlib
 import os
 from collections.abc import Callable
 
+from spamnb.maildir.folders import Folder
+
 _AGAIN_SECONDS = (0.25, 1.0, 5.0)  # after the last message has left; the last one is for a busy machine
 _END_SECONDS = 1.0  # how long a program waits for them at its end
 _WAKING = ".spamnb-look"  # the empty file
 
 
-def touch_cur(folder: str) -> None:
+def touch_cur(folder: Folder) -> None:
     """Change the mtime of a folder's `cur/`; a refusal is not an error."""
-    cur = os.path.join(folder, "cur")
-    with contextlib.suppress(OSError):
-        before = os.lstat(cur).st_mtime_ns
-        os.utime(cur, follow_symlinks=False)  # to "now": write permission is enough, without owning it
-        if os.lstat(cur).st_mtime_ns == before:  # within one tick of the kernel's clock
-            os.utime(cur, ns=(before, before + 1), follow_symlinks=False)
+    with contextlib.suppress(OSError), folder.opened("") as directory:
+        touch("cur", directory)
 
 
-def wake(folder: str) -> None:
+def touch(path: str, directory: int | None = None) -> None:
+    """Change the mtime of a directory; follows no link. directory: what the path begins at, open. Raises OSError."""
+    before = os.stat(path, dir_fd=directory, follow_symlinks=False).st_mtime_ns
+    os.utime(path, dir_fd=directory, follow_symlinks=False)  # to "now": write permission is enough, without owning it
+    if os.stat(path, dir_fd=directory, follow_symlinks=False).st_mtime_ns == before:  # within one tick of the clock
+        os.utime(path, ns=(before, before + 1), dir_fd=directory, follow_symlinks=False)
+
+
+def wake(folder: Folder) -> None:
     """Let programs that wait for events in a folder's `cur/` look at it; a refusal is not an error."""
-    path = os.path.join(folder, "cur", _WAKING)
-    with contextlib.suppress(OSError):  # a file that a killed process has left is used again
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-        os.unlink(path)
+    with contextlib.suppress(OSError), folder.opened("cur") as cur:  # a file that a killed process has left is reused
+        os.close(os.open(_WAKING, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=cur))
+        os.unlink(_WAKING, dir_fd=cur)
 
 
 class Departures:
@@ -46,13 +51,13 @@ class Departures:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._due: dict[str, list[float]] = {}  # when to touch each folder, the next time first
+        self._due: dict[str, tuple[Folder, list[float]]] = {}  # by path: when to touch it, the next time first
         self._next: float | None = None  # the earliest of all: a host has hundreds, and asks at each turn
 
-    def add(self, folder: str) -> None:
-        """Record that a message has left the folder of that path, and that its `cur/` was touched."""
+    def add(self, folder: Folder) -> None:
+        """Record that a message has left the folder, and that its `cur/` was touched."""
         now = self._now()
-        self._due[folder] = [now + seconds for seconds in _AGAIN_SECONDS]
+        self._due[folder.path] = folder, [now + seconds for seconds in _AGAIN_SECONDS]
         self._next = now + _AGAIN_SECONDS[0] if self._next is None else min(self._next, now + _AGAIN_SECONDS[0])
 
     def due(self) -> float | None:
@@ -65,14 +70,14 @@ class Departures:
         latest = now + _AGAIN_SECONDS[-1]  # later than that: the clock was set back
         if self._next is None or now < self._next <= latest:
             return
-        for folder, times in list(self._due.items()):
+        for path, (folder, times) in list(self._due.items()):
             if not now < times[0] <= latest:
                 touch_cur(folder)
                 wake(folder)
                 times[:] = [time for time in times if now < time <= latest]
                 if not times:
-                    del self._due[folder]
-        self._next = min((times[0] for times in self._due.values()), default=None)
+                    del self._due[path]
+        self._next = min((times[0] for _, times in self._due.values()), default=None)
 
     def touch_all(self, wait: Callable[[float], object]) -> None:
         """Touch all folders, each at its time; `wait` pauses for a number of seconds. For a program that ends."""

@@ -64,15 +64,16 @@ class Folder:
     def opened(self, which: str) -> Iterator[int]:
         """Open `new`, `cur` or `tmp`: the descriptor stays on that directory, even if another takes its place.
 
-        Raises OSError with the path of the part that is missing or a symbolic link.
+        which: "" for the folder's own directory. Raises OSError with the path of the part that is missing or a symbolic
+        link.
         """
-        path, parts = self.path, [which]
+        path, parts = self.path, [which] if which else []
         for _ in range(self.levels):
             path, part = os.path.split(path)
             parts.append(part)
         with contextlib.ExitStack() as stack:
             try:
-                descriptor = os.open(path, _WAY)
+                descriptor = os.open(path, _WAY if parts else _OPEN_DIRECTORY)
                 stack.callback(os.close, descriptor)
                 while parts:
                     part = parts.pop()
@@ -296,11 +297,7 @@ def create_folder(
         chosen = detect_layout(root, looked) if layout == "auto" else layout
         there = find_folders(root, chosen, looked, levels=levels)
         folder = next((one for one in there if one.name == name), None) or _new_folder(root, chosen, name, levels)
-        for subdir in _SUBDIRS:
-            _make_directory(folder.subdir(subdir))
-        if chosen == "maildir++" and folder.path != root:
-            mark = os.path.join(folder.path, "maildirfolder")
-            os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        _make_directories(folder, levels, is_marked=chosen == "maildir++")
     except OSError as error:
         raise MaildirError(
             f"cannot make the folder {name!r} below {root!r}: {error.strerror}; correct that, or make it yourself"
@@ -312,11 +309,26 @@ def _new_folder(root: str, layout: Layout, name: str, above: int) -> Folder:
     levels = [] if name == INBOX else list(map(encode, check_name(name, layout)))
     if levels and layout == "maildir++":
         levels = ["." + ".".join(levels)]
-    path = root
-    for level in levels:
-        path = os.path.join(path, level)
-        _make_directory(path)
-    return Folder(name, path, levels=above + len(levels))
+    return Folder(name, os.path.join(root, *levels), levels=above + len(levels))
+
+
+def _make_directories(folder: Folder, above: int, *, is_marked: bool) -> None:
+    """Make what is missing of a folder below its root. above: the levels of the root. is_marked: as in Maildir++."""
+    root, parts = folder.path, list[str]()
+    for _ in range(folder.levels - above):
+        root, part = os.path.split(root)
+        parts.insert(0, part)
+    with contextlib.ExitStack() as stack:
+        path, directory = root, stack.enter_context(Folder("", root, levels=above).opened(""))
+        for part in parts:
+            path = os.path.join(path, part)
+            directory = _made(path, directory)
+            stack.callback(os.close, directory)
+        for subdir in _SUBDIRS:
+            os.close(_made(os.path.join(path, subdir), directory))
+        if is_marked and parts:
+            mark = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open("maildirfolder", mark, 0o600, dir_fd=directory))
 
 
 def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
@@ -334,14 +346,17 @@ def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
     return parts
 
 
-def _make_directory(path: str) -> None:
+def _made(path: str, above: int) -> int:
+    """Make a directory if it is missing, and open it. above: the open directory that it is in."""
+    name = os.path.basename(path)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=above)
     try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
+        return os.open(name, _WAY | os.O_NOFOLLOW, dir_fd=above)
+    except NotADirectoryError:  # also for a link
         if os.path.islink(path):
             raise MaildirError(link_in_the_way(path)) from None
-        if not _is_directory(path):
-            raise MaildirError(f"{path!r} is in the way: a folder must be a real directory") from None
+        raise MaildirError(f"{path!r} is in the way: a folder must be a real directory") from None
 
 
 def link_in_the_way(path: str) -> str:

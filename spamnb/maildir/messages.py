@@ -119,9 +119,9 @@ def number_of_links(path: str) -> int:
         return 0
 
 
-def read_bytes(path: str, limit: int) -> tuple[bytes, int]:
+def read_bytes(path: str, limit: int, within: Folder | None = None) -> tuple[bytes, int]:
     """Return the first `limit` bytes of a file, and its size in bytes. Raises what `read_chunks` raises."""
-    with _readable(path) as file:
+    with _readable(path, within) as file:
         return file.read(limit), os.fstat(file.fileno()).st_size
 
 
@@ -181,7 +181,7 @@ def read_keywords(folder: Folder) -> dict[str, str]:
     A line is `0 $Junk`: number 0 is the letter a. Lines of any other form, and numbers without a letter, are ignored.
     """
     try:
-        content, _ = read_bytes(folder.subdir(KEYWORDS_FILE), KEYWORDS_LIMIT)
+        content, _ = read_bytes(folder.subdir(KEYWORDS_FILE), KEYWORDS_LIMIT, folder)
     except (FileNotFoundError, MaildirError):
         return {}
     keywords: dict[str, str] = {}

@@ -23,7 +23,7 @@ from typing import BinaryIO
 
 from spamnb.base.durable import sync
 from spamnb.base.errors import MaildirError
-from spamnb.maildir.departures import touch_cur
+from spamnb.maildir.departures import touch
 from spamnb.maildir.folders import Folder, FolderUnavailableError, link_in_the_way
 from spamnb.maildir.names import parse_name
 
@@ -60,7 +60,7 @@ def move(source: str, folder: Folder, subdir: str, name: str, *, within: Folder 
                 raise
             with _opened(folder, "tmp") as tmp:
                 _move_across(source, here, tmp, destination, directory)
-        _touch_if_new(source)
+        _touch_if_new(source, here)
         sync(directory)
         # A client may remove a folder once its last message has left; then nothing there needs to be durable.
         with contextlib.suppress(FileNotFoundError):
@@ -89,23 +89,28 @@ def _above(path: str, within: Folder | None) -> Iterator[int | None]:
     if within is None:
         yield None
         return
-    with within.opened(os.path.basename(os.path.dirname(path))) as directory:
+    is_keywords = os.path.dirname(path) == within.path
+    with within.opened("" if is_keywords else _subdir(path)) as directory:
         yield directory
 
 
-def finish(source: str, destination: str) -> None:
+def finish(source: str, destination: str, of: Folder, to: Folder) -> None:
     """Complete a move that was killed when both files existed: remove the source, if they hold the same bytes.
+
+    of, to: the folders whose `new` or `cur` hold the source and the destination.
 
     Raises `MaildirError`, and removes nothing, if they differ or are one and the same file name.
     """
-    directories = os.path.dirname(source) or ".", os.path.dirname(destination) or "."
-    if os.path.basename(source) == os.path.basename(destination) and os.path.samefile(*directories):
-        raise MaildirError(f"the source and the destination of a move are one file: {source!r}")
-    if not _is_same_content(source, destination):
-        raise MaildirError(f"{destination!r} is not a copy of {source!r}; look at both before removing one")
-    sync(os.path.dirname(destination))
-    _remove(source)
-    sync(os.path.dirname(source))
+    with of.opened(_subdir(source)) as here, to.opened(_subdir(destination)) as there:
+        is_one_name = os.path.basename(source) == os.path.basename(destination)
+        if is_one_name and os.path.sameopenfile(here, there):
+            raise MaildirError(f"the source and the destination of a move are one file: {source!r}")
+        with _open_message(source, here) as one, _open_message(destination, there) as other:
+            if not _is_same_content(one, other):
+                raise MaildirError(f"{destination!r} is not a copy of {source!r}; look at both before removing one")
+        sync(there)
+        _remove(source, here)
+        sync(here)
 
 
 def remove_drafts(folder: Folder, base: str) -> None:
@@ -113,11 +118,11 @@ def remove_drafts(folder: Folder, base: str) -> None:
 
     Some mail software removes files from there after 36 hours, but not all does, and not if nobody opens the folder.
     """
-    tmp, ours = folder.subdir("tmp"), _draft_prefix(base)
-    with contextlib.suppress(OSError):
+    ours = _draft_prefix(base)
+    with contextlib.suppress(OSError), folder.opened("tmp") as tmp:
         for name in os.listdir(tmp):
             if name.startswith(ours):
-                os.unlink(os.path.join(tmp, name))
+                os.unlink(name, dir_fd=tmp)
 
 
 def _draft_prefix(base: str) -> str:
@@ -125,9 +130,9 @@ def _draft_prefix(base: str) -> str:
     return f"move.{hashlib.blake2b(os.fsencode(base), digest_size=8).hexdigest()}."
 
 
-def _remove(path: str, directory: int | None = None) -> None:
+def _remove(path: str, directory: int | None) -> None:
     os.unlink(_within(path, directory), dir_fd=directory)
-    _touch_if_new(path)
+    _touch_if_new(path, directory)
 
 
 def _within(path: str, directory: int | None) -> str:
@@ -139,10 +144,17 @@ def _status(path: str, directory: int | None) -> os.stat_result:
     return os.stat(_within(path, directory), dir_fd=directory, follow_symlinks=False)
 
 
-def _touch_if_new(source: str) -> None:
-    folder, subdir = os.path.split(os.path.dirname(source))
-    if subdir == "new":  # a file that leaves `cur/` changes it anyway
-        touch_cur(folder)
+def _subdir(path: str) -> str:
+    """Return the `new` or `cur` that a message is in."""
+    return os.path.basename(os.path.dirname(path))
+
+
+def _touch_if_new(source: str, directory: int | None) -> None:
+    """Change the mtime of `cur/` if a message has left `new/`: one that leaves `cur/` changes it anyway."""
+    if _subdir(source) == "new":
+        beside = os.path.dirname(source) if directory is None else "."
+        with contextlib.suppress(OSError):
+            touch(os.path.join(beside, os.pardir, "cur"), directory)
 
 
 def rename_noreplace(
@@ -263,14 +275,13 @@ def _copy(file: BinaryIO, draft: str, directory: int) -> tuple[int, int]:
     return size, status.st_mtime_ns
 
 
-def _is_same_content(one: str, other: str) -> bool:
-    with open_message(one) as first, open_message(other) as second:
-        if os.path.sameopenfile(first.fileno(), second.fileno()):
+def _is_same_content(one: BinaryIO, other: BinaryIO) -> bool:
+    if os.path.sameopenfile(one.fileno(), other.fileno()):
+        return True
+    while (chunk := one.read(_CHUNK)) == other.read(_CHUNK):
+        if not chunk:
             return True
-        while (chunk := first.read(_CHUNK)) == second.read(_CHUNK):
-            if not chunk:
-                return True
-        return False
+    return False
 
 
 def _rename_flagged(source: str, destination: str, *, src_dir_fd: int | None, dst_dir_fd: int | None) -> None:

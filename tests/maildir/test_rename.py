@@ -333,13 +333,26 @@ def test_a_left_draft_is_not_in_the_way(message: str, far: Folder) -> None:
     assert left.read_bytes() == b"left"
 
 
-def test_finish_refuses_what_is_no_copy(message: str, junk: Folder) -> None:
+def test_finish_refuses_what_is_no_copy(message: str, inbox: Folder, junk: Folder, tmp_path: Path) -> None:
     """Two different messages, or one file under one name, are not a move to be finished."""
     other = deliver(junk, CONTENT[:-1] + b"!", "1.M2P3.host")
-    spelled_otherwise = os.path.join(os.path.dirname(message), ".", os.path.basename(message))
-    for destination in (other, spelled_otherwise):
-        with pytest.raises(MaildirError):
-            finish(message, destination)
+    with pytest.raises(MaildirError, match="not a copy"):
+        finish(message, other, inbox, junk)
+    (tmp_path / "link").symlink_to(inbox.path)
+    spelled_otherwise = Folder("INBOX", str(tmp_path / "link"))
+    destination = os.path.join(spelled_otherwise.subdir("new"), os.path.basename(message))
+    with pytest.raises(MaildirError, match="one file"):
+        finish(message, destination, inbox, spelled_otherwise)
+    assert is_intact(message)
+
+
+def test_finish_follows_no_link(message: str, inbox: Folder, junk: Folder, tmp_path: Path) -> None:
+    """A link that has taken the place of the source's folder does not lead to a file that is removed."""
+    copy = deliver(junk, CONTENT, "1.M2P3.host")
+    (tmp_path / "mail" / "Old").symlink_to(inbox.path)
+    linked = Folder("Old", str(tmp_path / "mail" / "Old"), levels=1)
+    with pytest.raises(OSError, match="Old"):
+        finish(os.path.join(linked.subdir("new"), os.path.basename(message)), copy, linked, junk)
     assert is_intact(message)
 
 
@@ -385,14 +398,16 @@ def test_killed_move_has_one_file(message: str, junk: Folder, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["link"], indirect=True)
-def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: Folder, way: str) -> None:
+def test_killed_move_by_link_has_one_file_or_one_file_twice(
+    message: str, inbox: Folder, junk: Folder, way: str
+) -> None:
     """Without renameat2 a kill may leave both names of one file; `finish` makes it one name."""
     both = 0
     for left in kill_at_each_step(message, junk):
         if len(left) == 2:
             both += 1
             assert os.path.samefile(*left)
-            finish(*left)
+            finish(left[0], left[1], inbox, junk)
         (path,) = (path for path in left if os.path.exists(path))
         assert is_intact(path)
     assert both == 1
@@ -400,7 +415,7 @@ def test_killed_move_by_link_has_one_file_or_one_file_twice(message: str, junk: 
 
 
 @pytest.mark.thorough
-def test_killed_move_across_keeps_the_source(message: str, far: Folder, way: str) -> None:
+def test_killed_move_across_keeps_the_source(message: str, inbox: Folder, far: Folder, way: str) -> None:
     """Killed at any system call of a copy, the source stays until the destination is complete."""
     both = 0
     for left in kill_at_each_step(message, far):
@@ -408,7 +423,7 @@ def test_killed_move_across_keeps_the_source(message: str, far: Folder, way: str
         assert all(is_intact(path) for path in left)
         if len(left) == 2:
             both += 1
-            finish(*left)
+            finish(left[0], left[1], inbox, far)
             assert not os.path.exists(message)
             assert is_intact(left[1])
     assert both >= 1

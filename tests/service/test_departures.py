@@ -25,8 +25,8 @@ def test_a_touch_is_no_event(tmp_path: Path) -> None:
     watcher.watch(inbox.path, find_directories(inbox.path, "auto"))
     with contextlib.ExitStack() as stack:
         stack.callback(watcher.stop)
-        touch_cur(inbox.path)
-        wake(inbox.path)
+        touch_cur(inbox)
+        wake(inbox)
         assert not list(Path(inbox.subdir("cur")).iterdir())
         deliver(inbox, b"Subject: x\n\n", "1.host")
         assert watcher.next(PATIENCE) == Hint(inbox.path, inbox.path, Entry("new", "1.host"))

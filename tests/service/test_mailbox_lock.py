@@ -46,19 +46,24 @@ def test_a_link_to_another_mailbox(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             os.chmod(path, mode)
     os.chmod(tmp_path, 0o755)
 
-    def put_link(*arguments: Any) -> Any:
-        if not os.path.islink(own.path):
-            os.rename(own.path, tmp_path / "aside")
-            os.symlink(other.path, own.path)
-        return open_lock(*arguments)
-
-    open_lock = lock.open_lock
-    monkeypatch.setattr(lock, "open_lock", put_link)
-    if at == "before":
+    def put_link() -> None:
         os.rename(own.path, tmp_path / "aside")
         os.symlink(other.path, own.path)
+
+    def after_the_link(*arguments: Any) -> Any:
+        put_link()
+        return lock_of(*arguments)
+
+    lock_of = lock.lock_of
     attacker, neighbour = MailboxLock(), MailboxLock()
-    with pytest.raises(MaildirError, match="cannot open"):
-        attacker.take(Folder("INBOX", own.path, levels=1))
+    if at == "before":
+        put_link()
+        with pytest.raises(MaildirError, match="cannot lock"):
+            attacker.take(Folder("INBOX", own.path, levels=1))
+    else:  # it is the lock of the directory that was moved aside
+        with monkeypatch.context() as patch:
+            patch.setattr(lock, "lock_of", after_the_link)
+            attacker.take(Folder("INBOX", own.path, levels=1))
     neighbour.take(other)
     neighbour.release()
+    attacker.release()

@@ -51,43 +51,51 @@ def take(descriptor: int, operation: int, deadline: float) -> bool:
 # --- a directory, which only users who may change its content can keep locked --------------------------------------
 
 
-def open_lock(directory: str, name: str, *, make: bool = True) -> tuple[int, bool]:
-    """Return a descriptor to lock for a directory, which the caller closes, and whether it can serve as a lock.
+def open_lock(path: str, name: str, *, make: bool = True) -> tuple[int, bool]:
+    """Return what `lock_of` returns for the directory of a path. Raises OSError with the path of the fault."""
+    directory = os.open(path, _OPEN_DIRECTORY)
+    try:
+        return lock_of(directory, name, make=make)
+    except OSError as fault:
+        fault.filename = os.path.normpath(os.path.join(path, name))
+        raise
+    finally:
+        os.close(directory)
+
+
+def lock_of(directory: int, name: str, *, make: bool = True) -> tuple[int, bool]:
+    """Return a descriptor to lock for an open directory, which the caller closes, and whether it can serve as a lock.
 
     `make`: create the file of that name if one is needed. Without it, if the file is missing or cannot be opened, the
-    descriptor is useless as a lock. Raises OSError with the path of the fault.
+    descriptor is useless as a lock. Raises OSError.
     """
-    with contextlib.ExitStack() as opened:
-        found = os.open(directory, _OPEN_DIRECTORY)
-        opened.callback(os.close, found)
-        status = os.fstat(found)
-        is_lock = not _is_open_to_strangers(directory, status.st_mode)
-        if not is_lock:
-            path = os.path.normpath(os.path.join(directory, name))
-            if make:
-                return _open_made(path, status), True
-            with contextlib.suppress(OSError):
-                return os.open(path, os.O_RDONLY | _FLAGS), True
-        opened.pop_all()
-        return found, is_lock
+    is_lock = not _is_open_to_strangers(directory)
+    if not is_lock:
+        if make:
+            return _open_made(name, directory), True
+        with contextlib.suppress(OSError):
+            return os.open(name, os.O_RDONLY | _FLAGS, dir_fd=directory), True
+    return os.dup(directory), is_lock
 
 
-def _is_open_to_strangers(directory: str, mode: int) -> bool:
+def _is_open_to_strangers(directory: int) -> bool:
     """Whether somebody who may not write in it can open it."""
+    mode = os.fstat(directory).st_mode
     is_only_read = mode & _READ & ~((mode & _WRITE) << 1)
-    return bool(is_only_read and os.stat(os.path.join(directory, os.pardir)).st_mode & _SEARCH)
+    return bool(is_only_read and os.stat(os.pardir, dir_fd=directory).st_mode & _SEARCH)
 
 
-def _open_made(path: str, directory: os.stat_result) -> int:
+def _open_made(name: str, directory: int) -> int:
     """Open the file; create it if needed, for those who may write in the directory, with the directory's owner."""
     while True:
         with contextlib.suppress(FileNotFoundError):
-            return os.open(path, os.O_RDWR | _FLAGS)
+            return os.open(name, os.O_RDWR | _FLAGS, dir_fd=directory)
         with contextlib.suppress(FileExistsError):  # another process was first
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600)
-            os.fchmod(file, 0o600 | stat.S_IMODE(directory.st_mode & _WRITE) * 3)
+            file = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600, dir_fd=directory)
+            status = os.fstat(directory)
+            os.fchmod(file, 0o600 | stat.S_IMODE(status.st_mode & _WRITE) * 3)
             if os.geteuid() == 0:  # else root, who was first, would lock the owner out
-                os.fchown(file, directory.st_uid, directory.st_gid)
+                os.fchown(file, status.st_uid, status.st_gid)
             return file
 
 

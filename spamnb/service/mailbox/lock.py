@@ -8,12 +8,11 @@ process. While it is held, the mailbox's disk is in use and cannot be unmounted.
 """
 
 import contextlib
-import errno
 import fcntl
 import os
 
 from spamnb.base.errors import MaildirError, SpamnbError, next_step
-from spamnb.ledger.file.locks import open_lock, take
+from spamnb.ledger.file.locks import lock_of, take
 from spamnb.maildir.folders import Folder
 
 _FILE = os.path.join(os.pardir, "spamnb.lock")  # seen from `cur/`
@@ -21,16 +20,6 @@ _FILE = os.path.join(os.pardir, "spamnb.lock")  # seen from `cur/`
 
 class MailboxLockedError(SpamnbError):
     """Another service works with the mailbox."""
-
-
-def _is_of(lock: int, directory: int) -> bool:
-    """Whether an open lock belongs to this open `cur/`: a link to a neighbour's may have come in the meantime."""
-    found = os.fstat(lock)
-    if os.path.samestat(found, os.fstat(directory)):
-        return True
-    with contextlib.suppress(OSError):
-        return os.path.samestat(found, os.stat(_FILE, dir_fd=directory, follow_symlinks=False))
-    return False
 
 
 class MailboxLock:
@@ -53,15 +42,12 @@ class MailboxLock:
                 if keep and self._held is not None and cur == self._cur:
                     return
                 try:
-                    wanted, _ = open_lock(inbox.subdir("cur"), _FILE)
+                    wanted, _ = lock_of(directory, _FILE)
                 except PermissionError:  # another user owns the directory around `cur/`; perhaps root has made it
-                    wanted = os.open(inbox.subdir("cur"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                if not _is_of(wanted, directory):
-                    os.close(wanted)
-                    raise FileNotFoundError(errno.ENOENT, "another directory has taken its place", inbox.path)
+                    wanted = os.dup(directory)
         except OSError as fault:
             step = next_step(fault, "check who owns it")
-            raise MaildirError(f"cannot open {fault.filename}: {fault.strerror}; {step}") from fault
+            raise MaildirError(f"cannot lock the mailbox at {inbox.path}: {fault.strerror}; {step}") from fault
         if self._held is not None and os.path.samestat(os.fstat(wanted), os.fstat(self._held)):
             os.close(wanted)
             self._cur = cur
