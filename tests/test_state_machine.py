@@ -873,7 +873,6 @@ def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
     places = [
         PastPlace(
             ROLES[name],
-            unsure=False,
             same_folder=name == file.folder,
             by_filter=False,
             is_gone=True,

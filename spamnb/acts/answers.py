@@ -14,7 +14,7 @@ from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.acts.moves import Mover, bases_now, find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, Role
 from spamnb.config import Config
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
@@ -141,7 +141,7 @@ class Answers:
         places = CurrentFiles(self._ledger, self._config, [question.digest])
         stays = ""
         for place in places.of(question.digest):
-            if not place.is_unsure and (place.label is not question.label or label is question.label):
+            if place.role is not Role.UNSURE and (place.label is not question.label or label is question.label):
                 continue
             if place.location is None:
                 stays = f"{place.path} is not in a watched folder, and stays there"

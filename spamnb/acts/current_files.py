@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from spamnb.acts.moves import find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.trained import TrainedFile
@@ -23,13 +23,13 @@ from spamnb.rules.reactions import taught_by
 class CurrentFile:
     """A file of a message: its path, and the label that its folder stands for (None: none).
 
-    location: its row in the ledger, if it is in a watched folder. is_unsure: that folder is the one for unsure mail.
+    location: its row in the ledger, if it is in a watched folder. role: that folder's.
     """
 
     path: str
     label: Label | None
     location: Location | None = None
-    is_unsure: bool = False
+    role: Role = Role.NEUTRAL
 
 
 class CurrentFiles:
@@ -50,11 +50,8 @@ class CurrentFiles:
 
     def may_ask(self, location: Location) -> bool:
         """Tell whether a person may be asked about mail in this place: its folder is ham, or is for unsure mail."""
-        mailbox, name = self.mailbox(location), location.folder_name
-        if mailbox is None:
-            return False
-        is_unsure = name == mailbox.unsure_folder
-        return is_unsure or taught_by(mailbox.role_of(name)) is Label.HAM
+        role = self._role_of(location)
+        return role is Role.UNSURE or taught_by(role) is Label.HAM
 
     def of(self, digest: bytes) -> list[CurrentFile]:
         """Return all files of a message that exist now: first those in watched folders, the newest first."""
@@ -80,18 +77,19 @@ class CurrentFiles:
         return None if file is None or message is None else (file, message[1])
 
     def _watched(self, location: Location) -> CurrentFile | None:
-        folder, mailbox = self._folder_of(location.folder), self.mailbox(location)
+        folder = self._folder_of(location.folder)
         try:
             entry = None if folder is None else locate(folder, location.base, location.flags)
         except MaildirError:
             return None  # its folder cannot be listed now
         if folder is None or entry is None:
             return None
-        name = location.folder_name
-        if mailbox is None:
-            return CurrentFile(entry.path(folder), None, location)
-        is_unsure = name == mailbox.unsure_folder
-        return CurrentFile(entry.path(folder), taught_by(mailbox.role_of(name), is_unsure), location, is_unsure)
+        role = self._role_of(location)
+        return CurrentFile(entry.path(folder), taught_by(role), location, role)
+
+    def _role_of(self, location: Location) -> Role:
+        mailbox = self.mailbox(location)
+        return Role.NEUTRAL if mailbox is None else mailbox.role_of(location.folder_name)
 
     def _trained_from(self, file: TrainedFile) -> CurrentFile | None:
         path = current_path(file.path)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from spamnb.acts.may_move import Stop, missing, stop_of
 from spamnb.acts.moves import FindFolder, Mover, bases_now, find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Role, Verdict
+from spamnb.base.label import Role
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.actions import Action
@@ -113,8 +113,8 @@ class _Review:
         entry, raw = file
         judgement = Filter.of(self.ledger.lessons, self.config).judge(read(raw))
         flags = parse_name(entry.name).flags
-        then = destination_of(judgement.verdict, flags, None, self.missing, tripped=False, has_unsure_folder=False)
-        if then.goal is not Verdict.SPAM:
+        then = destination_of(judgement.verdict, flags, None, self.missing, tripped=False, goals=(Role.SPAM,))
+        if then.goal is not Role.SPAM:
             return then.why
         spam_folder = mailbox.spam_folder
         goal = self.folder_of(self.ledger.locations.folder(place.mailbox, spam_folder))
@@ -133,6 +133,5 @@ class _Review:
         """Return the configured mailbox of a file in its inbox, or None."""
         root = self.ledger.locations.where(place.folder)[0]
         mailbox = next((configured for configured in self.config.mailboxes if str(configured.path) == root), None)
-        if mailbox is None or place.folder_name == mailbox.unsure_folder:
-            return None
-        return mailbox if mailbox.role_of(place.folder_name) is Role.INBOX else None
+        is_inbox = mailbox is not None and mailbox.role_of(place.folder_name) is Role.INBOX
+        return mailbox if is_inbox else None

@@ -76,11 +76,17 @@ class Role(StrEnum):
     SENT = "sent"
     TRAIN_SPAM = "train_spam"
     TRAIN_HAM = "train_ham"
+    UNSURE = "unsure"
 
     @property
     def is_neutral(self) -> bool:
         """Tell whether mail in such a folder is never judged, moved or learned from."""
         return self in (Role.NEUTRAL, Role.SENT)
+
+    @property
+    def is_goal(self) -> bool:
+        """Tell whether the filter moves new mail into such a folder, so that a person may take it out again."""
+        return self in (Role.SPAM, Role.UNSURE)
 
 
 # Who put a file in its place: it was there when the mailbox was first seen; it appeared (a delivery, or a person); the

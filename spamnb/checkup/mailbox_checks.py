@@ -68,7 +68,7 @@ def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
     if inbox not in folders:
         means = f"the folder {inbox}, which has the role inbox, does not exist: the service will not start"
         yield fault(name, means, f"correct `roles` in the configuration{_instead(inbox, folders)}")
-    made = [goal for goal in (mailbox.spam_folder, mailbox.unsure_folder) if goal is not None and goal not in folders]
+    made = [goal for goal in mailbox.goals.values() if goal not in folders]
     for goal in made:
         try:
             check_name(goal, detect_layout(str(mailbox.path)) if mailbox.layout == "auto" else mailbox.layout)
@@ -99,7 +99,7 @@ def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[
     """Report folders without a role of their own whose name suggests another role, except ham: neutral is safer."""
     for folder in folders:
         role, usual = mailbox.role_of(folder), usual_role(folder)
-        named = folder in mailbox.roles or mailbox.by_pattern(folder) is role or folder == mailbox.unsure_folder
+        named = folder in mailbox.roles or mailbox.by_pattern(folder) is role or role is Role.UNSURE
         if not named and usual not in (role, Role.HAM):
             means = f"{folder} has no role of its own, so it is {role}; by its name it is {usual}"
             yield warning(name, means, f"write '{folder}: {usual}' under `roles`")

@@ -24,6 +24,9 @@ PLAIN = ("authserv_id", "breaker", "retention_days")
 
 _HINTS = get_type_hints(Config, include_extras=True)
 
+WRITTEN = [role for role in Role if role is not Role.UNSURE]
+"""The roles that may be written under `roles`."""
+
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
@@ -103,7 +106,7 @@ def _mailbox(environ: Mapping[str, str]) -> Reader[Mailbox]:
 MAILBOX_KEYS: Mapping[str, Reader[Any]] = MappingProxyType(
     {
         "roles": readers.mapping_of(
-            readers.folder, choice(list(Role)), "folders with their roles, one 'INBOX: inbox' per line"
+            readers.folder, choice(WRITTEN), "folders with their roles, one 'INBOX: inbox' per line"
         ),
         "other_folders": choice([Role.HAM, Role.NEUTRAL]),
         "unsure_folder": readers.optional(readers.folder),

@@ -50,6 +50,12 @@ class Mailbox:
     levels: int = field(default=0, kw_only=True, compare=False)
 
     @property
+    def goals(self) -> Mapping[Role, str]:
+        """The folders that new mail is moved to, by their roles."""
+        unsure = {} if self.unsure_folder is None else {Role.UNSURE: self.unsure_folder}
+        return {Role.SPAM: self.spam_folder, **unsure}
+
+    @property
     def inbox_folder(self) -> str:
         """The folder that ham is moved back to: the first inbox, in the order written."""
         return self._first(Role.INBOX)
@@ -72,6 +78,8 @@ class Mailbox:
 
         A neutral folder with a usual name for sent mail is sent mail: it was written before that role existed.
         """
+        if folder == self.unsure_folder:
+            return Role.UNSURE
         role = self._role_of(folder)
         return Role.SENT if role is Role.NEUTRAL and usual_role(folder) is Role.SENT else role
 

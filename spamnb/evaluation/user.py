@@ -166,10 +166,8 @@ class _Mailbox:
         self._verdicts.append(judgement.verdict)
         self._judged.append((place, judgement.verdict))
         label = None if lesson is None else lesson.decision
-        then = destination_of(
-            judgement.verdict, "", label, self._lacking(), self._is_stopped(), has_unsure_folder=False
-        )
-        is_moved = then.goal is Verdict.SPAM
+        then = destination_of(judgement.verdict, "", label, self._lacking(), self._is_stopped(), goals=(Role.SPAM,))
+        is_moved = then.goal is Role.SPAM
         seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
         scored = bool(self._lessons.totals()[:2].all())
         probability, score, summary = judgement.probability, judgement.log_odds, sample.reading.summary

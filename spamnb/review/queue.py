@@ -20,7 +20,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import Label, Role, Verdict
 from spamnb.config import Config, Scoring
 from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import FrozenFilter, Judgement
@@ -215,4 +215,4 @@ def _judged_now(
 
 def _called(place: CurrentFile, judgement: Judgement) -> Label:
     """Return the label that a message has as long as nobody has said more: its folder's, or the more probable one."""
-    return Label(judgement.probability > 0.5) if place.is_unsure else Label.HAM
+    return Label(judgement.probability > 0.5) if place.role is Role.UNSURE else Label.HAM

@@ -25,9 +25,9 @@ KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
 _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
 
 
-def taught_by(role: Role, unsure: bool = False) -> Label | None:
-    """Return the label for mail that is learned in a folder of this role; unsure: the folder is for unsure mail."""
-    if unsure or role.is_neutral:
+def taught_by(role: Role) -> Label | None:
+    """Return the label for mail that is learned in a folder of this role."""
+    if role.is_neutral or role is Role.UNSURE:
         return None
     return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
 
@@ -47,7 +47,6 @@ class PastPlace:
     """
 
     role: Role
-    unsure: bool
     same_folder: bool
     by_filter: bool
     is_gone: bool
@@ -58,11 +57,6 @@ class PastPlace:
     left_recently: bool = True
     left_as_it_appeared: bool = False
     alike: bool = False
-
-    @property
-    def is_spam(self) -> bool:
-        """Tell whether the place holds mail that may be spam."""
-        return self.unsure or self.role is Role.SPAM
 
     @property
     def is_of_the_message(self) -> bool:
@@ -76,7 +70,7 @@ class PastPlace:
         A delivery, a rule or a program that saves space gives the second name soon after the first. At that time the
         filter has not moved the first to spam yet. Such a name does not count as a decision.
         """
-        return self.same_file and (self.lag >= COPY_SECONDS or (self.is_spam and self.lag > 0))
+        return self.same_file and (self.lag >= COPY_SECONDS or (self.role.is_goal and self.lag > 0))
 
 
 def left_recently(gone_at: float, appeared: float, dwell: float, *, alike: bool) -> bool:
@@ -144,15 +138,14 @@ class Reaction:
 class Facts:
     """The known facts about a file that appeared, before anything is written.
 
-    role, unsure: of its folder; unsure: that is the folder for unsure mail. decision: what a person has called its
-    message, or None. places: all other places of the message. verdict: the filter's, if it is remembered.
+    role: of its folder. decision: what a person has called its message, or None. places: all other places of the
+    message. verdict: the filter's, if it is remembered.
     early_verdict: the filter's verdict at delivery, before the message came, or None. has_known_name: it was in this
     folder before, under this name. is_one_of_many: it is one of many known messages that appeared at once.
     role_is_configured: the configuration names the folder; else the folder has the role of its parent.
     """
 
     role: Role
-    unsure: bool = False
     decision: Label | None = None
     places: Sequence[PastPlace] = ()
     verdict: str | None = None
@@ -166,15 +159,14 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
     """Return the reaction to a file that appeared: the first row of the table that applies."""
     role, places = facts.role, facts.places
     source = _came_from(role, places)
-    from_spam = source is not None and source.is_spam
-    from_spam_role = source is not None and source.role is Role.SPAM
-    spam_folder = "spam" if from_spam_role else "unsure"
+    came_from = None if source is None else source.role
+    from_goal = came_from is not None and came_from.is_goal
     is_still_there = source is not None and not source.is_gone and not source.same_file
     known = _latest(_may_have_come_from(places))
     was_filed_early = facts.early_verdict == Verdict.SPAM and all(place.role is Role.SPAM for place in places)
     was_judged_spam = not places and facts.verdict == Verdict.SPAM
     known_spam = known is not None and known.role is Role.SPAM
-    known_ham = known is not None and known.role is Role.HAM and not known.unsure
+    known_ham = known is not None and known.role is Role.HAM
     came_with_folder = known_ham and not facts.role_is_configured
     mover = "the filter" if known is not None and known.by_filter else "a person"
     # In a training folder the header alone proves nothing: a sender can write the header of any message.
@@ -187,10 +179,10 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (TRAINING, not trust_delivery and not moved_to_train, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
         (TRAINING[:1], True, Reaction(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
         (TRAINING[1:], True, Reaction(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
-        (any_role, role.is_neutral or facts.unsure, Reaction(Do.NOTHING, "in a folder without a meaning")),
+        (any_role, taught_by(role) is None, Reaction(Do.NOTHING, "in a folder without a meaning")),
         (any_role, _is_restored(facts), Reaction(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Reaction(Do.NOTHING, "renamed in its folder")),
-        (spam, from_spam_role, Reaction(Do.NOTHING, "moved from one spam folder to another")),
+        (spam, came_from is Role.SPAM, Reaction(Do.NOTHING, "moved from one spam folder to another")),
         # Its spam folder was renamed, or a synchroniser or a person copied it: nobody took it out in between.
         (spam, known_spam, Reaction(Do.NOTHING, f"{mover} had put it into spam")),
         # A folder was moved into Junk, and a synchroniser brings its mail as new files: nobody called the mail spam.
@@ -202,8 +194,8 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (spam, _is_second_name(places), Reaction(Do.NOTHING, "a second name of one delivery")),
         (spam, not trust_delivery, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
         (spam, True, Reaction(Do.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
-        (home, from_spam and is_still_there, Reaction(Do.WAIT, f"the same delivery is in {spam_folder}", log_it=True)),
-        (home, from_spam, Reaction(Do.LEARN_HAM, f"a person took it out of {spam_folder}", How.MOVE, rescued=True)),
+        (home, from_goal and is_still_there, Reaction(Do.WAIT, f"the same delivery is in {came_from}", log_it=True)),
+        (home, from_goal, Reaction(Do.LEARN_HAM, f"a person took it out of {came_from}", How.MOVE, rescued=True)),
         (ham, source is not None, Reaction(Do.LEARN_HAM, "a person filed it", How.MOVE)),
         (ham, True, Reaction(Do.NOTHING, "delivered into a ham folder")),
         (inbox, source is not None, Reaction(Do.NOTHING, "a person moved it to the inbox")),
@@ -211,11 +203,6 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (inbox, True, Reaction(Do.JUDGE, "new mail")),
     )
     return next(reaction for roles, applies, reaction in table if role in roles and applies)
-
-
-def tells_whom_one_knows(role: Role, unsure: bool) -> bool:
-    """Tell whether mail in such a folder was sent by the person: the filter then knows the answers to it."""
-    return role is Role.SENT and not unsure
 
 
 def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
@@ -251,7 +238,7 @@ def _is_restored(facts: Facts) -> bool:
     if not facts.is_one_of_many or any(place.same_file for place in places):
         return False
     same = [place for place in places if place.same_delivery]
-    return any(place.role is Role.SPAM or (place.unsure and facts.role is not Role.SPAM) for place in same)
+    return any(place.role is Role.SPAM or (place.role.is_goal and facts.role is not Role.SPAM) for place in same)
 
 
 def _came_from(role: Role, places: Sequence[PastPlace]) -> PastPlace | None:
@@ -287,7 +274,7 @@ def _may_have_come_from(places: Sequence[PastPlace]) -> list[PastPlace]:
 
 def _latest(places: Iterable[PastPlace]) -> PastPlace | None:
     """Return the latest place with a meaning: mail rescued from the trash comes from its place before the trash."""
-    return max(places, key=lambda place: (place.unsure or not place.role.is_neutral, place.since), default=None)
+    return max(places, key=lambda place: (not place.role.is_neutral, place.since), default=None)
 
 
 def origin_of(do: Do, before: Collection[Origin]) -> Origin:
@@ -328,9 +315,9 @@ def reaction_to_end_of_waiting(other_left_spam: bool, called_spam_since: bool) -
     return Reaction(Do.NOTHING, "the other file of its delivery was deleted as spam, or is not spam")
 
 
-def learns_kept(role: Role, unsure: bool, learning: Learning) -> bool:
+def learns_kept(role: Role, learning: Learning) -> bool:
     """Tell whether mail that stays in such a folder may be learned as ham for that reason."""
-    return learning.kept and role in (Role.INBOX, Role.HAM) and not unsure
+    return learning.kept and role in (Role.INBOX, Role.HAM)
 
 
 def kept(
@@ -348,7 +335,7 @@ def kept(
     decision. A rule may have marked the message as read, or the reader may not care about spam. None if it means
     nothing.
     """
-    if not learns_kept(role, False, learning) or "T" in flags or origin not in KEPT_ORIGINS:
+    if not learns_kept(role, learning) or "T" in flags or origin not in KEPT_ORIGINS:
         return None
     if "R" in flags:
         return Reaction(Do.LEARN_HAM, "answered", How.KEPT)

@@ -99,12 +99,10 @@ class Context:
 
     # --- folders and lessons
 
-    def role_of(self, mailbox: int, folder: str) -> tuple[Role, bool]:
-        """Return a folder's role, and whether it is for unsure mail, by its mailbox's id in the ledger and its name."""
+    def role_of(self, mailbox: int, folder: str) -> Role:
+        """Return a folder's role by its mailbox's id in the ledger and its name."""
         configured = self._mailboxes.get(mailbox)
-        if configured is None:
-            return Role.NEUTRAL, False
-        return configured.role_of(folder), folder == configured.unsure_folder
+        return Role.NEUTRAL if configured is None else configured.role_of(folder)
 
     def missed_spam(self) -> MissedSpam:
         """Return what this person does about spam in the inbox; found out once per day."""
@@ -124,8 +122,8 @@ class Context:
 
     def _tells(self, message: ActedOn) -> bool:
         """Whether a person's act on this message shows what they do about missed spam."""
-        role_and_unsure = self.role_of(message.mailbox, message.folder)
-        return message.is_spam or learns_kept(*role_and_unsure, self.config.learning)
+        role = self.role_of(message.mailbox, message.folder)
+        return message.is_spam or learns_kept(role, self.config.learning)
 
     def _trace(self, message: ActedOn, kept_after: float) -> Trace:
         at = message.at if message.is_spam else message.at + kept_after

@@ -35,7 +35,7 @@ class Proposal:
 
     def label(self, folder: str) -> Label | None:
         """Return the label that a folder's messages teach, or None."""
-        return taught_by(self.mailbox.role_of(folder), folder == self.mailbox.unsure_folder)
+        return taught_by(self.mailbox.role_of(folder))
 
     def labelled(self, label: Label) -> list[Source]:
         """Return the messages that teach one label."""

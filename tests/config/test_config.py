@@ -31,6 +31,7 @@ from spamnb.config import (
     parse,
     render,
 )
+from spamnb.config.keys import WRITTEN
 from spamnb.config.writing import example as written_example
 from tests.profiles import daily
 from tests.table import over_rows
@@ -397,6 +398,10 @@ def test_what_a_plain_key_may_hold(written: str, told: str):
             "c.yaml:6: mailboxes[0].other_folders: 'spam' is not allowed",
         ),
         (
+            MINIMAL + "      Maybe: unsure\n",
+            "c.yaml:6: mailboxes[0].roles.Maybe: 'unsure' is not allowed; write one of inbox, spam, ham, neutral, ",
+        ),
+        (
             MINIMAL + "    unsure_folder: ../x\n",
             "c.yaml:6: mailboxes[0].unsure_folder: '../x' cannot be a folder's name",
         ),
@@ -612,12 +617,12 @@ folder_names = st.lists(levels, min_size=1, max_size=3).map("/".join)
 def mailboxes(draw: st.DrawFn) -> Mailbox:
     names = draw(st.lists(folder_names, min_size=2, max_size=6, unique=True))
     roles = {names[0]: Role.INBOX, names[1]: Role.SPAM}
-    roles |= {name: draw(st.sampled_from(Role)) for name in names[2:]}
+    roles |= {name: draw(st.sampled_from(WRITTEN)) for name in names[2:]}
     signs = draw(st.sets(st.sampled_from("*?")))
     mailbox = Mailbox(
         path=Path("/") / draw(plain_levels),
         roles=roles,
-        patterns={f"{draw(folder_names)}/{sign}": draw(st.sampled_from(Role)) for sign in signs},
+        patterns={f"{draw(folder_names)}/{sign}": draw(st.sampled_from(WRITTEN)) for sign in signs},
         layout=draw(st.sampled_from(["auto", "maildir++", "fs"])),
         other_folders=draw(st.sampled_from([Role.HAM, Role.NEUTRAL])),
     )

@@ -32,16 +32,15 @@ from spamnb.rules.reactions import (
     reaction_to_end_of_waiting,
     reaction_to_keywords,
     taught_by,
-    tells_whom_one_knows,
 )
 from tests.table import over_rows
 
 LEARNING = Learning()
+BOTH = (Role.SPAM, Role.UNSURE)
 DAY = 86_400
 PERSON = {
     Role.INBOX: PastPlace(
         Role.INBOX,
-        unsure=False,
         same_folder=False,
         by_filter=False,
         is_gone=True,
@@ -60,7 +59,6 @@ STILL_THERE = replace(BY_FILTER, is_gone=False)
 
 def reaction(
     role: Role,
-    unsure: bool = False,
     decision: Label | None = None,
     places: Sequence[PastPlace] = (),
     *,
@@ -68,17 +66,17 @@ def reaction(
     **facts: Any,
 ) -> Reaction:
     """The reaction to a file that appears in a folder of that role."""
-    return reaction_to(Facts(role, unsure, decision, places, **facts), trust_delivery=trust_delivery)
+    return reaction_to(Facts(role, decision, places, **facts), trust_delivery=trust_delivery)
 
 
-def seen_in(role: Role, *traces: PastPlace, label: int | None = None, unsure: bool = False, **how: bool) -> Do:
+def seen_in(role: Role, *traces: PastPlace, label: int | None = None, **how: bool) -> Do:
     """Return the reaction to a message that appears in a folder of that role."""
-    return reaction(role, unsure, label, traces, **how).do
+    return reaction(role, label, traces, **how).do
 
 
-def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Verdict | None:
+def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Role | None:
     """Return where a judged message goes."""
-    usual: dict[str, object] = {"missing": "", "tripped": False, "has_unsure_folder": True}
+    usual: dict[str, object] = {"missing": "", "tripped": False, "goals": BOTH}
     return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
 
 
@@ -90,12 +88,11 @@ OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
 
 
 TEACHING = (Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
-WITHIN = [(role, unsure, lag) for role in Role for unsure in (False, True) for lag in (-5.0, 0.0, COPY_SECONDS - 1)]
-FIRST_NAMES = [replace(LINKED, role=role, unsure=unsure, lag=lag) for role, unsure, lag in WITHIN]
-AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.is_spam]
+FIRST_NAMES = [replace(LINKED, role=role, lag=lag) for role in Role for lag in (-5.0, 0.0, COPY_SECONDS - 1)]
+AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.role.is_goal]
 LATER = [replace(LINKED, role=role, lag=COPY_SECONDS) for role in (Role.INBOX, Role.HAM)]
-UNSURE = replace(IN_HAM, unsure=True)
-OUT_OF_SPAM = [replace(LINKED, role=Role.SPAM, by_filter=True, lag=0.1), replace(LINKED, unsure=True, lag=0.1)]
+UNSURE = replace(IN_HAM, role=Role.UNSURE)
+OUT_OF_SPAM = [replace(LINKED, role=role, by_filter=role is Role.SPAM, lag=0.1) for role in BOTH]
 BESIDE = [replace(STILL_THERE, lag=42.0), replace(UNSURE, is_gone=False, lag=42.0)]
 HEADS = [HEADERS, replace(HEADERS, is_gone=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
 NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS, left_recently=False)]
@@ -116,7 +113,7 @@ NEW_IN_TRAINING = [
 
 def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: object) -> tuple[Do, bool, bool]:
     """Return the reaction to a message that appears in a folder of that role, whether it is weak, and a rescue."""
-    meant = reaction(role, False, label, places, **how)  # type: ignore[arg-type]
+    meant = reaction(role, label, places, **how)  # type: ignore[arg-type]
     assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak, meant.rescued
 
@@ -206,7 +203,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
             for places in NEW_IN_TRAINING
             for trust in TRUST
         ),
-        *((lambda role=role: reaction(role, False, None, [], trust_delivery=False).log_it, True) for role in TRAIN),
+        *((lambda role=role: reaction(role, None, [], trust_delivery=False).log_it, True) for role in TRAIN),
     ],
     "marked `$Junk` or `$NotJunk`, against the verdict": [
         (partial(contradicts, label, verdict), True) for label, verdict in ((Label.SPAM, "ham"), (Label.HAM, "spam"))
@@ -219,8 +216,6 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     "in Trash or Drafts; or gone": [(partial(lesson, Role.NEUTRAL, *places), NOTHING) for places in ELSEWHERE],
     "in Sent": [
         *((partial(lesson, Role.SENT, *places), NOTHING) for places in ELSEWHERE),
-        *((partial(tells_whom_one_knows, role, False), role is Role.SENT) for role in Role),
-        (lambda: tells_whom_one_knows(Role.SENT, True), False),
         (lambda: taught_by(Role.SENT), None),
     ],
     "in the inbox, with the Message-ID, Date and From of another message": [
@@ -264,16 +259,16 @@ def test_label_and_files(do: Do) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "where"), [(Verdict.SPAM, Verdict.SPAM), (Verdict.HAM, None), (Verdict.UNSURE, Verdict.UNSURE)]
+    ("verdict", "where"), [(Verdict.SPAM, Role.SPAM), (Verdict.HAM, None), (Verdict.UNSURE, Role.UNSURE)]
 )
-def test_consequences(verdict: Verdict, where: Verdict | None) -> None:
+def test_consequences(verdict: Verdict, where: Role | None) -> None:
     """Move to spam if spam; leave ham; unsure goes to an optional folder."""
     assert goal(verdict) is where
 
 
 def test_unsure_stays() -> None:
     """Unsure mail stays if there is no folder for it."""
-    assert goal(Verdict.UNSURE, has_unsure_folder=False) is None
+    assert goal(Verdict.UNSURE, goals=(Role.SPAM,)) is None
 
 
 # In spam, the filter did not put it there: a person says spam.
@@ -294,7 +289,7 @@ def test_spam_again_after_ham() -> None:
 
 def test_out_of_unsure_into_spam() -> None:
     """Mail that a person moves from the folder for unsure mail into spam is spam."""
-    assert seen_in(Role.SPAM, replace(IN_HAM, unsure=True, by_filter=True)) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, replace(UNSURE, by_filter=True)) is Do.LEARN_SPAM
 
 
 # In inbox or ham, the filter had put it into spam: a person says ham.
@@ -345,7 +340,7 @@ def test_kept_is_off() -> None:
 
 def test_unsure_folder_has_no_meaning() -> None:
     """Mail that is put into the folder for unsure mail is neither judged nor learned."""
-    assert seen_in(Role.HAM, INBOX, unsure=True) is Do.NOTHING
+    assert seen_in(Role.UNSURE, INBOX) is Do.NOTHING
 
 
 @pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])
@@ -374,7 +369,7 @@ def test_moved_beside_a_second_name() -> None:
     junked = replace(archived, role=Role.SPAM, by_filter=True)
     left = replace(BY_FILTER, left_as_it_appeared=True)
     assert seen_in(Role.INBOX, left, archived) is Do.LEARN_HAM
-    assert reaction(Role.HAM, False, None, [left, replace(archived, role=Role.INBOX)]).rescued
+    assert reaction(Role.HAM, None, [left, replace(archived, role=Role.INBOX)]).rescued
     assert seen_in(Role.HAM, replace(IN_HAM, same_folder=True, left_as_it_appeared=True), junked) is Do.NOTHING, (
         "renamed"
     )
@@ -395,7 +390,7 @@ def test_copy_of_what_lies_there() -> None:
     assert seen_in(Role.INBOX, old) is Do.WAIT
     assert seen_in(Role.INBOX, replace(old, is_gone=True)) is Do.LEARN_HAM
     assert seen_in(Role.INBOX, replace(old, same_file=True)) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, role=Role.HAM, unsure=True)) is Do.WAIT
+    assert seen_in(Role.INBOX, replace(old, role=Role.UNSURE)) is Do.WAIT
     assert seen_in(Role.INBOX, replace(old, lag=COPY_SECONDS - 1)) is Do.JUDGE
     assert seen_in(Role.INBOX, replace(old, same_delivery=False)) is Do.JUDGE
     assert seen_in(Role.INBOX, replace(IN_HAM, is_gone=False, lag=COPY_SECONDS)) is Do.NOTHING
@@ -413,7 +408,7 @@ def test_second_delivery() -> None:
 def test_second_delivery_of_known_spam() -> None:
     """A second delivery of a message that a person called spam goes to spam, whatever the verdict."""
     assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False), label=Label.SPAM) is Do.JUDGE
-    assert goal(Verdict.HAM, label=Label.SPAM) is Verdict.SPAM
+    assert goal(Verdict.HAM, label=Label.SPAM) is Role.SPAM
 
 
 def test_second_delivery_put_into_spam() -> None:
@@ -461,7 +456,7 @@ def test_out_of_a_backup(role: Role) -> None:
 def test_fetched_anew() -> None:
     """Many copies at once of mail from spam or unsure are fetched again; moved and linked ones are a decision."""
     old = replace(STILL_THERE, lag=COPY_SECONDS)
-    unsure = replace(old, role=Role.HAM, unsure=True)
+    unsure = replace(old, role=Role.UNSURE)
     for trace in (old, unsure, replace(old, is_gone=True, left_recently=False)):
         assert seen_in(Role.INBOX, trace, is_one_of_many=True) is Do.NOTHING
         assert seen_in(Role.INBOX, trace) is (Do.LEARN_HAM if trace.is_gone else Do.WAIT)
@@ -481,7 +476,7 @@ def test_filed_letters_in_a_folder_within_spam() -> None:
         filed = replace(IN_HAM, is_gone=left, since=3.0)
         assert seen_in(Role.SPAM, INBOX, filed, role_is_configured=False) is Do.NOTHING
         assert seen_in(Role.SPAM, INBOX, filed, is_one_of_many=True) is Do.LEARN_SPAM
-        assert seen_in(Role.SPAM, replace(filed, unsure=True), role_is_configured=False) is Do.LEARN_SPAM
+        assert seen_in(Role.SPAM, replace(filed, role=Role.UNSURE), role_is_configured=False) is Do.LEARN_SPAM
     assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), role_is_configured=False) is Do.LEARN_SPAM
 
 
@@ -604,7 +599,6 @@ TRACES = st.lists(
     st.builds(
         PastPlace,
         role=st.sampled_from(Role),
-        unsure=st.booleans(),
         same_folder=st.booleans(),
         by_filter=st.booleans(),
         is_gone=st.booleans(),
@@ -625,17 +619,17 @@ def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list
     """A message that the filter placed, and nobody moved since, teaches nothing by appearing in spam."""
     own = replace(BY_FILTER, since=101.0, is_gone=False)
     if role is Role.SPAM:
-        assert reaction(role, False, label, [*traces, own]).do is Do.NOTHING
+        assert reaction(role, label, [*traces, own]).do is Do.NOTHING
     elif not any(trace.is_gone or trace.lag >= COPY_SECONDS for trace in traces):
         for linked in (own, replace(own, same_file=True)):
-            assert reaction(role, False, label, [*traces, linked]).do not in LEARNS
+            assert reaction(role, label, [*traces, linked]).do not in LEARNS
 
 
 @given(TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
 def test_taken_out_of_spam_is_never_judged(traces: list[PastPlace], label: int | None) -> None:
     """A message that last left a spam folder is ham, not new mail, whatever happened to it before."""
-    assert reaction(Role.INBOX, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
-    assert reaction(Role.HAM, False, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+    assert reaction(Role.INBOX, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+    assert reaction(Role.HAM, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
 
 
 @given(TRACES)
@@ -643,7 +637,7 @@ def test_the_order_of_traces_does_not_matter(traces: list[PastPlace]) -> None:
     """The meaning of a place does not depend on the order of the other places."""
     traces = [replace(trace, since=float(number)) for number, trace in enumerate(traces)]
     for role in Role:
-        found = {reaction(role, False, None, order) for order in itertools.permutations(traces[:3])}
+        found = {reaction(role, None, order) for order in itertools.permutations(traces[:3])}
         assert len(found) == 1
 
 
@@ -655,7 +649,7 @@ def test_a_forged_head_changes_nothing_in_the_inbox(
 ) -> None:
     """The reaction to inbox mail ignores messages that share only Message-ID, Date and From."""
     forged = [replace(HEADERS, role=role, is_gone=left, since=200.0 + number) for number, role in enumerate(roles)]
-    assert reaction(Role.INBOX, False, label, [*traces, *forged]) == reaction(Role.INBOX, False, label, traces)
+    assert reaction(Role.INBOX, label, [*traces, *forged]) == reaction(Role.INBOX, label, traces)
 
 
 @given(
@@ -666,4 +660,4 @@ def test_a_forged_head_changes_nothing_in_the_inbox(
 def test_without_trust_only_what_was_elsewhere_teaches(role: Role, traces: list[PastPlace], label: int | None) -> None:
     """Without trust in deliveries no message is learned in Junk or in training that was in no other folder before."""
     traces = [replace(trace, is_gone=False, lag=0.0) if not trace.same_folder else trace for trace in traces]
-    assert reaction(role, False, label, traces, trust_delivery=False).do is Do.NOTHING
+    assert reaction(role, label, traces, trust_delivery=False).do is Do.NOTHING

@@ -54,7 +54,7 @@ class Arrivals:
             return
         appeared, free_at = appeared_at(folder, entry, now), linked_until(entry.path(folder))
         due = max(appeared + self._learning.dwell_seconds, free_at)
-        if folder.role is Role.INBOX and not folder.unsure:
+        if folder.role is Role.INBOX:
             if free_at:
                 due += _LAST_SECONDS
             elif _are_known(name, folder) and self._is_decided_at_once(folder, entry, appeared):

@@ -87,7 +87,6 @@ def arrival_of(
     places = _Places(context, folders, seen)
     facts = Facts(
         folder.role,
-        folder.unsure,
         None if lesson is None else lesson.decision,
         places.of(locations),  # in each folder: a file that came back under its name would seem never to have left
         None if known is None else known.verdict,
@@ -135,7 +134,6 @@ class _Places:
 
     def _place(self, location: Location, *, alike: bool = False) -> PastPlace:
         seen, dwell = self._seen, self._context.config.learning.dwell_seconds
-        role, unsure = self._context.role_of(location.mailbox, location.folder_name)
         gone_at, trashed, same_file = location.gone_at, False, False
         folder = self._folders.by_id(location.folder)
         if gone_at is None and folder is not None:
@@ -150,8 +148,7 @@ class _Places:
                 trashed = parse_name(there.name).trashed
                 same_file = not alike and _same_file(there.path(folder), seen.entry.path(seen.folder))
         return PastPlace(
-            role=role,
-            unsure=unsure,
+            role=self._context.role_of(location.mailbox, location.folder_name),
             same_folder=location.folder == seen.folder.id,
             by_filter=location.origin == "filter",
             is_gone=gone_at is not None or (trashed and not alike),

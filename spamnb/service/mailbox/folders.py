@@ -42,10 +42,9 @@ _SKIPPED = "to read it again, perhaps with a newer version: spamnb users retry"
 
 @dataclass(frozen=True, slots=True)
 class WatchedFolder(KnownFolder):
-    """A folder with its role; `unsure` marks the one for unsure mail."""
+    """A folder with its role."""
 
     role: Role
-    unsure: bool
 
 
 class Folders:
@@ -108,9 +107,9 @@ class Folders:
                 _log.info("made the folder %s in %s", name, self.root)
 
     @property
-    def _goals(self) -> list[str]:
+    def _goals(self) -> Collection[str]:
         """Return the names of the folders that the filter moves mail to."""
-        return [name for name in (self.mailbox.spam_folder, self.mailbox.unsure_folder) if name is not None]
+        return self.mailbox.goals.values()
 
     @property
     def is_quiet(self) -> bool:
@@ -147,7 +146,7 @@ class Folders:
         ids, by_path = self._context.ledger.locations.folders(self.id, [folder.name for folder in there]), {}
         for folder in there:
             name, path, role = folder.name, folder.path, self._context.role_of(self.id, folder.name)
-            by_path[path] = WatchedFolder(name, path, ids[name], *role, levels=folder.levels)
+            by_path[path] = WatchedFolder(name, path, ids[name], role, levels=folder.levels)
             self._looked()
         self.by_path = by_path
 

@@ -99,8 +99,7 @@ class Performer:
         with self._ledger.transaction():
             known = self._record(arrival, Do.JUDGE, judgement)
             then = self._destination(judgement, arrival, known, missing)
-            goals = {Verdict.SPAM: mailbox.spam_folder, Verdict.UNSURE: mailbox.unsure_folder}
-            goal = None if then.goal is None else goals[then.goal]
+            goal = None if then.goal is None else mailbox.goals[then.goal]
             if goal is None or goal == folder.name:
                 judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
                 self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
@@ -142,7 +141,7 @@ class Performer:
             None if lesson is None else lesson.decision,
             hindrance.missing,
             hindrance.stop is not None,
-            self._folders.mailbox.unsure_folder is not None,
+            self._folders.mailbox.goals,
             rescued=known.rescued_at is not None,
             vouched=judgement.vouched,
         )
@@ -187,7 +186,7 @@ class Performer:
         summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
         for place in arrival.vanished:
-            if self._context.role_of(place.mailbox, place.folder_name)[0] is Role.SPAM:
+            if self._context.role_of(place.mailbox, place.folder_name) is Role.SPAM:
                 self.opened_spam(place)
             self._ledger.locations.gone(place.folder, [place.base], now)
         origin = "filter" if do is Do.ADOPT else origin_of(do, arrival.origins_before)

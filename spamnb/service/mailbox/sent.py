@@ -7,10 +7,10 @@ gets a different role, and with the record of its message, after `retention_days
 import logging
 from collections.abc import Iterator
 
+from spamnb.base.label import Role
 from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading
-from spamnb.rules.reactions import tells_whom_one_knows
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
@@ -20,7 +20,7 @@ _BATCH = 200  # messages per transaction
 
 def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, tuple[int, ...]]:
     """Return the answers that a message may get, by its identity; nothing if the folder is not for sent mail."""
-    return {unread.digest: unread.answers} if tells_whom_one_knows(folder.role, folder.unsure) else {}
+    return {unread.digest: unread.answers} if folder.role is Role.SENT else {}
 
 
 class SentMail:
@@ -39,7 +39,7 @@ class SentMail:
         """
         if self._is_read:
             return
-        folders = {folder.id: folder for folder in self._folders if tells_whom_one_knows(folder.role, folder.unsure)}
+        folders = {folder.id: folder for folder in self._folders if folder.role is Role.SENT}
         self._forget_other_roles(set(folders))
         read = sum(self._read(folder) for folder in folders.values())
         self._ledger.locations.set_sent_read(self._folders.id, folders)

@@ -54,8 +54,7 @@ class UndecidedFiles:
         self._performer.end_waiting(folder, place, reaction, reading)
 
     def _is_spam(self, place: Location) -> bool:
-        role, unsure = self._context.role_of(place.mailbox, place.folder_name)
-        return role is Role.SPAM or unsure
+        return self._context.role_of(place.mailbox, place.folder_name).is_goal
 
     def _is_spam_since(self, place: Location) -> bool:
         """Whether a person has called the message spam after its file appeared there."""

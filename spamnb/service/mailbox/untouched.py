@@ -70,7 +70,7 @@ class UntouchedMail:
         looking = f"looking for kept mail in {self._folders.root}"
         self._context.alive(looking)
         learning, now = self._config.learning, self._context.now()
-        if not learns_kept(folder.role, folder.unsure, learning):
+        if not learns_kept(folder.role, learning):
             return
         for number, place in enumerate(self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS), 1):
             if number % _ROWS == 0:
