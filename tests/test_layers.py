@@ -124,6 +124,18 @@ def test_one_place_writes_decisions() -> None:
     assert writing == {f"{MAILBOX}.performer": DECISIONS}
 
 
+def test_only_the_rules_decide() -> None:
+    """What follows from the facts about a message is said in `rules`: nobody else makes up a reaction or a goal."""
+    answers = {"Reaction", "Destination"}
+    made = {
+        module
+        for module in MODULES
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in answers
+    }
+    assert {package_of(module) for module in made} == {"rules"}
+
+
 def test_layers_are_documented() -> None:
     """CONTRIBUTING.md has a row for each package, with the number of its layer."""
     text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")

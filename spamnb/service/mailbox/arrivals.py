@@ -57,14 +57,14 @@ class Arrivals:
         if folder.role is Role.INBOX:
             if free_at:
                 due += _LAST_SECONDS
-            elif _are_known(name, folder) and self._is_decided_at_once(folder, entry, appeared):
+            elif _are_known(name, folder) and self._decide_if_new(folder, entry, appeared):
                 return
         self._dwelling.put((folder.path, name.key), Dwelling(entry, appeared), due)
         if len(self) > _MANY:
             self._many_until = now + COPY_SECONDS
 
-    def _is_decided_at_once(self, folder: WatchedFolder, entry: Entry, appeared: float) -> bool:
-        """Act on mail that was never seen before. Returns False if it has to wait."""
+    def _decide_if_new(self, folder: WatchedFolder, entry: Entry, appeared: float) -> bool:
+        """Act on a message that was never seen before. Returns False if it was, or has to wait."""
         unread = self._folders.read(folder, entry)
         if unread is None or self._ledger.messages.find(unread.digest) is not None:
             return False
@@ -82,15 +82,15 @@ class Arrivals:
             return
         self._performer.resolve()  # the filter moves the files of its open moves; no person did
         while (key := self._dwelling.first(now)) is not None and self._now() < now + _SLICE:
-            if self._is_over(key):
+            if self._act_on(key):
                 self._dwelling.drop_first()  # not earlier: while the ledger is busy, the file keeps waiting
                 self._postponed.pop(key, None)
                 self._context.alive(f"looking at moved mail in {self._folders.root}")
             else:
                 self._dwelling.put_off_first(now + max(dwell, _AGAIN_SECONDS))
 
-    def _is_over(self, key: Key) -> bool:
-        """Look at a file that has dwelt. Returns False to look at it again later."""
+    def _act_on(self, key: Key) -> bool:
+        """Act on a file that has dwelt. Returns False if it has to wait longer."""
         try:
             if (postponed := self._postponed.get(key)) is not None:
                 return self._performer.report(postponed)

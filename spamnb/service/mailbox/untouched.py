@@ -98,9 +98,8 @@ class UntouchedMail:
         if 0 <= now - self._spam_looked_at < DAY:
             return
         self._spam_looked_at = now
-        enough = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
-        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
-        before = min(now - weak_lessons.SILENT_DAYS * DAY, opened_at, -1.0 if enough is None else enough)
+        enough_at = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
+        before = weak_lessons.lay_long_enough(now, self._ledger.locations.spam_seen_at(self._folders.id), enough_at)
         left = (
             _Candidate(folder, place, LEFT_IN_SPAM)
             for folder in self._folders
