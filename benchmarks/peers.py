@@ -230,6 +230,7 @@ options {{
   classify_headers = ["User-Agent", "X-Mailer", "Content-Type", "X-MimeOLE"];
 }}
 logging {{ type = "file"; filename = "{at}/log"; level = "error"; }}
+lua = "/usr/share/rspamd/rules/rspamd.lua"  # some of its rules give Bayes tokens
 lang_detection {{ .include "/etc/rspamd/lang_detection.inc" }}
 worker "normal" {{ bind_socket = "127.0.0.1:{scan}"; count = 1; }}
 worker "controller" {{ bind_socket = "127.0.0.1:{learn}"; count = 1; secure_ip = "127.0.0.1"; password = "peers"; }}
