@@ -224,7 +224,8 @@ def spamassassin(messages: Sequence[Labelled], directory: Path) -> Iterator[Spam
 
 _RSPAMD = """
 options {{
-  filters = ""; url_tld = "/usr/share/publicsuffix/effective_tld_names.dat"; dns {{ nameserver = ["127.0.0.1"]; }}
+  filters = ""; url_tld = "/usr/share/publicsuffix/effective_tld_names.dat";
+  dns {{ nameserver = ["127.0.0.1"]; timeout = 0.01s; retransmits = 1; }}
   pidfile = "{at}/pid"; control_socket = "{at}/control"; hs_cache_dir = "{at}";
   explicit_modules = []; words_decay = 600;
   classify_headers = ["User-Agent", "X-Mailer", "Content-Type", "X-MimeOLE"];
