@@ -31,10 +31,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import common
 import numpy as np
-from robinson_fisher import SPAM_CUTOFF, RobinsonFisher, Words, check
+from robinson_fisher import RobinsonFisher, Words, check
 
 from spamnb.base.label import Label
 from spamnb.evaluation.corpus import load_corpus
@@ -47,6 +48,19 @@ _KEPT_AFTER = 60  # messages
 _TOLERANCE = 1e-9
 _CAUGHT, _MOVED, _RANKED = "spam caught in the 2nd half", "ham moved", "(1−ROCA)% of the 2nd half"
 _COLUMNS = {_CAUGHT: "{:.1f} %", _MOVED: "{:.1f}", _RANKED: "{:.4f}"}  # of the table
+
+
+class Model(Protocol):
+    """A filter that knows messages by their numbers. messages: lessons, int64 (2,); column 0 ham, column 1 spam."""
+
+    cutoff: float
+    messages: np.ndarray
+
+    def learn(self, message: int, label: Label) -> None:
+        """Learn a message."""
+
+    def spamicity(self, message: int) -> float:
+        """Return a number from 0 to 1."""
 
 
 def main() -> None:
@@ -127,7 +141,7 @@ def _bogofilter(corpus: str, habits: Sequence[str], orders: int) -> list[dict[st
 
 
 def live(
-    order: Sequence[int], labels: Sequence[Label], model: RobinsonFisher, habit: Habit, seed: int
+    order: Sequence[int], labels: Sequence[Label], model: Model, habit: Habit, seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Judge the messages in this order, and learn by the person's acts.
 
@@ -147,7 +161,7 @@ def live(
             model.learn(message, labels[message])
             continue
         spamicity[now] = model.spamicity(message)
-        moved[now] = spamicity[now] >= SPAM_CUTOFF and model.messages.min() >= _MINIMUM
+        moved[now] = spamicity[now] >= model.cutoff and model.messages.min() >= _MINIMUM
         truth = labels[message]
         if habit.wrong and chance.random() < habit.wrong:
             truth = Label.SPAM if truth is Label.HAM else Label.HAM

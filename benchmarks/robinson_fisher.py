@@ -20,7 +20,6 @@ from spamnb.evaluation.corpus import Labelled
 S = 0.0178  # the strength of the assumption
 X = 0.52  # the assumption about a token that was never seen
 MIN_DEV = 0.375  # tokens nearer to ½ do not count
-SPAM_CUTOFF = 0.99
 _EPSILON = 1e-7
 _CHECKED = 100  # messages
 
@@ -41,6 +40,8 @@ class Words:
 
 class RobinsonFisher:
     """The lessons of bogofilter: messages of each class that hold a token; row 0 ham, row 1 spam."""
+
+    cutoff = 0.99
 
     def __init__(self, words: Words) -> None:
         self._words = words
