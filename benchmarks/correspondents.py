@@ -44,7 +44,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance, tokens_of
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
-from spamnb.mail.relations import Relations, expected_replies
+from spamnb.mail.relations import Relations, addressees
 
 _ANSWER, _CORRESPONDENT = Acquaintance
 _WAYS: dict[str, frozenset[Acquaintance]] = {
@@ -215,7 +215,7 @@ def _into_sent(first: Sequence[Labelled], written: _Written, spam: Sequence[byte
     yield filters.caught("none", spam)
     yield filters.caught("from one address, as answers", from_there)
     for name, raw in _SENT.items():
-        filters.lessons.add_sent({identity(raw): expected_replies(parse(raw))})
+        filters.lessons.add_sent({identity(raw): addressees(parse(raw))})
         yield filters.caught(name, from_there)
 
 
@@ -258,7 +258,7 @@ def _called_spam(lessons: MemoryLessons, readings: Iterable[Reading]) -> int:
 def _send(lessons: MemoryLessons, written: _Written, name: str) -> None:
     """Write the mail that a message answers, as the service keeps it from a folder of sent mail."""
     if name in written:
-        lessons.add_sent({identity(written[name]): expected_replies(parse(written[name]))})
+        lessons.add_sent({identity(written[name]): addressees(parse(written[name]))})
 
 
 def _of_nobody(sample: Sample) -> Sample:

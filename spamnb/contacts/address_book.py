@@ -11,9 +11,10 @@ import logging
 import os
 import stat
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import Protocol
 
 from spamnb.base.wording import escaped, plural
 from spamnb.contacts.vcard import Cards, read_cards
@@ -29,8 +30,16 @@ _State = tuple[int, int, int]
 """The time of the last change of a file, in ns, its size, and its number."""
 
 
+class Contacts(Protocol):
+    """Addresses, in lower case: `address in contacts`, and how many."""
+
+    def __contains__(self, address: object, /) -> bool: ...
+
+    def __len__(self) -> int: ...
+
+
 class AddressBook:
-    """The addresses of an address book, in lower case: `address in book`. Several threads may ask and look."""
+    """The `Contacts` of an address book. Several threads may ask and look."""
 
     def __init__(self, path: Path, now: Callable[[], float] = time.monotonic) -> None:
         self._path, self._now = path, now
@@ -40,9 +49,14 @@ class AddressBook:
         self.fault = ""  # the files that cannot be read, in words; "" without any
 
     def __len__(self) -> int:
+        self._look_if_due()
         return len(self._addresses)
 
-    def __contains__(self, address: object) -> bool:
+    def __contains__(self, address: object, /) -> bool:
+        self._look_if_due()
+        return address in self._addresses
+
+    def _look_if_due(self) -> None:
         if self._next < 0 or self._now() >= self._next:
             began, former = self._now(), self.fault
             self.look()
@@ -50,7 +64,6 @@ class AddressBook:
             self._next = now + max(_SECONDS, (now - began) / _SHARE)
             if self.fault not in (former, ""):
                 _log.warning("%s", self.fault)
-        return address in self._addresses
 
     def look(self) -> None:
         """Read the files that have changed."""
@@ -114,6 +127,6 @@ def _book(path: Path) -> AddressBook:
     return AddressBook(path)
 
 
-def contacts_of(path: Path | None) -> Container[str]:
+def contacts_of(path: Path | None) -> Contacts:
     """Return the addresses in the address book at a path; none without one."""
     return frozenset() if path is None else _book(path)

@@ -11,12 +11,11 @@ enough. Not all senders of honest newsletters write List-Unsubscribe-Post.
 An address book alone vouches for nobody, since anyone can write a contact's address into From.
 """
 
-from collections.abc import Container
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from spamnb.config import Config
-from spamnb.contacts.address_book import contacts_of
+from spamnb.contacts.address_book import Contacts, contacts_of
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.mail.authentication import authentication
 from spamnb.mail.relations import Relations
@@ -36,7 +35,7 @@ class Trusted(NamedTuple):
         return cls(config.authserv_id, config.address_book)
 
     @property
-    def contacts(self) -> Container[str]:
+    def contacts(self) -> Contacts:
         """The addresses in the address book."""
         return contacts_of(self.address_book)
 
@@ -44,7 +43,7 @@ class Trusted(NamedTuple):
 NOBODY_TRUSTED = Trusted()
 
 
-def voucher(relations: Relations, seen: Seen, authserv_id: str | None, contacts: Container[str]) -> str:
+def voucher(relations: Relations, seen: Seen, authserv_id: str | None, contacts: Contacts) -> str:
     """Return why a message is unsure and not spam, in words; "" if it is spam.
 
     seen: what the person has decided about its sender.

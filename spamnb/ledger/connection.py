@@ -11,7 +11,7 @@ from spamnb.base.errors import LedgerError, LedgerNewerError, LedgerUnavailableE
 from spamnb.ledger.file.parts import refuse_new
 from spamnb.ledger.file.readonly import FileStamp, open_for_reading, size_of, unwritten
 from spamnb.ledger.file.replacement import holding, present
-from spamnb.ledger.schema import VERSION, check, migrate, moment, version_of
+from spamnb.ledger.schema import VERSION, adapt_reader, check, migrate, moment, version_of
 from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
@@ -55,6 +55,7 @@ class Connection:
                 self._file = os.stat(self._file_path)
                 with moment(self._sqlite):
                     check(self._sqlite, path)  # before anything is written: the file may be another program's
+                self._version = adapt_reader(self._sqlite) if only_read else VERSION
                 if not only_read:
                     self._begin(busy_seconds)
             self._opened = opened.pop_all()
@@ -203,8 +204,8 @@ class Connection:
             )
 
     def _check_version(self) -> None:
-        """Raise LedgerError if a later program has upgraded the open ledger: its tables are unknown here."""
-        if version_of(self._sqlite) != VERSION:
+        """Raise LedgerError if another program has upgraded the open ledger: its tables are not those of before."""
+        if version_of(self._sqlite) != self._version:
             raise LedgerNewerError(
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"
             )

@@ -1,15 +1,16 @@
 """The tables of the ledger, and how a ledger of an earlier version becomes one of this version.
 
-Lessons (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`. `token` is the dictionary: the text
-of each token, as `lessons.sqlite.kind_codes` writes it, and its id in lessons. Tokens have no other index. `counts`
-holds the counts of the ids, 32 ids per row (`count_block`). It is derived, and so is `total`: each is a sum over the
-learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest id that a token has
-got. total.change: the number of the last change of a lesson or of the imports; lesson.change: the number of the change
-that made the lesson. lesson.weak: the label was learned without a person's decision; any decision replaces it.
-lesson.takes_back: a value of its learner, not used here. import.takes_back: the same, of the one who has taken the
-import back; then this row is left without its tokens. It is NULL while the import counts. lesson.sender_over_path,
-sent.answer: hashes by which senders are known (`mail.relations`). A message that the person has sent has a row for each
-possible answer, or one row with 0.
+Lessons (`ledger.lessons`): `lesson`, `token`, `counts`, `total`, `import`, `sent`, `recipient`. `token` is the
+dictionary: the text of each token, as `lessons.sqlite.kind_codes` writes it, and its id in lessons. Tokens have no
+other index. `counts` holds the counts of the ids, 32 ids per row (`count_block`). It is derived, and so is `total`:
+each is a sum over the learned messages and the `import`s, and `verify` computes it again. total.last_token: the highest
+id that a token has got. total.change: the number of the last change of a lesson or of the imports; lesson.change: the
+number of the change that made the lesson. lesson.weak: the label was learned without a person's decision; any decision
+replaces it. lesson.takes_back: a value of its learner, not used here. import.takes_back: the same, of the one who has
+taken the import back; then this row is left without its tokens. It is NULL while the import counts.
+lesson.sender_over_path, sent.answer, recipient.address: hashes by which senders are known (`mail.relations`). A message
+that the person has sent has a row in `sent` for each possible answer, or one row with 0; and a row in `recipient` for
+each recipient.
 
 This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
 for each message that was seen, judged or learned, and for each import. label, weak and learned_at repeat its lesson, as
@@ -57,7 +58,8 @@ action.state "withheld": a judgement whose move was stopped by the circuit break
 
 A new word of a closed list, here or in `ledger/values.py`, needs a step too: the version before would call it damage. A
 later version adds a step to `_STEPS`, changes no existing one, and is tested on a ledger that the version before it has
-left (`tests/upgrade`). So the statements are written out here, without text from other modules.
+left (`tests/upgrade`). So the statements are written out here, without text from other modules. Until a writer has made
+the step, readers work with the ledger as it is: its new tables are in `_TO_READ` too.
 """
 
 import contextlib
@@ -198,9 +200,21 @@ _SENDERS = f"""
     BEGIN {_TAKEN} {_ADDED} END;
     CREATE TRIGGER message_removed AFTER DELETE ON message WHEN coalesce(old.sender, old.list) IS NOT NULL
     BEGIN {_TAKEN} DELETE FROM sender WHERE id IN (old.sender, old.list) AND messages = 0; END"""  # noqa: S608 - no text from outside
+# Weak lessons make a sender known too, and so do the recipients of sent mail, which is read again for that.
+_ACQUAINTANCES = """
+    DROP INDEX lesson_sender;
+    CREATE INDEX lesson_sender ON lesson (sender_over_path, label, weak) WHERE sender_over_path IS NOT NULL;
+    CREATE TABLE recipient (
+        digest BLOB NOT NULL, address INTEGER NOT NULL, PRIMARY KEY (digest, address)
+    ) WITHOUT ROWID;
+    CREATE INDEX recipient_address ON recipient (address);
+    UPDATE folder SET sent_read = 0"""
 _STEPS = (
     f"{_LESSONS};{_HISTORY};{_SENDERS}",
+    _ACQUAINTANCES,
 )  # step n makes version n + 1 out of version n; steps are only ever added
+# By version: what a reader of such a ledger lacks before the next step. It is made for the connection alone.
+_TO_READ = {1: "CREATE TEMP TABLE recipient (digest BLOB NOT NULL, address INTEGER NOT NULL)"}
 
 _MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `State.mark`
 
@@ -271,6 +285,18 @@ def migrate(connection: sqlite3.Connection) -> None:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
+
+
+def adapt_reader(connection: sqlite3.Connection) -> int:
+    """Let a connection that only reads work with a ledger of an earlier version. Returns the version of the ledger."""
+    version = version_of(connection)
+    lacking = [script for step, script in _TO_READ.items() if 0 < version <= step]
+    if lacking:
+        connection.execute("PRAGMA query_only = OFF")
+        for script in lacking:
+            connection.execute(script)
+        connection.execute("PRAGMA query_only = ON")
+    return version
 
 
 def _run_steps(connection: sqlite3.Connection, former: int, version: int) -> None:

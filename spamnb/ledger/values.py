@@ -67,6 +67,7 @@ _RULES = {
     ("lesson", "tokens"): f"typeof({{0}}) = 'blob' AND length({{0}}) <= {_LONGEST_LESSON}",
     ("message", "probability"): _PROBABILITY,
     ("message", "verdict"): _VERDICT,
+    ("recipient", "address"): _ANY_INTEGER,
     ("sent", "answer"): _ANY_INTEGER,
     (
         "state",

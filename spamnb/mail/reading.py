@@ -7,7 +7,7 @@ from typing import NamedTuple
 from spamnb.identity.digests import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits
 from spamnb.mail.parsing.message import Message, parse
-from spamnb.mail.relations import Relations, expected_replies, relations
+from spamnb.mail.relations import Addressees, Relations, addressees, relations
 from spamnb.mail.tokens.tokenizer import tokenize
 
 _SUMMARY_CHARS = 100
@@ -91,9 +91,9 @@ class LazyReading:
         return Reading(self.digest, self.summary, tokenize(self._message, DEFAULT_LIMITS), self.relations)
 
     @property
-    def answers(self) -> tuple[int, ...]:
-        """The answers that it may get if the person has sent it (`relations.expected_replies`)."""
-        return expected_replies(self._message)
+    def addressees(self) -> Addressees:
+        """To whom it went, if the person has sent it."""
+        return addressees(self._message)
 
 
 def summarise(message: Message) -> str:

@@ -1,4 +1,4 @@
-"""Find out who wrote a message, over which path, and what it answers; and which answers a sent message may get.
+"""Find out who wrote a message, over which path, and what it answers; and to whom the person has written.
 
 From, List-Id and References are a stranger's words. The path is not: the person's own servers wrote the Received fields
 (RFC 5321, 4.4) at the top. Read from the top, the first field about another machine says which outside server delivered
@@ -92,6 +92,21 @@ class Relations(NamedTuple):
         is_known = self.sender and self.path and not self.others
         return _hashed("address", self.sender, self.path) if is_known else None
 
+    @property
+    def as_recipient(self) -> int | None:
+        """Return the hash of the sender as in `Addressees.recipients`; None if it is not known, or not the only one."""
+        return _recipient(self.sender) if self.sender and not self.others else None
+
+
+class Addressees(NamedTuple):
+    """To whom a message of the person went, as hashes.
+
+    recipients: their addresses. answers: the answers that they may send, as in `Relations.answers`.
+    """
+
+    recipients: tuple[int, ...] = ()
+    answers: tuple[int, ...] = ()
+
 
 def relations(message: Message) -> Relations:
     """Return the relations of a message."""
@@ -113,21 +128,24 @@ def relations(message: Message) -> Relations:
     )
 
 
-def expected_replies(message: Message) -> tuple[int, ...]:
-    """Return the replies that a message of the person may get: a hash per recipient, as in `Relations.answers`.
+def addressees(message: Message) -> Addressees:
+    """Return to whom a message of the person went, except to the person.
 
-    Returns none if the message was delivered, or if a program wrote it: everybody who writes to the person gets a
+    Returns nobody if the message was delivered, or if a program wrote it: everybody who writes to the person gets a
     vacation notice.
     """
     fields = message.by_name()
     if _peer(fields.get("received", ())) is not None or _is_automatic(fields, message):
-        return ()
+        return Addressees()
     written = shown_addresses([value for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
-    others = {*_in_lower_case(written)} - {*_in_lower_case(message.authors), ""}
+    others = sorted({*_in_lower_case(written)} - {*_in_lower_case(message.authors), ""})
     own_id = _ids(_first(fields, "message-id"))[:1]
     if len(others) > _MOST_RECIPIENTS:
-        return ()
-    return tuple([_answer(each, other) for each in own_id for other in sorted(others)])
+        return Addressees()
+    return Addressees(
+        tuple([_recipient(other) for other in others]),
+        tuple([_answer(each, other) for each in own_id for other in others]),
+    )
 
 
 def path_of(received: Sequence[str]) -> str:
@@ -266,6 +284,11 @@ def site_of(host: str) -> str:
 def _answer(message_id: str, sender: str) -> int:
     """Return the hash of an answer by this sender to that message."""
     return _hashed("answer", message_id, sender)
+
+
+def _recipient(address: str) -> int:
+    """Return the hash of an address to which the person has written."""
+    return _hashed("recipient", address)
 
 
 def _hashed(kind: str, *of: str) -> int:

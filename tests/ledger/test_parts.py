@@ -16,7 +16,7 @@ from tests.lessons import learn, lesson
 
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
-    "lessons": {"lesson", "token", "counts", "total", "import", "sent"},
+    "lessons": {"lesson", "token", "counts", "total", "import", "sent", "recipient"},
     "history": {
         "message",
         "early_verdict",

@@ -15,13 +15,13 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons import port
-from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Kept, Lesson, Lessons, Relabel
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations
+from spamnb.mail.relations import Addressees, Relations
 from spamnb.mail.tokens.tokenizer import VERSION
 from tests.ledger.conftest import Shared
 from tests.profiles import daily
@@ -547,7 +547,12 @@ def mail(number: int, sender: str = "ann@b.example", path: str = "9.9.9", answer
 
 def known(lessons: Lessons, message: Reading, without: bytes | None = None) -> set[Acquaintance]:
     """Return what the store knows about a message."""
-    return set(lessons.seen([message.relations], without)[0].known)
+    return set(seen(lessons, message, without).known)
+
+
+def seen(lessons: Lessons, message: Reading, without: bytes | None = None) -> Seen:
+    """Return the store's record about the sender of a message."""
+    return lessons.seen([message.relations], without)[0]
 
 
 def test_a_sender_over_the_path_of_ham_is_a_correspondent(lessons: Lessons) -> None:
@@ -585,17 +590,49 @@ def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
     assert lessons.verify() == []
 
 
+def test_weak_ham_is_kept_mail(lessons: Lessons) -> None:
+    """Weak ham over the path is recorded apart from a decision, as long as it is learned and weak."""
+    lessons.learn([mail(1)], HAM, "kept", 1.0, weak=True, how=How.KEPT)
+    assert seen(lessons, mail(2)) == Seen(kept=True)
+    assert seen(lessons, mail(1), without=digest(1)) == seen(lessons, mail(2, path="8.8.8")) == Seen()
+    lessons.learn([mail(3)], HAM, "kept", 1.0, weak=True, how=How.KEPT)
+    assert seen(lessons, mail(1), without=digest(1)) == Seen(kept=True)
+    lessons.forget([digest(3)], "doubted", 2.0, how=How.KEPT)
+    lessons.learn([mail(1)], HAM, "answered", 3.0, how=How.HAND)
+    assert seen(lessons, mail(2)) == Seen(ham=True)
+    lessons.forget([digest(1)], "an error", 4.0, how=How.HAND)
+    lessons.learn([mail(4)], SPAM, "left in Junk", 5.0, weak=True, how=How.SILENCE)
+    assert seen(lessons, mail(2)) == Seen()
+    assert lessons.verify() == []
+
+
+def test_whom_one_has_written_to(lessons: Lessons) -> None:
+    """A recipient of sent mail is known as such over any path, until that mail is forgotten."""
+    ann, bob = (mail(1, sender).relations.as_recipient or 0 for sender in ("ann@b.example", "bob@b.example"))
+    lessons.add_sent({digest(9): Addressees((ann,), (5,)), digest(8): Addressees((bob, ann))})
+    lessons.add_sent({digest(9): Addressees((ann,), (5,))})
+    assert seen(lessons, mail(2, path="")) == Seen(written_to=True)
+    assert seen(lessons, mail(2, "eve@b.example")) == Seen()
+    assert seen(lessons, mail(2)._replace(relations=Relations("ann@b.example", others=("eve@b.example",)))) == Seen()
+    assert [lessons.recipients(most) for most in (1, 2, 20)] == [1, 2, 2]
+    lessons.drop_sent([digest(8)])
+    assert (seen(lessons, mail(2)).written_to, lessons.recipients(20)) == (True, 1)
+    lessons.drop_sent([digest(9)])
+    assert (seen(lessons, mail(2)), lessons.recipients(20)) == (Seen(), 0)
+    assert lessons.verify() == []
+
+
 def test_answers_to_sent_mail(lessons: Lessons) -> None:
     """A message is an answer if sent mail may get it, over any path, until that mail is forgotten."""
-    lessons.add_sent({digest(9): (5, 6)})
-    lessons.add_sent({digest(9): [6, 7], digest(8): ()})
+    lessons.add_sent({digest(9): Addressees(answers=(5, 6))})
+    lessons.add_sent({digest(9): Addressees(answers=(6, 7)), digest(8): Addressees()})
     for answer in (5, 6, 7):
         assert known(lessons, mail(2, path="", answers=(1, answer))) == {ANSWER}
     assert known(lessons, mail(2, answers=(1, 2))) == set()
     assert lessons.sent() == [digest(8), digest(9)]
     assert lessons.sent(digest(8)) == [digest(9)]
     assert lessons.sent(most=1) == [digest(8)]
-    lessons.add_sent({digest(8): (6,)})
+    lessons.add_sent({digest(8): Addressees(answers=(6,))})
     lessons.drop_sent([digest(9), digest(7)])
     assert known(lessons, mail(2, answers=(5, 7))) == set()
     assert known(lessons, mail(2, answers=(6,))) == {ANSWER}
@@ -605,7 +642,7 @@ def test_answers_to_sent_mail(lessons: Lessons) -> None:
 
 def test_learned_with_what_was_known_then(lessons: Lessons) -> None:
     """A lesson has the history tokens of its moment, and loses them with the forgetting."""
-    lessons.add_sent({digest(9): (5,)})
+    lessons.add_sent({digest(9): Addressees(answers=(5,))})
     lessons.learn([mail(1), mail(2), mail(3, path="8.8.8", answers=(5,))], HAM, "filed", 1.0, how=How.HAND)
     tokens = ["known:correspondent", "known:answer", "hello"]
     assert lessons.counts(tokens).messages.tolist() == [[1, 1, 3], [0, 0, 0]]
@@ -645,12 +682,17 @@ def related(number: int) -> Reading:
     return mail(number, f"{'ab'[number % 2]}@b.example", ["9.9.9", "b.example", ""][number % 3], (number,))
 
 
+def sent_by(number: int) -> Addressees:
+    """One of a few messages that the person has sent: to the sender of one of these, and its answer."""
+    return Addressees((related(number).relations.as_recipient or 0,), (number + 1,))
+
+
 def take(lessons: Lessons, step: Step, at: float) -> None:
     """Make a change."""
     if step.is_sent and step.label is None:
         lessons.drop_sent(map(digest, step.numbers))
     elif step.is_sent:
-        lessons.add_sent({digest(number): (number + 1,) for number in step.numbers})
+        lessons.add_sent({digest(number): sent_by(number) for number in step.numbers})
     elif step.label is None:
         lessons.forget(map(digest, step.numbers), "a test", at, how=How.HAND)
     else:
@@ -689,7 +731,7 @@ def test_whom_one_knows_is_exact_to_forget(tmp_path_factory: pytest.TempPathFact
             lesson = stores[0].find(digest(number))
             if lesson is not None and lesson.label is not None:
                 again.learn([related(number)], lesson.label, "a test", 1.0, weak=lesson.weak, how=How.HAND)
-        again.add_sent({sent: (sent[0] + 1,) for sent in stores[0].sent()})
+        again.add_sent({sent: sent_by(sent[0]) for sent in stores[0].sent()})
         assert again.seen(relations) == by_ledger
 
         for number in range(1, 10):

@@ -6,6 +6,7 @@ from spamnb.acts import training
 from spamnb.acts.undo import undo
 from spamnb.base.label import How, Label, Verdict
 from spamnb.ledger.history.lines import Wanted
+from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -63,3 +64,17 @@ def test_a_sender_is_one_line(ledger: Ledger) -> None:
     (sender,) = ledger.senders.page(10)
     assert sender.name.isprintable()
     assert len(sender.name) == 200
+
+
+def test_what_is_learned_of_an_address_and_a_list(ledger: Ledger) -> None:
+    """Ham and spam of an address and a list are counted apart, and so are the addresses with ham."""
+    assert ledger.senders.learned("ann@b.example", "talk.b.example") == (Learned(), Learned())
+    learned(ledger, "one", "ann@b.example", "talk.b.example")
+    learned(ledger, "two", "ann@b.example", label=Label.SPAM)
+    learned(ledger, "three", "ben@b.example", "talk.b.example")
+    assert ledger.senders.learned("ann@b.example", "talk.b.example") == (Learned(1, 1), Learned(2, 0))
+    assert ledger.senders.learned("talk.b.example", "ann@b.example") == (Learned(), Learned())
+    assert [ledger.senders.with_ham(most) for most in (1, 2, 20)] == [1, 2, 2], "a list is no address"
+    training.forget(ledger, [b"three"], "a test", 3.0, how=How.HAND)
+    assert ledger.senders.learned("ben@b.example", "talk.b.example") == (Learned(), Learned(1, 0))
+    assert ledger.senders.with_ham(20) == 1

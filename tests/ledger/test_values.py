@@ -28,7 +28,13 @@ ODD = {
     "BLOB": ("'x'", "7", "zeroblob(70000)"),
 }
 WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by", "how"}
-ANY_NUMBER = {("directory", "device"), ("directory", "inode"), ("lesson", "sender_over_path"), ("sent", "answer")}
+ANY_NUMBER = {
+    ("directory", "device"),
+    ("directory", "inode"),
+    ("lesson", "sender_over_path"),
+    ("sent", "answer"),
+    ("recipient", "address"),
+}
 FILLED = {  # tables that the lessons below leave empty
     "mailbox": "1, x'2f', 1.0, 3.0",
     "folder": "1, 1, 'INBOX', 3.0, 1",
@@ -39,6 +45,7 @@ FILLED = {  # tables that the lessons below leave empty
     "trained_directory": "1, x'2f'",
     "trained_file": "1, x'61', 1, 0",
     "sent": "x'02', 5",
+    "recipient": "x'02', 6",
     "file": "1, x'61', 1, 'appeared', x'', '', 1.0, 2.0, 'filter'",
 }
 
@@ -126,7 +133,7 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 TABLES = [
     "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "lesson",
-    "mailbox", "message", "sender", "sent", "state", "tally", "token", "total", "trained_directory", "trained_file",
+    "mailbox", "message", "recipient", "sender", "sent", "state", "tally", "token", "total", "trained_directory", "trained_file",
 ]  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read, read_content
-from spamnb.mail.relations import Relations, expected_replies, path_of, relations
+from spamnb.mail.relations import Addressees, Relations, addressees, path_of, relations
 from tests.profiles import daily
 from tests.table import over_rows
 
@@ -109,10 +109,10 @@ def test_only_the_nearest_references_count() -> None:
     assert len(answers(*range(90))) == 20
 
 
-def written(fields: str = "", text: str = "See you tomorrow.", to: str = "Bob <Bob@B.example>") -> tuple[int, ...]:
-    """The answers that a sent message may get."""
+def written(fields: str = "", text: str = "See you tomorrow.", to: str = "Bob <Bob@B.example>") -> Addressees:
+    """To whom a sent message went."""
     head = f"From: Me <me@example.org>\nTo: {to}\nMessage-ID: <9@example.org>\nSubject: Lunch\n"
-    return expected_replies(parse(f"{fields}{head}\n{text}\n".encode()))
+    return addressees(parse(f"{fields}{head}\n{text}\n".encode()))
 
 
 def answer(sender: str, number: int = 9) -> tuple[int, ...]:
@@ -122,10 +122,24 @@ def answer(sender: str, number: int = 9) -> tuple[int, ...]:
 
 def test_the_answers_that_a_sent_message_may_get() -> None:
     """All recipients but oneself may answer it, and no others; the message it answers is not the person's."""
-    found = written("Cc: me@example.org, c@c.example\nBcc: d@d.example\nIn-Reply-To: <1@example.org>\n")
+    found = written("Cc: me@example.org, c@c.example\nBcc: d@d.example\nIn-Reply-To: <1@example.org>\n").answers
     assert set(found) == {*answer("Bob@b.example"), *answer("c@c.example"), *answer("d@d.example")}
     assert not set(answer("bob@b.example", 1)) & set(found)
     assert len(set(found)) == 3
+
+
+def recipient(sender: str) -> int | None:
+    """Return what makes a sender a recipient."""
+    return relations(parse(f"From: {sender}\n\nyes\n".encode())).as_recipient
+
+
+def test_to_whom_the_person_has_written() -> None:
+    """All recipients but oneself are known as such, whatever the case of letters, also without a Message-ID."""
+    found = written("Cc: me@example.org, c@c.example\nBcc: d@d.example\n").recipients
+    assert set(found) == {recipient("BOB@b.example"), recipient("c@c.example"), recipient("d@d.example")}
+    bare = addressees(parse(b"From: me@example.org\nTo: bob@b.example\n\nhello\n"))
+    assert bare == Addressees((recipient("bob@b.example") or 0,), ())
+    assert recipient("bob@b.example, eve@c.example") is recipient("bob@") is None
 
 
 @pytest.mark.parametrize(
@@ -140,7 +154,7 @@ def test_the_answers_that_a_sent_message_may_get() -> None:
 )
 def test_what_no_person_wrote(fields: str) -> None:
     """An automatic reply or a receipt may get no answer: whoever writes to the person gets one."""
-    assert written(fields, "--x\n\nread\n--x--") == ()
+    assert written(fields, "--x\n\nread\n--x--") == Addressees()
 
 
 @pytest.mark.parametrize(
@@ -155,7 +169,7 @@ def test_what_no_person_wrote(fields: str) -> None:
 )
 def test_what_was_delivered_into_sent(fields: list[str]) -> None:
     """Mail from a different machine was not sent by this person, whatever its From; it makes nobody known."""
-    assert written("".join(f"Received: {field}\n" for field in fields)) == ()
+    assert written("".join(f"Received: {field}\n" for field in fields)) == Addressees()
 
 
 @pytest.mark.parametrize("field", [OWN, "by laptop (Postfix, from userid 1000) id 1", "by 10.1.1.1 with HTTP"])
@@ -166,8 +180,8 @@ def test_a_copy_that_stayed_on_the_machine(field: str) -> None:
 
 def test_what_is_a_letter_all_the_same() -> None:
     """Auto-Submitted may say no; what goes to very many is an announcement."""
-    assert written("Auto-Submitted: no\n") == written() != ()
-    assert written(to=", ".join(f"a{n}@b.example" for n in range(60))) == ()
+    assert written("Auto-Submitted: no\n") == written() != Addressees()
+    assert written(to=", ".join(f"a{n}@b.example" for n in range(60))) == Addressees()
 
 
 FIELDS = st.sampled_from(
@@ -184,7 +198,7 @@ def test_any_bytes(raw: bytes) -> None:
     reading = read(raw)
     found, sender = reading.relations.answers, reading.relations.sender_over_path
     assert len(found) <= 20
-    assert all(-(2**63) <= value < 2**63 for value in (*found, sender or 1, *expected_replies(parse(raw))))
+    assert all(-(2**63) <= value < 2**63 for value in (*found, sender or 1, *sum(addressees(parse(raw)), ())))
 
 
 def test_a_path_takes_time_in_proportion() -> None:

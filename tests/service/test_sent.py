@@ -9,7 +9,7 @@ from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.acquaintance import Acquaintance
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import create_folder
 from spamnb.service.jobs import Forgetting
@@ -86,6 +86,21 @@ def test_a_folder_gets_and_loses_the_role(desk: Desk) -> None:
     desk.restart()
     assert sent(desk) == set()
     assert desk.ledger.lessons.verify() == []
+
+
+def test_all_sent_mail_is_read_again_after_an_upgrade(desk: Desk) -> None:
+    """If an upgrade needs more of sent mail, the next start reads all of it, and keeps what is known of deleted mail."""
+    desk.deliver(letter(1), "Sent", "S")
+    desk.deliver(letter(2, "bob@b.example"), "Sent", "S").unlink()
+    desk.work()
+    everyone = desk.ledger.lessons.seen([read(answer(1)).relations, read(answer(2, "bob@b.example")).relations])
+    assert everyone == [Seen(answered=True, written_to=True)] * 2
+    ledger = desk.ledger._connection
+    ledger.execute("DELETE FROM recipient")
+    ledger.execute("UPDATE folder SET sent_read = 0")
+    desk.restart()
+    everyone = desk.ledger.lessons.seen([read(answer(1)).relations, read(answer(2, "bob@b.example")).relations])
+    assert everyone == [Seen(answered=True, written_to=True), Seen(answered=True)]
 
 
 def test_programs_get_no_answers(desk: Desk) -> None:

@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 
 from spamnb import __version__
+from spamnb.base.errors import LedgerNewerError
 from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.schema import VERSION, differences, moment
+from spamnb.mail.relations import Relations
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver, scan
 from spamnb.maildir.names import unique_base
@@ -104,6 +108,41 @@ def test_a_ledger_of_a_later_version_is_refused(home: Path) -> None:
     kept.spamnb(home, "restore", str(former))
     assert "no faults" in kept.spamnb(home, "config", "--check")
     kept.spamnb(home, "verify")
+
+
+def test_a_ledger_is_read_before_it_is_upgraded(home: Path) -> None:
+    """A program that only reads uses a ledger of the version before, and ends when a service has upgraded it."""
+    path, before = str(home / kept.LEDGER), (home / kept.LEDGER).read_bytes()
+    unknown = Relations("ann@b.example", "", "9.9.9")
+    with Ledger(path, only_read=True) as reader:
+        former = _version(path)
+        assert reader.lessons.seen([unknown]) == [Seen()]
+        assert reader.verify() == []
+        assert (home / kept.LEDGER).read_bytes() == before
+        with Ledger(path) as writer:
+            assert (former, _version(path)) == (former, VERSION)
+            assert writer.verify() == []
+            assert writer.lessons.seen([unknown]) == [Seen()]
+        if former < VERSION:
+            with pytest.raises(LedgerNewerError, match="start again"), reader.snapshot():
+                pass
+
+
+def _version(path: str) -> int:
+    with contextlib.closing(sqlite3.connect(path)) as ledger:
+        return int(ledger.execute("PRAGMA user_version").fetchone()[0])
+
+
+def test_sent_mail_is_read_again(home: Path) -> None:
+    """After the upgrade from version 1 the next start reads all sent mail for its recipients."""
+    if _version(str(home / kept.LEDGER)) > 1:
+        return
+    with contextlib.closing(sqlite3.connect(home / kept.LEDGER)) as ledger, ledger:
+        ledger.execute("INSERT INTO sent VALUES (x'01', 7)")
+        ledger.execute("UPDATE folder SET sent_read = 1")
+    with Ledger(str(home / kept.LEDGER)) as upgraded:
+        assert upgraded.lessons.sent() == [b"\x01"], "what was known stays"
+        assert upgraded._connection.all("SELECT DISTINCT sent_read FROM folder") == [(0,)]
 
 
 def test_it_is_small(left: Path) -> None:

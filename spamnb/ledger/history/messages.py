@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from spamnb.base.label import Label, Verdict, label_or_none
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.senders import MOST_NAME
-from spamnb.mail.reading import printable
+from spamnb.ledger.history.senders import names
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +123,15 @@ class Messages:
 
     def came_from(self, messages: Iterable[tuple[bytes, str, str]]) -> None:
         """Record where messages came from, if that is missing: identity, address in From, list ("": none)."""
-        rows = [(*_names(sender, list_id), digest) for digest, sender, list_id in messages]
+        rows = [(*names(sender, list_id), digest) for digest, sender, list_id in messages]
         with self._db.transaction():
             self._make_senders("digest", rows)
             self._db.executemany(_CAME_FROM, [row for row in rows if row[0] or row[1]])
 
     def _make_senders(self, key: str, rows: Iterable[tuple[str, str, object]]) -> None:
         """Create the missing addresses and lists that messages came from. key: the column that names the message."""
-        names = [(is_list, row[is_list], row[2]) for row in rows for is_list in (0, 1) if row[is_list]]
-        self._db.executemany(_NEW_SENDER.format(key=key), names)
+        new = [(is_list, row[is_list], row[2]) for row in rows for is_list in (0, 1) if row[is_list]]
+        self._db.executemany(_NEW_SENDER.format(key=key), new)
 
     def rescued(self, message: int, at: float | None) -> None:
         """Record that a person has taken the message out of spam, so that it is never moved again.
@@ -152,10 +151,10 @@ class Messages:
         self, message: int, verdict: str, probability: float, at: float, sender: str = "", list_id: str = ""
     ) -> None:
         """Keep a verdict on a message, and its origin, as `came_from` does."""
-        names = _names(sender, list_id)
+        kept = names(sender, list_id)
         with self._db.transaction():
-            self._make_senders("id", [(*names, message)])
-            self._db.execute(_JUDGED, (verdict, probability, at, *names, message))
+            self._make_senders("id", [(*kept, message)])
+            self._db.execute(_JUDGED, (verdict, probability, at, *kept, message))
 
     def last_verdicts(self, most: int, since: float) -> Sequence[str]:
         """Return the newest verdicts given after a time, the newest first."""
@@ -239,11 +238,6 @@ class Messages:
         """Return how many messages were judged, by verdict; this reads all of them: 70 ms for a million."""
         numbers = self._db.row(_NUMBERS)
         return {str(verdict): number for verdict, number in zip(Verdict, numbers, strict=True) if number}
-
-
-def _names(sender: str, list_id: str) -> tuple[str, str]:
-    """Return an address and a list in the form that is kept."""
-    return printable(sender)[:MOST_NAME], printable(list_id)[:MOST_NAME]
 
 
 def _known(row: Sequence[Any]) -> KnownMessage:

@@ -1,10 +1,12 @@
 """Mail by its origin: the address in From, or the mailing list."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import sql_contradicts
 from spamnb.ledger.queries import contains
+from spamnb.mail.reading import printable
 
 MOST_NAME = 200
 """Characters of an address or a list: RFC 5321 allows 254 for an address, and only machines write such long ones."""
@@ -45,6 +47,18 @@ class Sender:
         return self.messages, self.id
 
 
+class Learned(NamedTuple):
+    """How many messages of an address or a list are learned as ham, and as spam; weak lessons too."""
+
+    ham: int = 0
+    spam: int = 0
+
+    @property
+    def mostly_ham(self) -> bool:
+        """Whether more of it is ham."""
+        return self.ham > self.spam
+
+
 class SenderRecords:
     """Who has sent how much."""
 
@@ -76,6 +90,21 @@ class SenderRecords:
         rows = self._db.all(f"SELECT {_COLUMNS} FROM sender WHERE id IN ({ids}) ORDER BY is_list", (message,))  # noqa: S608
         return [_sender(row) for row in rows]
 
+    def learned(self, address: str, list_id: str) -> tuple[Learned, Learned]:
+        """Return what is learned of an address, and of a list; nothing of what is not known."""
+        kept = names(address, list_id)
+        rows = self._db.all(
+            "SELECT is_list, learned_ham, learned_spam FROM sender WHERE (is_list, name) IN (VALUES (0, ?), (1, ?))",
+            kept,
+        )
+        of = {is_list: Learned(ham, spam) for is_list, ham, spam in rows}
+        return of.get(0, Learned()), of.get(1, Learned())
+
+    def with_ham(self, most: int) -> int:
+        """Return of how many addresses there is learned ham, counted up to `most`."""
+        query = "SELECT count(*) FROM (SELECT 1 FROM sender WHERE NOT is_list AND learned_ham > 0 LIMIT ?)"
+        return int(self._db.row(query, (most,))[0])
+
     def messages(self, sender: int, most: int) -> list[int]:
         """Return the ids of the newest messages from there, at most `most`."""
         rows = self._db.all(
@@ -89,6 +118,11 @@ class SenderRecords:
         """Return the faults of the numbers that triggers keep; nothing if each is the sum over the messages."""
         differing = f"SELECT * FROM ({_KEPT} EXCEPT {_SUMS}) UNION ALL SELECT * FROM ({_SUMS} EXCEPT {_KEPT})"  # noqa: S608
         return [f"sender: {row} is not the sum over the messages, or is missing" for row in self._db.all(differing)]
+
+
+def names(address: str, list_id: str) -> tuple[str, str]:
+    """Return an address and a list in the form that is kept."""
+    return printable(address)[:MOST_NAME], printable(list_id)[:MOST_NAME]
 
 
 def _sender(row: tuple[int, str, int, int, int, int, int, int, int, int]) -> Sender:

@@ -1,7 +1,8 @@
 """Whom one knows: what a person's decisions and sent mail say about the sender of a message.
 
-A lesson keeps the sender over the path, and a sent message the answers that it may get (`mail.relations`). The
-knowledge is looked up among them, so that forgetting is exact. Only decisions count: weak lessons make nobody known.
+A lesson keeps the sender over the path, and a sent message its recipients and the answers that it may get
+(`mail.relations`). The knowledge is looked up among them, so that forgetting is exact. For the tokens only decisions
+and answers count. What else is kept here only says who is a newcomer (`rules/acquaintances.py`).
 """
 
 from collections.abc import Iterable
@@ -43,12 +44,15 @@ class Acquaintance(StrEnum):
 class Seen(NamedTuple):
     """The record about the sender of a message.
 
-    Whether a person has called their mail over this path ham, and spam; and whether the message answers one to them.
+    ham, spam: a person has called mail of this sender over this path so. answered: the message answers one of the
+    person's. kept: there is weak ham of this sender over this path. written_to: the person has written to this address.
     """
 
     ham: bool = False
     spam: bool = False
     answered: bool = False
+    kept: bool = False
+    written_to: bool = False
 
     def after(self, label: Label) -> "Seen":
         """Return what is known after mail of that sender over that path got this label."""

@@ -31,7 +31,7 @@ from spamnb.ledger.lessons.port import (
     replaces,
 )
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations
+from spamnb.mail.relations import Addressees, Relations
 from spamnb.mail.tokens.kinds import family_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
@@ -47,6 +47,11 @@ class _Kept(NamedTuple):
     occurrences: NDArray[np.int64]
     sender_over_path: int | None
     tokenizer: int = VERSION
+
+    @property
+    def called(self) -> tuple[int | None, Label | None, bool]:
+        """What the lesson says of its sender: the sender over the path, the label, and whether it is weak."""
+        return self.sender_over_path, self.lesson.label, self.lesson.weak
 
 
 class _Import(NamedTuple):
@@ -73,8 +78,8 @@ class MemoryLessons:
         self._kept: dict[bytes, _Kept] = {}
         self._imports: list[_Import] = []
         self._last = 0
-        self._called: Counter[tuple[int | None, Label | None]] = Counter()  # by sender over path, and decision
-        self._sent: dict[bytes, set[int]] = {}
+        self._called: Counter[tuple[int | None, Label | None, bool]] = Counter()  # by sender over path, label, is weak
+        self._sent: dict[bytes, list[Addressees]] = {}
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
         """Return the counts of these tokens, in their order; zeros for tokens never learned."""
@@ -279,18 +284,24 @@ class MemoryLessons:
 
     def _seen(self, relations: Relations, own: _Kept | None = None) -> Seen:
         """Return what is kept about the sender of a message; without the lesson `own`."""
-        sender = relations.sender_over_path
-        called = dict.fromkeys(Label, False)
-        for label in Label:
-            is_own = own is not None and (own.sender_over_path, own.lesson.decision) == (sender, label)
-            called[label] = sender is not None and self._called[sender, label] > is_own
-        answered = any(not kept.isdisjoint(relations.answers) for kept in self._sent.values())
-        return Seen(called[Label.HAM], called[Label.SPAM], answered)
+        sent = list(chain.from_iterable(self._sent.values()))
+        return Seen(
+            ham=self._is_called(relations, Label.HAM, own),
+            spam=self._is_called(relations, Label.SPAM, own),
+            answered=any(not set(relations.answers).isdisjoint(each.answers) for each in sent),
+            kept=self._is_called(relations, Label.HAM, own, weak=True),
+            written_to=any(relations.as_recipient in each.recipients for each in sent),
+        )
 
-    def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that a person's sent messages may get, by their identities."""
-        for digest, answers in messages.items():
-            self._sent.setdefault(digest, set()).update(answers)
+    def _is_called(self, relations: Relations, label: Label, own: _Kept | None, *, weak: bool = False) -> bool:
+        """Tell whether mail of the same sender over the same path has this label; without the lesson `own`."""
+        asked = relations.sender_over_path, label, weak
+        return asked[0] is not None and self._called[asked] > (own is not None and own.called == asked)
+
+    def add_sent(self, messages: Mapping[bytes, Addressees]) -> None:
+        """Keep to whom a person's sent messages went, by the identities of the messages."""
+        for digest, found in messages.items():
+            self._sent.setdefault(digest, []).append(found)
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""
@@ -300,6 +311,11 @@ class MemoryLessons:
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """Return the first identities of sent messages above `after`, at most `most`, sorted."""
         return sorted(digest for digest in self._sent if digest > after)[:most]
+
+    def recipients(self, most: int) -> int:
+        """Return to how many addresses the person has written, counted up to `most`."""
+        sent = chain.from_iterable(self._sent.values())
+        return min(most, len(set(chain.from_iterable(each.recipients for each in sent))))
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
         """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes."""
@@ -368,7 +384,7 @@ class MemoryLessons:
     def _add(self, kept: _Kept, sign: int) -> None:
         """Add a learned message to the counts, or subtract it."""
         label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences
-        self._called[kept.sender_over_path, kept.lesson.decision] += sign
+        self._called[kept.called] += sign
         if label is None:
             return
         self._count(label, ids, sign, np.full(len(ids), sign), sign * occurrences)

@@ -24,7 +24,7 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations
+from spamnb.mail.relations import Addressees, Relations
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,10 +267,10 @@ class Lessons(Protocol):
     def imported(self) -> tuple[int, int]:
         """Return how many ham and spam messages are behind the imports that count."""
 
-    def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that a person's sent messages may get (`relations.expected_replies`), by their identities.
+    def add_sent(self, messages: Mapping[bytes, Addressees]) -> None:
+        """Keep to whom a person's sent messages went, by the identities of the messages.
 
-        If a message has several copies, the answers of each are kept: a copy that was delivered there may get none.
+        If a message has several copies, the addressees of each are kept: a copy that was delivered there has none.
         """
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
@@ -278,6 +278,9 @@ class Lessons(Protocol):
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """Return the first identities of sent messages above `after`, at most `most`, sorted."""
+
+    def recipients(self, most: int) -> int:
+        """Return to how many addresses the person has written, counted up to `most`."""
 
     # The methods below show the lessons: which tokens were learned, and which messages taught them. No mail is judged
     # or learned by these.

@@ -1,4 +1,4 @@
-"""Mail that the person has sent: the ledger keeps which answers it may get, from the moment that it appears.
+"""Mail that the person has sent: the ledger keeps to whom it went, from the moment that it appears.
 
 Older sent mail is read at a start. A folder's role says that it holds sent mail. Sent mail is forgotten if its folder
 gets a different role, and with the record of its message, after `retention_days`.
@@ -11,6 +11,7 @@ from spamnb.base.label import Role
 from spamnb.base.wording import plural
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading
+from spamnb.mail.relations import Addressees
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 
@@ -18,9 +19,9 @@ _log = logging.getLogger(__name__)
 _BATCH = 200  # messages per transaction
 
 
-def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, tuple[int, ...]]:
-    """Return the answers that a message may get, by its identity; nothing if the folder is not for sent mail."""
-    return {unread.digest: unread.answers} if folder.role is Role.SENT else {}
+def sent_in(folder: WatchedFolder, unread: LazyReading) -> dict[bytes, Addressees]:
+    """Return to whom a message went, by its identity; nothing if the folder is not for sent mail."""
+    return {unread.digest: unread.addressees} if folder.role is Role.SENT else {}
 
 
 class SentMail:
@@ -35,13 +36,15 @@ class SentMail:
     def read_existing(self) -> None:
         """Read each file of sent mail that the ledger does not know as sent, once; new mail is read as it comes.
 
-        Such files exist after the first start, after an upgrade, and if a folder has got the role.
+        Such files exist after the first start, after an upgrade, and if a folder has got the role. If the ledger does
+        not know that a folder was read, all of its files are read again: an upgrade may need more of them.
         """
         if self._is_read:
             return
         folders = {folder.id: folder for folder in self._folders if folder.role is Role.SENT}
-        self._forget_other_roles(set(folders))
-        read = sum(self._read(folder) for folder in folders.values())
+        before = self._ledger.locations.sent_read(self._folders.id)
+        self._forget_other_roles(before - set(folders))
+        read = sum(self._read(folder, is_read=folder.id in before) for folder in folders.values())
         self._ledger.locations.set_sent_read(self._folders.id, folders)
         self._is_read = True
         if read:
@@ -51,19 +54,18 @@ class SentMail:
     def _root(self) -> str:
         return self._folders.root
 
-    def _forget_other_roles(self, present: set[int]) -> None:
-        before = self._ledger.locations.sent_read(self._folders.id)
+    def _forget_other_roles(self, former: set[int]) -> None:
         for folder in self._folders:
-            if folder.id in before - present:
+            if folder.id in former:
                 self._ledger.lessons.drop_sent(dict(self._ledger.locations.digests_in(folder.id)))
                 _log.info("%s no longer holds sent mail: its recipients are forgotten", folder.name)
 
-    def _read(self, folder: WatchedFolder) -> int:
-        known, reading = set(all_sent(self._ledger)), f"reading the sent mail in {self._root}"
+    def _read(self, folder: WatchedFolder, *, is_read: bool) -> int:
+        known, reading = set(all_sent(self._ledger) if is_read else ()), f"reading the sent mail in {self._root}"
         files = dict(self._folders.with_turns(self._ledger.locations.digests_in(folder.id), reading))
         missing = [place for digest, place in files.items() if digest not in known]
         for start in range(0, len(missing), _BATCH):
-            sent: dict[bytes, tuple[int, ...]] = {}
+            sent: dict[bytes, Addressees] = {}
             for base, flags in missing[start : start + _BATCH]:
                 self._context.alive(f"{reading}: {start + len(sent)} messages")
                 if (unread := self._folders.read_at(folder, base, flags)) is not None:

@@ -18,9 +18,11 @@ _IDS = "SELECT asked.key, token.id FROM {asked} CROSS JOIN token ON text = asked
 _BLOCKS = "SELECT block, numbers FROM {asked} CROSS JOIN counts ON block = asked.value"
 _SEEN = """
     SELECT
-        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND NOT weak AND digest IS NOT ?2),
-        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 1 AND NOT weak AND digest IS NOT ?2),
-        EXISTS (SELECT 1 FROM json_each(?3) AS asked CROSS JOIN sent ON answer = asked.value)"""
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND weak = 0 AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 1 AND weak = 0 AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM json_each(?3) AS asked CROSS JOIN sent ON answer = asked.value),
+        EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND weak = 1 AND digest IS NOT ?2),
+        EXISTS (SELECT 1 FROM recipient WHERE address = ?4)"""
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
     " ham_occurrences, spam_occurrences, vocabulary"
@@ -53,7 +55,7 @@ def total(db: Connection, columns: str) -> Sequence[int]:
 
 def look_up_seen(db: Connection, relations: Relations, without: bytes | None = None) -> Seen:
     """Return what is kept about the sender of a message; `without` the lesson of that identity."""
-    asked = (relations.sender_over_path, without, json.dumps(relations.answers))
+    asked = (relations.sender_over_path, without, json.dumps(relations.answers), relations.as_recipient)
     return Seen(*map(bool, db.row(_SEEN, asked)))
 
 

@@ -39,7 +39,7 @@ from spamnb.ledger.lessons.sqlite.token_search import beginning_with, frequent
 from spamnb.ledger.lessons.sqlite.verification import verification
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Relations
+from spamnb.mail.relations import Addressees, Relations
 from spamnb.mail.tokens.kinds import family_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
@@ -290,21 +290,30 @@ class SqliteLessons(SqliteEvidence):
         with self._db.snapshot():
             return [look_up_seen(self._db, each, without) for each in messages]
 
-    def add_sent(self, messages: Mapping[bytes, Iterable[int]]) -> None:
-        """Keep the answers that a person's sent messages may get, by their identities."""
-        rows = [(digest, answer) for digest, answers in messages.items() for answer in (list(answers) or [0])]
+    def add_sent(self, messages: Mapping[bytes, Addressees]) -> None:
+        """Keep to whom a person's sent messages went, by the identities of the messages."""
+        answers = [(digest, each) for digest, found in messages.items() for each in (found.answers or [0])]
+        recipients = [(digest, each) for digest, found in messages.items() for each in found.recipients]
         with self._db.transaction():
-            self._db.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", sorted(rows))
+            self._db.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", sorted(answers))
+            self._db.executemany("INSERT OR IGNORE INTO recipient VALUES (?, ?)", sorted(recipients))
 
     def drop_sent(self, digests: Iterable[bytes]) -> None:
         """Forget messages that the person has sent."""
+        gone = [(digest,) for digest in digests]
         with self._db.transaction():
-            self._db.executemany("DELETE FROM sent WHERE digest = ?", ((digest,) for digest in digests))
+            for table in ("sent", "recipient"):
+                self._db.executemany(f"DELETE FROM {table} WHERE digest = ?", gone)  # noqa: S608 - one of the two
 
     def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
         """Return the first identities of sent messages above `after`, at most `most`, sorted."""
         rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
         return [row[0] for row in rows]
+
+    def recipients(self, most: int) -> int:
+        """Return to how many addresses the person has written, counted up to `most`."""
+        (number,) = self._db.row("SELECT count(*) FROM (SELECT DISTINCT address FROM recipient LIMIT ?)", (most,))
+        return int(number)
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
         """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes."""

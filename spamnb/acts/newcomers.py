@@ -1,0 +1,30 @@
+"""Find out who is a newcomer: ask the ledger and the address book, and decide by `rules/acquaintances.py`."""
+
+from spamnb.base.label import Label
+from spamnb.config import Config
+from spamnb.contacts.address_book import contacts_of
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.relations import Relations
+from spamnb.rules import acquaintances
+
+
+def why_known(ledger: Ledger, config: Config, relations: Relations) -> str:
+    """Return why the person knows the sender of a message, in words; "" for a newcomer. config: with the choices."""
+    named = config.senders.named(relations.senders, relations.list_id)
+    allowed = named[1] if named is not None and named[0] is Label.HAM else ""
+    (seen,) = ledger.lessons.seen([relations])
+    learned = ledger.senders.learned(relations.sender, relations.list_id)
+    return acquaintances.why_known(relations, seen, *learned, contacts_of(config.address_book), allowed)
+
+
+def knows_enough(ledger: Ledger, config: Config) -> bool:
+    """Tell whether it is known of so many addresses that the person knows them, that others may be newcomers.
+
+    The addresses of ham, of sent mail, or of the address book: the largest number counts.
+    """
+    least = acquaintances.KNOWN_FIRST
+    return (
+        ledger.senders.with_ham(least) >= least
+        or ledger.lessons.recipients(least) >= least
+        or len(contacts_of(config.address_book)) >= least
+    )
