@@ -264,12 +264,15 @@ def test_only_bulk_and_the_command_line_have_processes() -> None:
 
 
 def test_rules_read_nothing() -> None:
-    """The rules are pure: they know types of values of the ledger, and no store, no filter and no file names."""
+    """The rules are pure: they know values of the ledger and of mail, and no store, no filter and no file names."""
     rules = [module for module in MODULES if package_of(module) == "rules"]
     closed = ("ledger", "filter", "mail", "maildir", "acts")
     assert {name for module in rules for name in imports(module) if package_of(name) in closed} <= {
         "spamnb.ledger.history.locations",
+        "spamnb.ledger.history.senders",
         "spamnb.ledger.history.state",
+        "spamnb.ledger.lessons.acquaintance",
         "spamnb.ledger.lessons.port",
+        "spamnb.mail.relations",
     }
     assert not {"Lessons", "Ledger", "Locations", "State"} & {name for module in rules for name in names(module)}

@@ -18,9 +18,9 @@ def why_known(ledger: Ledger, config: Config, relations: Relations) -> str:
 
 
 def knows_enough(ledger: Ledger, config: Config) -> bool:
-    """Tell whether it is known of so many addresses that the person knows them, that others may be newcomers.
+    """Tell whether the filter has met enough addresses that the person knows, so that others are newcomers.
 
-    The addresses of ham, of sent mail, or of the address book: the largest number counts.
+    It counts the addresses of ham, of sent mail, and of the address book. The largest of these numbers decides.
     """
     least = acquaintances.KNOWN_FIRST
     return (

@@ -204,7 +204,7 @@ class Connection:
             )
 
     def _check_version(self) -> None:
-        """Raise LedgerError if another program has upgraded the open ledger: its tables are not those of before."""
+        """Raise LedgerError if another program has upgraded the open ledger: its tables have changed."""
         if version_of(self._sqlite) != self._version:
             raise LedgerNewerError(
                 f"The ledger {self.path} was upgraded while it was in use, to a later version: start again"

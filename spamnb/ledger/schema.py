@@ -59,7 +59,7 @@ action.state "withheld": a judgement whose move was stopped by the circuit break
 A new word of a closed list, here or in `ledger/values.py`, needs a step too: the version before would call it damage. A
 later version adds a step to `_STEPS`, changes no existing one, and is tested on a ledger that the version before it has
 left (`tests/upgrade`). So the statements are written out here, without text from other modules. Until a writer has made
-the step, readers work with the ledger as it is: its new tables are in `_TO_READ` too.
+the step, readers use the ledger without it: `_TO_READ` gives them its new tables, empty.
 """
 
 import contextlib
@@ -213,7 +213,7 @@ _STEPS = (
     f"{_LESSONS};{_HISTORY};{_SENDERS}",
     _ACQUAINTANCES,
 )  # step n makes version n + 1 out of version n; steps are only ever added
-# By version: what a reader of such a ledger lacks before the next step. It is made for the connection alone.
+# By version: the new tables of the next step, which a reader of such a ledger lacks. They are of its connection alone.
 _TO_READ = {1: "CREATE TEMP TABLE recipient (digest BLOB NOT NULL, address INTEGER NOT NULL)"}
 
 _MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `State.mark`

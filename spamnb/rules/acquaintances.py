@@ -22,8 +22,8 @@ def why_known(
     of_address, of_list: what is learned of the address and the list, over any path. allowed: the pattern of `senders`,
     or of a choice, that makes the message ham; or "". Several addresses in From are nobody's.
 
-    Of a list, and of an address without a path, the larger number decides: one spam among the mail of a list, or one
-    forged From, must not make newcomers of all others.
+    For a list, and for an address without a path, the larger number decides. One spam among the mail of a list, or one
+    forged From, must not make all others newcomers.
     """
     is_one = bool(relations.sender) and not relations.others
     table = (

@@ -1,4 +1,4 @@
-"""Who is a newcomer, by the ledger, the configuration and the address book."""
+"""Whom one does not know, by the ledger, the configuration and the address book."""
 
 from collections.abc import Iterator
 from dataclasses import replace

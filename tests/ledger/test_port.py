@@ -591,7 +591,7 @@ def test_weak_lessons_make_nobody_known(lessons: Lessons) -> None:
 
 
 def test_weak_ham_is_kept_mail(lessons: Lessons) -> None:
-    """Weak ham over the path is recorded apart from a decision, as long as it is learned and weak."""
+    """Weak ham over the path is recorded apart from a decision, while it is learned and weak."""
     lessons.learn([mail(1)], HAM, "kept", 1.0, weak=True, how=How.KEPT)
     assert seen(lessons, mail(2)) == Seen(kept=True)
     assert seen(lessons, mail(1), without=digest(1)) == seen(lessons, mail(2, path="8.8.8")) == Seen()

@@ -74,7 +74,7 @@ def test_what_is_learned_of_an_address_and_a_list(ledger: Ledger) -> None:
     learned(ledger, "three", "ben@b.example", "talk.b.example")
     assert ledger.senders.learned("ann@b.example", "talk.b.example") == (Learned(1, 1), Learned(2, 0))
     assert ledger.senders.learned("talk.b.example", "ann@b.example") == (Learned(), Learned())
-    assert [ledger.senders.with_ham(most) for most in (1, 2, 20)] == [1, 2, 2], "a list is no address"
+    assert [ledger.senders.with_ham(most) for most in (1, 2, 20)] == [1, 2, 2], "lists do not count"
     training.forget(ledger, [b"three"], "a test", 3.0, how=How.HAND)
     assert ledger.senders.learned("ben@b.example", "talk.b.example") == (Learned(), Learned(1, 0))
     assert ledger.senders.with_ham(20) == 1

@@ -132,8 +132,8 @@ def make_odd(path: Path, table: str, column: str, value: str) -> None:
 
 
 TABLES = [
-    "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "lesson",
-    "mailbox", "message", "recipient", "sender", "sent", "state", "tally", "token", "total", "trained_directory", "trained_file",
+    "action", "choice", "counts", "directory", "early_verdict", "file", "folder", "import", "lesson", "mailbox",
+    "message", "recipient", "sender", "sent", "state", "tally", "token", "total", "trained_directory", "trained_file",
 ]  # fmt: skip
 
 

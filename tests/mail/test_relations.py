@@ -221,10 +221,11 @@ PINNED = {
 
 @over_rows("written", PINNED)
 def test_what_the_ledger_keeps_never_changes(written: str) -> None:
-    """The hash of a sender over a path is the same with every Python and in every later version."""
+    """The hashes of a sender over a path are the same with every Python and in every later version."""
     raw = (
         f"Received: from a.example (unknown [{written}]) by mx.example.org; Mon, 1 Jun 2026 10:00:00 +0000\n"
         "From: Anna <anna@friends.example>\nIn-Reply-To: <1@home.example>\n\nhello\n"
     )
     relations = read(raw.encode()).relations
     assert (relations.sender_over_path, relations.answers) == (PINNED[written], (45670309958857759,))
+    assert relations.as_recipient == 7816401782954352632

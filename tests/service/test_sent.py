@@ -89,7 +89,7 @@ def test_a_folder_gets_and_loses_the_role(desk: Desk) -> None:
 
 
 def test_all_sent_mail_is_read_again_after_an_upgrade(desk: Desk) -> None:
-    """If an upgrade needs more of sent mail, the next start reads all of it, and keeps what is known of deleted mail."""
+    """If an upgrade needs more of sent mail, the next start reads all of it; nothing of deleted mail is lost."""
     desk.deliver(letter(1), "Sent", "S")
     desk.deliver(letter(2, "bob@b.example"), "Sent", "S").unlink()
     desk.work()

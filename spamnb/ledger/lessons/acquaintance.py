@@ -2,7 +2,7 @@
 
 A lesson keeps the sender over the path, and a sent message its recipients and the answers that it may get
 (`mail.relations`). The knowledge is looked up among them, so that forgetting is exact. For the tokens only decisions
-and answers count. What else is kept here only says who is a newcomer (`rules/acquaintances.py`).
+and answers count. All else only says who is a newcomer (`rules/acquaintances.py`).
 """
 
 from collections.abc import Iterable
