@@ -4,15 +4,15 @@ A real Dovecot serves a Maildir, and the real service watches it, with a filter 
 corpus. One session waits in IDLE as a phone does: after each EXISTS it ends IDLE, fetches the header of what is new,
 and waits again. 200 spam and 20 ham messages of the second half come in mixed order.
 
-Each row is one way to deliver, at one pace. paces: "alone", a message every 0.8 to 1.6 s; "stream", ten per second on
-average, at random times; "bursts", 20 at once, then 2 s of silence. ways: "new/", a rename into the folder; "lmtp",
-Dovecot's LMTP server; "lda", dovecot-lda.
+Each row is one way to deliver, at one pace. paces: "apart", a message every 6 to 7 s; "close", every 0.8 to 1.6 s;
+"stream", ten per second on average, at random times; "bursts", 20 at once, then 2 s of silence. ways: "new/", a rename
+into the folder; "lmtp", Dovecot's LMTP server; "lda", dovecot-lda.
 
 spam: messages that the filter moved. EXISTS: how many of these the server told the session of. shown: how many of
 these the session could still fetch; late: how many of those had left the inbox before. ham told: from delivery to
 EXISTS. spam gone: from delivery until the message is in Junk.
 
-    python benchmarks/idle.py CORPUS [--dovecot 2.3] [--ways new/ lmtp lda] [--paces alone stream bursts]
+    python benchmarks/idle.py CORPUS [--dovecot 2.3] [--ways new/ lmtp lda] [--paces apart close stream bursts]
         [--settings 'maildir_very_dirty_syncs = yes'] [--load PROCESSES] [--json]
 
 As root: Dovecot runs as `nobody`. With `--dovecot 2.4` it runs in a tree of Debian 13, which mmdebstrap makes.
@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import common
@@ -163,10 +164,10 @@ def _percentiles(name: str, seconds: Sequence[float]) -> dict[str, object]:
     return {f"{name} {word} ms": float(np.percentile(times, share)) for word, share in (("p50", 50), ("p99", 99))}
 
 
-def _alone() -> Iterator[float]:
+def _evenly(low: float, high: float) -> Iterator[float]:
     choice = random.Random(2)
     while True:
-        yield choice.uniform(0.8, 1.6)
+        yield choice.uniform(low, high)
 
 
 def _stream() -> Iterator[float]:
@@ -180,7 +181,12 @@ def _bursts() -> Iterator[float]:
 
 
 _WAYS: dict[str, Way] = {"new/": by_rename, "lmtp": by_lmtp, "lda": by_lda}
-_PACES: dict[str, Callable[[], Iterator[float]]] = {"alone": _alone, "stream": _stream, "bursts": _bursts}
+_PACES: dict[str, Callable[[], Iterator[float]]] = {
+    "apart": partial(_evenly, 6.0, 7.0),
+    "close": partial(_evenly, 0.8, 1.6),
+    "stream": _stream,
+    "bursts": _bursts,
+}
 
 
 if __name__ == "__main__":

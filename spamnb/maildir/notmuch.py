@@ -65,7 +65,7 @@ class Question:
             raise NotmuchError(f"the program notmuch {why}") from fault
 
     def answer(self, seconds: float) -> bytes | None:
-        """Return the answer; None if there is none after so many seconds.
+        """Return the answer; None if there is none within that number of seconds.
 
         Raises NotmuchError if the program fails, or takes too long in all.
         """
@@ -105,7 +105,7 @@ def tagged(tag: str) -> str:
 
 
 def changed(after: int, until: int) -> str:
-    """Return the query for messages that were changed after a revision, up to another one."""
+    """Return the query for messages that were changed after a revision, and not after a later one."""
     return f"lastmod:{after + 1}..{until}"
 
 

@@ -1,5 +1,7 @@
 """A tag in notmuch teaches: the real notmuch indexes the Maildir, and the service asks it."""
 
+import itertools
+import logging
 import os
 import shutil
 import subprocess
@@ -16,12 +18,16 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.service import notmuch_tag
 from tests import warm
+from tests.documents import block
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site
 
 pytestmark = pytest.mark.skipif(shutil.which("notmuch") is None, reason="needs notmuch (Debian: notmuch)")
 
 _HURRIED = f"from spamnb.service import notmuch_tag; notmuch_tag._SECONDS = 0.1; {warm.HURRIED}"
+
+
+DOCUMENT = "docs/mail-server.md"
 
 
 class Indexed:
@@ -37,7 +43,7 @@ class Indexed:
         )
         monkeypatch.setenv("NOTMUCH_CONFIG", str(configuration))
         site.teach()
-        site.configure("notmuch_tag: spam\n")
+        site.configure(block(DOCUMENT, "notmuch-tag"))
         self.run("new")
         site.work()
 
@@ -96,6 +102,21 @@ def test_the_verdict_as_a_tag(indexed: Indexed) -> None:
     assert indexed.lesson(spam) == (None, False)
     indexed.tag("-spam", spam)
     assert indexed.lesson(spam) == (Label.HAM, False)
+
+
+def test_the_hook(indexed: Indexed) -> None:
+    """The hook gives the tag to new mail in Junk and to no other, and that teaches nothing."""
+    hook = indexed.site.root / ".notmuch/hooks/post-new"
+    hook.parent.mkdir()
+    hook.write_text(block(DOCUMENT, "notmuch-junk"))
+    hook.chmod(0o755)
+    spam, ham = indexed.deliver("spam", 750), indexed.deliver("ham", 751)
+    found = [
+        indexed.run("search", "--exclude=false", "--output=tags", "--", named(each)).split() for each in (spam, ham)
+    ]
+    assert found == [["spam"], ["inbox", "unread"]]
+    indexed.site.work()
+    assert indexed.lesson(spam) == indexed.lesson(ham) == (None, False)
 
 
 def test_other_tags(indexed: Indexed) -> None:
@@ -172,6 +193,7 @@ def test_an_odd_message_id(indexed: Indexed) -> None:
 
 def test_too_many_at_once(indexed: Indexed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing is learned of very many messages that get the tag at once; the next one teaches again."""
+    caplog.set_level(logging.INFO, "spamnb")
     monkeypatch.setattr(notmuch_tag, "_MOST", 2)
     mail = [indexed.deliver("ham", 720 + number) for number in range(3)]
     indexed.tag("+spam", *mail)
@@ -191,7 +213,11 @@ def _with_a_damaged_database(indexed: Indexed, _: pytest.MonkeyPatch) -> Callabl
     (version,) = Path(indexed.site.root, ".notmuch/xapian").glob("iam*")
     content = version.read_bytes()
     version.write_bytes(b"of a version to come")
-    return lambda: None if version.write_bytes(content) else None
+
+    def mend() -> None:
+        version.write_bytes(content)
+
+    return mend
 
 
 def _without_a_configuration(indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
@@ -261,23 +287,23 @@ def test_beside_a_writer(indexed: Indexed) -> None:
     ham = indexed.deliver("ham", 718)
     indexed.site.program = _HURRIED
     indexed.site.start()
+    numbers = itertools.count(730)
+
+    def is_learned(label: Label) -> bool:
+        content = indexed.site.deliver(message("ham", next(numbers)))  # the service asks notmuch after it
+        indexed.site.wait_until_judged(content)
+        return indexed.lesson(ham) == (label, False)
+
     indexed.run("tag", "+spam", "--", named(ham))
-    writer = subprocess.Popen(["notmuch", "tag", "--batch"], stdin=subprocess.PIPE)  # which holds the lock
+    writer = subprocess.Popen(
+        ["notmuch", "tag", "--batch"], stdin=subprocess.PIPE
+    )  # has the lock until it is told more
     try:
-        wake(indexed, 730)
-        until(lambda: indexed.lesson(ham) == (Label.SPAM, False), lambda: indexed.site.log())
+        until(lambda: is_learned(Label.SPAM), indexed.site.log)
     finally:
         writer.communicate(timeout=PATIENCE)
     indexed.run("tag", "-spam", "--", named(ham))
-    wake(indexed, 740)
-    until(lambda: indexed.lesson(ham) == (Label.HAM, False), lambda: indexed.site.log())
+    until(lambda: is_learned(Label.HAM), indexed.site.log)
     assert indexed.site.end() == 0
     assert "learned as spam, tagged as spam in notmuch" in indexed.site.log()
     assert "warning" not in indexed.site.log()
-
-
-def wake(indexed: Indexed, number: int) -> None:
-    """Let the service look at mail a few times: it asks notmuch after that."""
-    for each in range(number, number + 3):
-        content = indexed.site.deliver(message("ham", each))
-        indexed.site.wait_until_judged(content)

@@ -43,7 +43,7 @@ class MissedSpam(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SeenTags:
-    """What is known of a tag in notmuch: the database, its revision then, and marks of the messages that had the tag.
+    """The last look at a tag in notmuch: the database, its revision then, and marks of the messages that had the tag.
 
     A mark has MARK_BYTES bytes. `write` keeps MOST_MARKS of them.
     """
@@ -149,7 +149,7 @@ class State:
     to_receive: the place up to which all must be received before mail is moved.
     forgotten_at: when this user was last forgotten there, before this ledger was made; None if never.
 
-    notmuch_seen: what is known of the tag for spam in notmuch, or None.
+    notmuch_seen: the last look at the tag for spam in notmuch, or None.
     skipped: base names of files, and digests of requests, that are not read, because a process has died while it read
         them.
     suspected: the same, for those that are read a second time.
@@ -173,7 +173,9 @@ class State:
     received = _Value("heard", int, 0)
     to_receive = _Value("to hear", int, 0)
     forgotten_at = _Value[float | None]("forgotten at", _finite, None)
-    notmuch_seen = _Value[SeenTags | None]("notmuch seen", SeenTags.read, None, SeenTags.write)
+    notmuch_seen = _Value[SeenTags | None](
+        "notmuch seen", SeenTags.read, None, lambda seen: seen.write() if seen else ""
+    )
     skipped = _Value[tuple[str, ...]]("skipped", _texts, (), json.dumps)
     suspected = _Value[tuple[str, ...]]("suspected", _texts, (), json.dumps)
 
