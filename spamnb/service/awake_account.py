@@ -148,6 +148,26 @@ class AwakeAccount:
                 with self._guarded(root):
                     mailbox.act_on_due()
 
+    def learn_by_tag(self, paths: Sequence[str], *, is_tagged: bool) -> bool:
+        """Learn the message in these files, which has got the tag for spam in notmuch, or has lost it.
+
+        Returns whether one of them is in a mailbox. A stranger can write the Message-ID of any message, and notmuch
+        shows both as one: if the files hold different messages, nobody knows which one a person has seen.
+        """
+        found = []
+        for root, mailbox in self._watched.items():
+            if mailbox.has_begun:
+                with self._guarded(root):
+                    found += [(root, unread) for unread in mailbox.read_files(paths)]
+        if len({unread.digest for _, unread in found}) > 1:
+            names = ", ".join(self.context.name_of(unread) for _, unread in found)
+            _log.info("notmuch shows different messages as one, so its tag teaches nothing about them: %s", names)
+        elif found:
+            root, unread = found[0]
+            with self._guarded(root):
+                self._watched[root].learn_tag(unread, is_tagged=is_tagged)
+        return bool(found)
+
     def due(self, *, departures: bool = True) -> float | None:
         """Return when `act_on_due` has work, in seconds since the epoch; None for never, and without the ledger.
 

@@ -13,6 +13,7 @@ from spamnb.service.accounts import Accounts
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, OutdatedLessons, ServiceJob
 from spamnb.service.log import LogOnce
+from spamnb.service.notmuch_tag import NotmuchTag
 from spamnb.service.watcher import Hint, Watcher
 
 Read = TypeVar("Read")  # what is read of a configuration
@@ -163,4 +164,5 @@ class OnePerson(Tenants[Config]):
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
             MetricsFile(context, lambda: len(awake.directories), self._instance),
+            *([] if context.config.notmuch_tag is None else [NotmuchTag(awake, context.config.notmuch_tag)]),
         )
