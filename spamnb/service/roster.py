@@ -33,8 +33,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Directory
 from spamnb.monitoring.exposition import Histogram, Metric
 from spamnb.monitoring.host import account_row
-from spamnb.service.account import Account, Surroundings
-from spamnb.service.accounts import Accounts
+from spamnb.service.account import Account, ServiceTools
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, OutdatedLessons, ServiceJob
@@ -42,6 +41,7 @@ from spamnb.service.known import Known
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Met, remember
 from spamnb.service.rows import Rows
+from spamnb.service.scheduler import Scheduler
 from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.tenants import Sharing, Tenants, Wait
 from spamnb.service.watcher import Hint
@@ -50,6 +50,7 @@ _log = logging.getLogger(__name__)
 _PLACES = ""  # the root of hints that somebody may have come or gone
 _BUSY_SECONDS = 0.2  # to wait if another process holds a ledger or the register: all accounts wait
 _CACHE = 1_000  # KB of a ledger's pages; a host has many open at once
+_IDLE_SECONDS = 60.0  # without work, after which an account sleeps
 _SOON_SECONDS = 0.5
 _RETRY_SECONDS = 10.0
 _LONGEST_RETRY = 600.0
@@ -71,8 +72,8 @@ class Roster(Tenants[Host]):
         self._list_at = math.inf
         self._places: list[str] = []
         self._requests: str
-        self._shared: Surroundings
-        self._accounts: Accounts
+        self._tools: ServiceTools
+        self._scheduler: Scheduler
         self._sweeps: Sweeps
         self._rows: Rows
         self._metrics: HostMetricsFile
@@ -82,39 +83,40 @@ class Roster(Tenants[Host]):
 
     # --- the configuration
 
-    def open(self, read: Host, shared: Surroundings, wait: Wait) -> None:
+    def open(self, read: Host, tools: ServiceTools, wait: Wait) -> None:
         """Begin to work by a new configuration."""
         self._host, self._requests = read, str(read.requests)
-        self._shared = replace(
-            shared,
-            alive=lambda status: self._alive(shared, status),
+        self._tools = replace(
+            tools,
+            alive=lambda status: self._alive(tools, status),
             open_ledger=partial(Ledger, busy_seconds=_BUSY_SECONDS, cache=_CACHE),
             patience=0.0,
             longest_retry=_LONGEST_RETRY,
             is_examined=False,
+            most_awake=read.template.users.awake,
+            idle_seconds=_IDLE_SECONDS,
+            has_others=True,
         )
-        self._accounts = Accounts(
-            self._shared, read.template.users.awake, self._strange, self._changed, self._looked_after
-        )
+        self._scheduler = Scheduler(self._tools, self._strange, self._changed, self._daily_look_done)
         self._known, self._places = {}, []
         self._sweeps = Sweeps(
-            self._shared, self._accounts, self._known, read.template, self._list_soon, self._has_new_settings
+            self._tools, self._scheduler, self._known, read.template, self._list_soon, self._has_new_settings
         )
         stamps = self._sweeps.settle_stamp
-        self._rows = Rows(read.directory, self._share, self._known, stamps, self._shared.running)
+        self._rows = Rows(read.directory, self._share, self._known, stamps, self._tools.running)
         instance = "" if self._share.of == 1 else str(self._share)
         self._metrics = HostMetricsFile(
-            lambda: self._host.template, self._rows.all, shared.measurements, self._measured, instance
+            lambda: self._host.template, self._rows.all, tools.measurements, self._measured, instance
         )
-        for met in shared.reading.open(str(self._share.claim(read.directory))):
+        for met in tools.reading.open(str(self._share.claim(read.directory))):
             if self._share.owns(met.account):
                 self._met.setdefault(met.account, []).append(met)
             else:
                 self._remember_for_another(met)
 
-    def _alive(self, shared: Surroundings, status: str) -> None:
-        shared.alive(status)
-        self._accounts.give_turns()
+    def _alive(self, tools: ServiceTools, status: str) -> None:
+        tools.alive(status)
+        self._scheduler.give_turns()
 
     def _remember_for_another(self, met: Met) -> None:
         """Record a message that was read for a user of another share, whose mail server asked us."""
@@ -130,7 +132,7 @@ class Roster(Tenants[Host]):
     def _config_of(self, user: User) -> Config:
         """Return the current configuration of a user."""
         known = self._known[user.name]
-        known.own_read_at = self._shared.now()
+        known.own_read_at = self._tools.now()
         known.config, fault = self._host.config_of(user, known.config)
         self._tell_own(known, in_one_line(fault) if fault else "")
         return known.config
@@ -144,7 +146,7 @@ class Roster(Tenants[Host]):
             _log.error("%s", fault)
         else:
             _log.info("own settings are in force again")
-        since = self._shared.now() if fault else None
+        since = self._tools.now() if fault else None
         self._rows.change(known, replace(known.row, fault=fault, fault_since=since))
 
     def _has_new_settings(self, known: Known) -> bool:
@@ -156,9 +158,9 @@ class Roster(Tenants[Host]):
         """Return the jobs for looking after an account; made at each waking."""
         context = awake.context
         known = self._known[context.config.user]
-        known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
+        known.counted = known.counted or context.ledger.tallies.place(self._tools.now())
         return (
-            DailyCopies(context, lambda: self._shared.alive("copying a ledger"), record, only_changed=True),
+            DailyCopies(context, lambda: self._tools.alive("copying a ledger"), record, only_changed=True),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
         )
@@ -186,11 +188,11 @@ class Roster(Tenants[Host]):
             found = self._host.users()
         except MaildirError as fault:
             self._faults.log("users", str(fault))
-            self._list_at = self._shared.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
+            self._list_at = self._tools.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
             return None
         if self._faults.clear("users"):
             _log.info("the users can be found again")
-        self._list_at = self._shared.running() + service.reconcile_seconds
+        self._list_at = self._tools.running() + service.reconcile_seconds
         return found
 
     def _come(self, users: Iterable[User]) -> None:
@@ -203,7 +205,7 @@ class Roster(Tenants[Host]):
             if has_changed or known.account.met:
                 changed.append((latest, known.account))
         for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
-            self._accounts.compare(account)
+            self._scheduler.compare(account)
 
     def _miss(self, rows: Sequence[AccountRow], found: FoundUsers) -> None:
         """Record which users of the register are gone; if something of a user is left, find out what is wrong."""
@@ -219,7 +221,7 @@ class Roster(Tenants[Host]):
                 left.append(User(row.name, Path(row.root)))
         self._come(left)
         for user in left:
-            self._accounts.compare(self._known[user.name].account)
+            self._scheduler.compare(self._known[user.name].account)
 
     def _ours(self, found: FoundUsers) -> Iterator[User]:
         return (user for user in found.users if self._share.owns(user.name))
@@ -227,7 +229,7 @@ class Roster(Tenants[Host]):
     def _add(self, user: User) -> Known:
         """Add a user who is there: watched, and asleep."""
         row = self._rows.absent.pop(user.name, None)
-        row = row or AccountRow(user.name, str(user.root), State.LEARNING, looked_after_at=self._shared.now())
+        row = row or AccountRow(user.name, str(user.root), State.LEARNING, looked_after_at=self._tools.now())
         if row.state is State.GONE:
             row = replace(row, state=State.LEARNING, gone_at=None)
         read = partial(self._config_of, user)
@@ -236,16 +238,16 @@ class Roster(Tenants[Host]):
         account.met = self._met.pop(user.name, [])
         self._known[user.name] = known = Known(account, row, _device(user.root), row.stamp)
         known.own_read_at = row.looked_after_at or 0.0
-        self._accounts.add(account)
+        self._scheduler.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
-            self._shared.watcher.watch(str(user.root), self._sweeps.find_directories(account))
+            self._tools.watcher.watch(str(user.root), self._sweeps.find_directories(account))
         known.row = replace(row, polled=self._is_polled(known))
         self._rows.plan()
         return known
 
     def _is_polled(self, known: Known) -> bool:
-        return self._shared.watcher.is_polled(known.account.roots[0])
+        return self._tools.watcher.is_polled(known.account.roots[0])
 
     def _watch_places(self, found: FoundUsers) -> None:
         """Watch the directories where users may come or go. Links above all users are the administrator's."""
@@ -255,7 +257,7 @@ class Roster(Tenants[Host]):
             self._places = watched
             self._list_soon()
         try:
-            self._shared.watcher.watch(_PLACES, map(Directory, watched), is_limited=False)
+            self._tools.watcher.watch(_PLACES, map(Directory, watched), is_limited=False)
         except CannotWatchError as fault:
             self._faults.log(_PLACES, str(fault))
 
@@ -264,7 +266,7 @@ class Roster(Tenants[Host]):
         with suppress(OSError):  # then a command waits until the account sleeps
             os.makedirs(self._requests, mode=0o700, exist_ok=True)
         with suppress(CannotWatchError):  # the mailboxes tell it
-            self._shared.watcher.watch(self._requests, [Directory(self._requests)])
+            self._tools.watcher.watch(self._requests, [Directory(self._requests)])
         self._see_to_requests()
 
     def _see_to_requests(self) -> None:
@@ -274,7 +276,7 @@ class Roster(Tenants[Host]):
                 if not self._share.owns(request.name):
                     continue
                 if (known := self._known.get(request.name)) is not None:
-                    self._accounts.let_go(known.account)
+                    self._scheduler.let_go(known.account)
                     self._forget_figures(known)
                 self._rows.absent.pop(request.name, None)
                 self._rows.write()
@@ -288,7 +290,7 @@ class Roster(Tenants[Host]):
             self._see_to_requests()
 
     def _list_soon(self) -> None:
-        self._list_at = min(self._list_at, self._shared.running() + _SOON_SECONDS)
+        self._list_at = min(self._list_at, self._tools.running() + _SOON_SECONDS)
 
     def _list(self) -> None:
         """Find out who has come and who has gone."""
@@ -299,19 +301,19 @@ class Roster(Tenants[Host]):
         for name, known in [*self._known.items()]:
             if name not in there and not self._is_gone(known.row, found, known.device):
                 known.is_away = True
-                self._compare_unless_failed(known.account)
+                self._compare_unless_put_off(known.account)
             elif name not in there or str(there[name].root) != known.account.roots[0]:
                 self._remove(name)
             elif known.is_away:  # its next try may be minutes away
                 known.is_away = False
-                self._accounts.compare(known.account)
+                self._scheduler.compare(known.account)
         new = [there[name] for name in sorted(there.keys() - self._known.keys())]
         self._come(new)
         for user in new:
             if (known := self._known[user.name]).stamp is None:  # else a disk was mounted late
                 with about(user.name):
                     _log.info("watching %s", user.root)
-                self._accounts.let_fill(known.account)
+                self._scheduler.wait_until_filled(known.account)
         if before != self._known.keys():
             self._rows.write()  # who has come or gone is known at once
         self._watch_places(found)
@@ -331,16 +333,16 @@ class Roster(Tenants[Host]):
 
     def _remove(self, name: str) -> None:
         known = self._known[name]
-        self._accounts.remove(known.account)
-        self._shared.watcher.unwatch(known.account.roots[0])
+        self._scheduler.remove(known.account)
+        self._tools.watcher.unwatch(known.account.roots[0])
         del self._known[name]
         with about(name):
             _log.info("%s is gone; the ledger stays", known.account.roots[0])
         self._put_gone(known.row)
 
-    def _compare_unless_failed(self, account: Account) -> None:
-        if not account.is_failed:  # else it is tried again at its time
-            self._accounts.compare(account)
+    def _compare_unless_put_off(self, account: Account) -> None:
+        if not account.is_put_off:  # else it is tried again at its time
+            self._scheduler.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
         """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
@@ -348,7 +350,7 @@ class Roster(Tenants[Host]):
             self._rows.absent.pop(row.name, None)
         elif row.state is not State.GONE:
             self._rows.absent[row.name] = replace(
-                row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None, polled=False
+                row, state=State.GONE, gone_at=self._tools.now(), fault="", fault_since=None, stamp=None, polled=False
             )
         self._rows.plan()
 
@@ -356,28 +358,28 @@ class Roster(Tenants[Host]):
 
     def take(self, hint: Hint) -> None:
         """Keep a hint until the account of its mailbox has its turn. New own settings hold for the hint."""
-        account = self._accounts.find(hint.root)
+        account = self._scheduler.find(hint.root)
         if account is not None and account.is_awake and self._has_new_settings(self._known[account.name]):
-            self._accounts.read_again(account)
-        self._accounts.take(hint)
+            self._scheduler.read_again(account)
+        self._scheduler.take(hint)
 
     def work(self) -> None:
         """Give a turn, make a step of the work that can wait, and do the due work beside the accounts."""
-        running = self._shared.running()
+        running = self._tools.running()
         if running >= self._list_at:
             self._list()
-        if not self._shared.watcher.is_watched(self._requests):
+        if not self._tools.watcher.is_watched(self._requests):
             self._see_to_requests()
         self._sweeps.go_on()
-        self._accounts.work()
+        self._scheduler.work()
         if running >= self._rows.due_at:
             self._rows.write()
-        self._metrics.step_if_due(self._shared.now())
+        self._metrics.step_if_due(self._tools.now())
 
     def due_in(self) -> float:
         """Return the seconds until there is work without a hint."""
-        ours = min(self._list_at, self._rows.due_at) - self._shared.running()
-        return max(0.0, min(ours, self._sweeps.due_in(), self._accounts.due_in()))
+        ours = min(self._list_at, self._rows.due_at) - self._tools.running()
+        return max(0.0, min(ours, self._sweeps.due_in(), self._scheduler.due_in()))
 
     def sharing(self) -> Sequence[Sharing]:
         """All users of the share."""
@@ -391,7 +393,7 @@ class Roster(Tenants[Host]):
     def forget(self, user: Sharing) -> None:
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""
         if (known := self._known.get(user.name)) is not None:
-            self._accounts.forget(known.account, user.ledger)
+            self._scheduler.forget(known.account, user.ledger)
             self._forget_figures(known)
 
     def _forget_figures(self, known: Known) -> None:
@@ -403,15 +405,15 @@ class Roster(Tenants[Host]):
             AccountRow(known.row.name, known.row.root, State.LEARNING, looked_after_at=looked_after_at),
         )
 
-    def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
+    def once(self, read: Host, tools: ServiceTools, wait: Wait) -> None:
         """Do everything that is due now, for one user after the other."""
-        self.open(read, shared, wait)
+        self.open(read, tools, wait)
         failed = 0
         for user in self._ours(read.users()):
             known = self._add(user)
             with about(user.name):
                 try:
-                    known.account.once(self._shared, wait)
+                    known.account.once(self._tools, wait)
                     self._changed(known.account)
                     fault = known.account.sleep()
                 except SpamnbError as met:
@@ -425,7 +427,7 @@ class Roster(Tenants[Host]):
 
     def rest(self) -> None:
         """Release all accounts."""
-        self._accounts.close()
+        self._scheduler.close()
         self._rows.write()
 
     def close(self, fault: Exception | None) -> None:
@@ -439,32 +441,32 @@ class Roster(Tenants[Host]):
         known = self._known[account.name]
         if account.is_awake:
             self._count(known)
-            row = account_row(account.ledger, account.config, self._shared.now())
+            row = account_row(account.ledger, account.config, self._tools.now())
             fault = known.own_fault or _of_skipped(account.ledger.state.skipped) or account.fault
             self._sweeps.take_stamp(known)
         else:
             row, fault = replace(known.row, state=State.BROKEN), account.fault
             known.stamp = known.slept = known.looked = None
-        since = None if not fault else known.row.fault_since or self._shared.now()
+        since = None if not fault else known.row.fault_since or self._tools.now()
         row = replace(row, stamp=known.stamp, fault=fault, fault_since=since, polled=self._is_polled(known))
         self._rows.change(known, replace(row, looked_after_at=known.row.looked_after_at))
 
     def _count(self, known: Known) -> None:
         """Count the work done for a user who is awake."""
         if known.counted is not None:
-            done, known.counted = known.account.ledger.tallies.since(known.counted, self._shared.now())
-            self._shared.measurements.done(done)
+            done, known.counted = known.account.ledger.tallies.since(known.counted, self._tools.now())
+            self._tools.measurements.done(done)
 
     def _measured(self, _: float) -> Iterable[Metric | Histogram]:
         """Return this service's measurements until now."""
-        for account in self._accounts.awake():
+        for account in self._scheduler.awake():
             self._count(self._known[account.name])
-        measured = self._shared.measurements
-        return [*measured.of_host(len(self._accounts.awake())), *measured.metrics(self._shared.watcher.number)]
+        measured = self._tools.measurements
+        return [*measured.of_host(len(self._scheduler.awake())), *measured.metrics(self._tools.watcher.number)]
 
-    def _looked_after(self, account: Account) -> None:
+    def _daily_look_done(self, account: Account) -> None:
         known = self._known[account.name]
-        self._rows.change(known, replace(known.row, looked_after_at=self._shared.now()))
+        self._rows.change(known, replace(known.row, looked_after_at=self._tools.now()))
 
 
 def _device(path: str | Path) -> int | None:

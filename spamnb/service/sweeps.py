@@ -25,10 +25,10 @@ from typing import TypeVar
 from spamnb.base.errors import MaildirError
 from spamnb.config import Config
 from spamnb.maildir.folders import Directory, find_directories
-from spamnb.service.account import Account, Surroundings
-from spamnb.service.accounts import Accounts
+from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.context import DAY
 from spamnb.service.known import Known
+from spamnb.service.scheduler import Scheduler
 
 TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
 _SLICE = 50  # accounts whose stamps are looked at in one go: a few milliseconds
@@ -68,14 +68,14 @@ class Sweeps:
 
     def __init__(
         self,
-        shared: Surroundings,
-        accounts: Accounts,
+        tools: ServiceTools,
+        scheduler: Scheduler,
         known: Mapping[str, Known],
         template: Config,
         lost: Callable[[], None],
         has_new_settings: Callable[[Known], bool],
     ) -> None:
-        self._shared, self._accounts, self._known, self._template, self._lost = shared, accounts, known, template, lost
+        self._tools, self._scheduler, self._known, self._template, self._lost = tools, scheduler, known, template, lost
         self._has_new_settings = has_new_settings
         self._sweep: Iterator[None] | None = None
         self._is_lost = False  # hints were lost, and not all accounts have been looked at since
@@ -83,19 +83,19 @@ class Sweeps:
 
     def plan(self) -> None:
         """Look at all users when the configured time has passed, and at polled users when theirs has."""
-        running, service = self._shared.running(), self._template.service
+        running, service = self._tools.running(), self._template.service
         self._at, self._poll_at = running + service.reconcile_seconds, running + service.poll_seconds
 
     def due_in(self) -> float:
         """Return the seconds until there is something to look at."""
         if self._sweep is not None:
             return 0.0
-        polls = [self._poll_at] if self._shared.watcher.polling else []
-        return max(0.0, min([self._at, *polls]) - self._shared.running())
+        polls = [self._poll_at] if self._tools.watcher.polling else []
+        return max(0.0, min([self._at, *polls]) - self._tools.running())
 
     def go_on(self) -> None:
         """Look at the stamps of some accounts, if that is due: of all accounts, or of the polled ones."""
-        running, watcher = self._shared.running(), self._shared.watcher
+        running, watcher = self._tools.running(), self._tools.watcher
         if watcher.overflowed and not self._is_lost:  # else all are looked at once more after this time
             watcher.overflowed, self._is_lost = False, True
             self._lost()
@@ -120,22 +120,22 @@ class Sweeps:
 
     def _look(self, known: Known, *, is_lost: bool) -> Iterator[None]:
         account = known.account
-        if account.is_failed or account.is_filled:
+        if account.is_put_off:
             return
-        if account.is_awake or account.is_hinted or known.slept is not None:
+        if account.is_awake or Want.TURN in account.wants or known.slept is not None:
             has_changed = is_lost
         else:
             has_changed, _ = yield from self._look_for_changes(known, is_lost=is_lost)
-            if self._known.get(account.name) is not known or account.is_failed:  # since a pause
+            if self._known.get(account.name) is not known or account.is_put_off:  # since a pause
                 return
         if has_changed:
-            self._accounts.compare(account)
-        if self._is_to_be_looked_after(known):
-            self._accounts.look_after(account)
+            self._scheduler.compare(account)
+        if self._is_daily_look_due(known):
+            self._scheduler.daily_look(account)
 
-    def _is_to_be_looked_after(self, known: Known) -> bool:
+    def _is_daily_look_due(self, known: Known) -> bool:
         """Whether the account's daily time, which follows from its name, has passed since it was last looked after."""
-        now, of_day = self._shared.now(), zlib.crc32(known.account.name.encode()) % DAY
+        now, of_day = self._tools.now(), zlib.crc32(known.account.name.encode()) % DAY
         last = now - (now - of_day) % DAY
         return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
 
@@ -145,7 +145,7 @@ class Sweeps:
 
     def _look_for_changes(self, known: Known, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
         """See `has_changed`. is_lost: the lost hints may have reported a new directory."""
-        began = self._shared.now()  # a change in a pause may have been compared in it, or not
+        began = self._tools.now()  # a change in a pause may have been compared in it, or not
         stamp, latest = yield from self._stamp_of(known.account, is_lost=is_lost)
         is_lasting = began - latest / 1e9 > TICK_SECONDS  # any later change makes a new stamp
         known.looked = stamp if is_lasting else None
@@ -156,7 +156,7 @@ class Sweeps:
 
         The stamp is None if it is unknown.
         """
-        watched = [] if is_lost else self._shared.watcher.directories(account.roots[0])
+        watched = [] if is_lost else self._tools.watcher.directories(account.roots[0])
         try:
             return (yield from stamp_of(watched or self.find_directories(account)))
         except MaildirError:  # too many open files
@@ -169,28 +169,28 @@ class Sweeps:
     def take_stamp(self, known: Known) -> None:
         """Take the stamp of an account that is about to sleep."""
         known.slept = known.asked = None
-        if not known.account.is_compared:
+        if Want.COMPARE in known.account.wants:
             return  # the old stamp stays
         if known.account.is_kept_from_mail:
             known.stamp = known.looked = None  # then the next sweep compares its folders again
             return
-        if self._shared.watcher.is_watched(known.account.roots[0]):
+        if self._tools.watcher.is_watched(known.account.roots[0]):
             stamp, _ = _at_once(self._stamp_of(known.account))
-            known.slept = None if stamp is None else (stamp, self._shared.running())
+            known.slept = None if stamp is None else (stamp, self._tools.running())
         elif known.looked is not None:
             known.stamp = known.looked
 
     def settle_stamp(self, known: Known) -> bool:
         """Make the stamp of a sleeping account count, if it is time. Returns False to be called again later."""
-        account, watcher = known.account, self._shared.watcher
-        if known.slept is None or account.is_awake or account.is_hinted or not account.is_compared:
+        account, watcher = known.account, self._tools.watcher
+        if known.slept is None or account.is_awake or account.wants & {Want.TURN, Want.COMPARE}:
             return True
         stamp, at = known.slept
         is_told = known.asked is not None and watcher.told >= known.asked
         if is_told and not (self._is_lost or watcher.overflowed):
             known.stamp, known.slept = stamp, None
             return True
-        if known.asked is None and self._shared.running() - at >= TICK_SECONDS:
+        if known.asked is None and self._tools.running() - at >= TICK_SECONDS:
             known.asked = watcher.ask()
         return False
 
