@@ -174,7 +174,7 @@ class Account:
 
     @property
     def is_put_off(self) -> bool:
-        """Whether it keeps no hints, since its folders are compared at `not_before`."""
+        """Whether the account keeps no hints, since its folders are compared at `not_before`."""
         return self.state in (AccountState.FILLING, AccountState.FAILED)
 
     def wake(self, tools: ServiceTools, *, is_examined: bool = False) -> None:

@@ -17,7 +17,7 @@ awake. So a command such as `restore` can get the ledger, and memory does not gr
 person's service has no other accounts, so a fault that does not pass by itself ends it, and the service manager reports
 it.
 
-What an account wants is in `Account.wants`. `Scheduler._queue` makes it wait for that, and for nothing else.
+`Account.wants` says what an account waits for. `Scheduler._queue` alone puts accounts into the queues, by their wants.
 """
 
 import heapq
