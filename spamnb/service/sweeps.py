@@ -27,7 +27,7 @@ from spamnb.config import Config
 from spamnb.maildir.folders import Directory, find_directories
 from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.context import DAY
-from spamnb.service.known import Known
+from spamnb.service.host_users import HostUser
 from spamnb.service.scheduler import Scheduler
 
 TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
@@ -70,12 +70,12 @@ class Sweeps:
         self,
         tools: ServiceTools,
         scheduler: Scheduler,
-        known: Mapping[str, Known],
+        users: Mapping[str, HostUser],
         template: Config,
         lost: Callable[[], None],
-        has_new_settings: Callable[[Known], bool],
+        has_new_settings: Callable[[HostUser], bool],
     ) -> None:
-        self._tools, self._scheduler, self._known, self._template, self._lost = tools, scheduler, known, template, lost
+        self._tools, self._scheduler, self._users, self._template, self._lost = tools, scheduler, users, template, lost
         self._has_new_settings = has_new_settings
         self._sweep: Iterator[None] | None = None
         self._is_lost = False  # hints were lost, and not all accounts have been looked at since
@@ -99,57 +99,57 @@ class Sweeps:
         if watcher.overflowed and not self._is_lost:  # else all are looked at once more after this time
             watcher.overflowed, self._is_lost = False, True
             self._lost()
-            self._sweep = self._looks([*self._known.values()], is_lost=True)
+            self._sweep = self._looks([*self._users.values()], is_lost=True)
         elif self._sweep is None and running >= self._at:
-            self._sweep = self._looks([*self._known.values()])
+            self._sweep = self._looks([*self._users.values()])
             self.plan()
         elif self._sweep is None and running >= self._poll_at:
-            polled = [each for each in self._known.values() if not watcher.is_watched(each.account.roots[0])]
+            polled = [each for each in self._users.values() if not watcher.is_watched(each.account.roots[0])]
             self._sweep = self._looks(polled)
             self._poll_at = running + self._template.service.poll_seconds
         if self._sweep is not None and next(self._sweep, self) is self:
             self._sweep, self._is_lost = None, False
 
-    def _looks(self, some: Sequence[Known], *, is_lost: bool = False) -> Iterator[None]:
+    def _looks(self, some: Sequence[HostUser], *, is_lost: bool = False) -> Iterator[None]:
         """Look at accounts, with a pause after each slice. is_lost: hints were lost, also of awake accounts."""
         for start in range(0, len(some), _SLICE):
-            for known in some[start : start + _SLICE]:
-                if self._known.get(known.account.name) is known:
-                    yield from self._look(known, is_lost=is_lost)
+            for user in some[start : start + _SLICE]:
+                if self._users.get(user.account.name) is user:
+                    yield from self._look(user, is_lost=is_lost)
             yield
 
-    def _look(self, known: Known, *, is_lost: bool) -> Iterator[None]:
-        account = known.account
+    def _look(self, user: HostUser, *, is_lost: bool) -> Iterator[None]:
+        account = user.account
         if account.is_put_off:
             return
-        if account.is_awake or Want.TURN in account.wants or known.slept is not None:
+        if account.is_awake or Want.TURN in account.wants or user.slept is not None:
             has_changed = is_lost
         else:
-            has_changed, _ = yield from self._look_for_changes(known, is_lost=is_lost)
-            if self._known.get(account.name) is not known or account.is_put_off:  # since a pause
+            has_changed, _ = yield from self._look_for_changes(user, is_lost=is_lost)
+            if self._users.get(account.name) is not user or account.is_put_off:  # since a pause
                 return
         if has_changed:
             self._scheduler.compare(account)
-        if self._is_daily_look_due(known):
+        if self._is_daily_look_due(user):
             self._scheduler.daily_look(account)
 
-    def _is_daily_look_due(self, known: Known) -> bool:
+    def _is_daily_look_due(self, user: HostUser) -> bool:
         """Whether the account's daily time, which follows from its name, has passed since it was last looked after."""
-        now, of_day = self._tools.now(), zlib.crc32(known.account.name.encode()) % DAY
+        now, of_day = self._tools.now(), zlib.crc32(user.account.name.encode()) % DAY
         last = now - (now - of_day) % DAY
-        return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
+        return not last <= (user.row.looked_after_at or 0.0) <= now  # the clock may have been set back
 
-    def has_changed(self, known: Known) -> tuple[bool, int]:
+    def has_changed(self, user: HostUser) -> tuple[bool, int]:
         """Whether folders or own settings may have changed since they were looked at, and the folders' latest time."""
-        return _at_once(self._look_for_changes(known))
+        return _at_once(self._look_for_changes(user))
 
-    def _look_for_changes(self, known: Known, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
+    def _look_for_changes(self, user: HostUser, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
         """See `has_changed`. is_lost: the lost hints may have reported a new directory."""
         began = self._tools.now()  # a change in a pause may have been compared in it, or not
-        stamp, latest = yield from self._stamp_of(known.account, is_lost=is_lost)
+        stamp, latest = yield from self._stamp_of(user.account, is_lost=is_lost)
         is_lasting = began - latest / 1e9 > TICK_SECONDS  # any later change makes a new stamp
-        known.looked = stamp if is_lasting else None
-        return stamp is None or stamp != known.stamp or self._has_new_settings(known), latest
+        user.looked = stamp if is_lasting else None
+        return stamp is None or stamp != user.stamp or self._has_new_settings(user), latest
 
     def _stamp_of(self, account: Account, *, is_lost: bool = False) -> Generator[None, None, tuple[int | None, int]]:
         """Return the stamp of the watched directories, or else of those on the disk, and the latest time.
@@ -166,32 +166,36 @@ class Sweeps:
         """Return the directories of an account on the disk."""
         return find_directories(account.roots[0], self._template.mailboxes[0].layout)
 
-    def take_stamp(self, known: Known) -> None:
+    def take_stamp(self, user: HostUser) -> None:
         """Take the stamp of an account that is about to sleep."""
-        known.slept = known.asked = None
-        if Want.COMPARE in known.account.wants:
+        user.slept = user.asked = None
+        if Want.COMPARE in user.account.wants:
             return  # the old stamp stays
-        if known.account.is_kept_from_mail:
-            known.stamp = known.looked = None  # then the next sweep compares its folders again
+        if user.account.is_kept_from_mail:
+            user.stamp = user.looked = None  # then the next sweep compares its folders again
             return
-        if self._tools.watcher.is_watched(known.account.roots[0]):
-            stamp, _ = _at_once(self._stamp_of(known.account))
-            known.slept = None if stamp is None else (stamp, self._tools.running())
-        elif known.looked is not None:
-            known.stamp = known.looked
+        if self._tools.watcher.is_watched(user.root):
+            stamp, _ = _at_once(self._stamp_of(user.account))
+            user.slept = None if stamp is None else (stamp, self._tools.running())
+        elif user.looked is not None:
+            user.stamp = user.looked
 
-    def settle_stamp(self, known: Known) -> bool:
-        """Make the stamp of a sleeping account count, if it is time. Returns False to be called again later."""
-        account, watcher = known.account, self._tools.watcher
-        if known.slept is None or account.is_awake or account.wants & {Want.TURN, Want.COMPARE}:
+    def settle_stamps(self) -> bool:
+        """Make the stamps of sleeping accounts count for which it is time. Returns False to be called again later."""
+        waiting = [user for user in self._users.values() if user.slept is not None and not self._settle(user)]
+        return not waiting
+
+    def _settle(self, user: HostUser) -> bool:
+        account, watcher = user.account, self._tools.watcher
+        if user.slept is None or account.is_awake or account.wants & {Want.TURN, Want.COMPARE}:
             return True
-        stamp, at = known.slept
-        is_told = known.asked is not None and watcher.told >= known.asked
+        stamp, at = user.slept
+        is_told = user.asked is not None and watcher.told >= user.asked
         if is_told and not (self._is_lost or watcher.overflowed):
-            known.stamp, known.slept = stamp, None
+            user.stamp, user.slept = stamp, None
             return True
-        if known.asked is None and self._tools.running() - at >= TICK_SECONDS:
-            known.asked = watcher.ask()
+        if user.asked is None and self._tools.running() - at >= TICK_SECONDS:
+            user.asked = watcher.ask()
         return False
 
 

@@ -289,7 +289,7 @@ class Desk(Disk):
     def account(self, name: str) -> Account:
         """The account of a user."""
         assert self.roster is not None
-        return self.roster._known[name].account
+        return self.roster._users[name].account
 
     @property
     def awake(self) -> set[str]:

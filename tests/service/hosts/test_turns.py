@@ -23,7 +23,7 @@ from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.service import sweeps
 from spamnb.service.account import Account, AccountState
-from spamnb.service.known import Known
+from spamnb.service.host_users import HostUser
 from spamnb.service.mailbox import folders, untouched
 from spamnb.service.watcher import Hint
 from tests.patience import PATIENCE
@@ -277,9 +277,9 @@ def test_a_start_with_very_many_folders_of_one_user(desk: Desk, monkeypatch: pyt
     looked_at: list[str] = []
     has_changed = sweeps.Sweeps.has_changed
 
-    def told(of: sweeps.Sweeps, known: Known) -> tuple[bool, int]:
-        looked_at.append(known.account.name)
-        return has_changed(of, known)
+    def told(of: sweeps.Sweeps, user: HostUser) -> tuple[bool, int]:
+        looked_at.append(user.account.name)
+        return has_changed(of, user)
 
     monkeypatch.setattr(sweeps.Sweeps, "has_changed", told)
     desk.start()
