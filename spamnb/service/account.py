@@ -19,9 +19,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 from spamnb.acts.may_move import MissingCache, await_nobody
-from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.base.errors import LedgerError, LedgerUnavailableError
 from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
@@ -187,7 +188,12 @@ class Account:
         self.config = self._read()
         if self._ledger is None:
             self._ledger = ClaimedLedger(str(self.config.ledger), tools.patience)
-        ledger = self._opened(self._ledger, is_examined=is_examined or tools.is_examined or self._is_doubted)
+        ledger = self._ledger.open(
+            tools.open_ledger,
+            tools.now(),
+            partial(tools.alive, "examining the ledger"),
+            is_examined=is_examined or tools.is_examined or self._is_doubted,
+        )
         self._is_doubted = False
         self._remember(ledger)
         if self.config.exchange.database is None:
@@ -203,16 +209,6 @@ class Account:
             awake.close()
             raise
         self._awake, self.state = awake, AccountState.AWAKE
-
-    def _opened(self, claimed: ClaimedLedger, *, is_examined: bool) -> Ledger:
-        tools = self._tools
-
-        def alive() -> None:
-            tools.alive("examining the ledger")
-
-        if is_examined:
-            alive()
-        return claimed.open(tools.open_ledger, tools.now(), alive, is_examined=is_examined)
 
     def _remember(self, ledger: Ledger) -> None:
         if self.met:
@@ -372,20 +368,6 @@ class Account:
         self.not_before = min(self.not_before, tools.running() + period)
         return awake.is_well
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether the last fault was that another process holds the ledger. Call it only while the account is awake."""
-        return isinstance(self.awake.ledger_fault, LedgerBusyError)
-
-    @property
-    def is_stepping(self) -> bool:
-        """Whether a job has more steps to make."""
-        return self._awake is not None and self._awake.has_work
-
-    def step_jobs(self) -> bool:
-        """Step each due job, if the ledger can be used. Returns whether a job has more steps to make."""
-        return self.awake.step_jobs()
-
     def once(self, tools: ServiceTools, wait: Callable[[float], object]) -> None:
         """Do everything that is due now or in a moment. wait: waits for that number of seconds, or less."""
         self.wake(tools)
@@ -396,11 +378,6 @@ class Account:
             awake.act_on_due()
         awake.touch_departed(wait)
         awake.finish_jobs()
-
-    @property
-    def has_dues(self) -> bool:
-        """Whether a file dwells, or anything else except comparing has its time to come."""
-        return self.awake.due(departures=False) is not None
 
     def due(self) -> float:
         """Return when the account next has work other than comparing and departures, by the running clock.

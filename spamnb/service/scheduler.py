@@ -20,8 +20,6 @@ it.
 `Account.wants` says what an account waits for. `Scheduler._queue` alone puts accounts into the queues, by their wants.
 """
 
-import heapq
-import itertools
 import logging
 import math
 from collections.abc import Callable, Iterator
@@ -86,9 +84,7 @@ class Scheduler:
         self._row: dict[Account, None] = {}  # accounts that wait for a turn, in the order of waiting
         self._later: dict[Account, None] = {}  # accounts that wait for a step of work that can wait, in that order
         self._awake: dict[Account, None] = {}  # the longest unused first
-        self._agenda: list[tuple[float, int, Account]] = []  # a heap; only the earliest entry of an account counts
-        self._planned: dict[Account, float] = {}
-        self._numbers = itertools.count()
+        self._planned: dict[Account, float] = {}  # when to ask accounts again: those that are awake, or are put off
         self._last: tuple[Account | None, ...] = None, None  # the accounts that had the last two turns
         self._stepped_at = self._turn_at = self._given_back_at = -math.inf
         self._at_work: Account | None = None
@@ -192,9 +188,7 @@ class Scheduler:
         """Return the seconds until there is work without a hint; infinity for never."""
         if self._row or self._later:
             return 0.0
-        waits = [math.inf]
-        if self._agenda:
-            waits.append(self._agenda[0][0] - self._running())
+        waits = [min(self._planned.values(), default=math.inf) - self._running()]
         if (due := self._tools.departures.due()) is not None:
             waits.append(due - self._tools.now())
         return max(0.0, min(waits))
@@ -223,12 +217,8 @@ class Scheduler:
         """Let the accounts whose time has come wait for what is due; put idle ones to sleep."""
         self._tools.departures.touch()
         running = self._running()
-        while self._agenda and self._agenda[0][0] <= running:
-            when, _, account = heapq.heappop(self._agenda)
-            if self._planned.get(account) != when:
-                continue
-            del self._planned[account]
-            if account.is_awake and account.has_dues:  # by the running clock: the other one may have been set back
+        for account in [one for one, when in self._planned.items() if when <= running]:
+            if account.is_awake and account.due() < math.inf:  # the other clock may have been set back
                 account.wants.add(Want.TURN)
             if running - account.used_at >= self._tools.idle_seconds and self._may_sleep(account):
                 self._sleep(account)
@@ -265,7 +255,7 @@ class Scheduler:
             self._wake(account, is_examined=is_daily)
             if is_compared:
                 self._check(account, is_well=account.compare())
-            elif not account.step_jobs():
+            elif not account.awake.step_jobs():
                 account.wants.discard(Want.DAILY_LOOK)
                 self._daily_look_done(account)
         if is_daily and Want.DAILY_LOOK not in account.wants and self._may_sleep(account):
@@ -280,7 +270,7 @@ class Scheduler:
         """Make a step of each due job, for all accounts that are awake."""
         for account in [*self._awake]:
             with self._working(account):
-                account.step_jobs()
+                account.awake.step_jobs()
 
     def _queue(self, account: Account) -> None:
         """Let an account wait for what it wants now, and plan when to ask it again."""
@@ -296,9 +286,10 @@ class Scheduler:
             when = min(when, account.due())
         if account.is_awake:
             when = min(when, max(account.used_at + self._tools.idle_seconds, running + _STEP_SECONDS))
-        if when < self._planned.get(account, math.inf):
+        if when < math.inf:
             self._planned[account] = when
-            heapq.heappush(self._agenda, (when, next(self._numbers), account))
+        else:
+            self._planned.pop(account, None)
 
     # --- awake and asleep
 
@@ -357,13 +348,14 @@ class Scheduler:
     def _check(self, account: Account, *, is_well: bool) -> None:
         """Put an account that is not well to rest. One person's other mailboxes go on."""
         if not is_well and self._tools.has_others:
-            self._failed(account, None, is_busy=account.is_busy)
+            self._failed(account, None)
 
-    def _failed(self, account: Account, fault: Exception | None, *, is_busy: bool = False) -> None:
+    def _failed(self, account: Account, fault: Exception | None) -> None:
         """Try the account again later, after a fault; None if it has been logged.
 
-        is_busy: the fault is that another process holds the ledger. Raises the fault if it ends the service.
+        Raises the fault if it ends the service.
         """
+        logged = account.awake.ledger_fault if fault is None else None
         if self._tools.has_others:
             fault = account.sleep(_foreseen(fault))
         elif isinstance(fault, LedgerUnavailableError):
@@ -372,7 +364,7 @@ class Scheduler:
             raise fault
         self._awake.pop(account, None)
         retry = _FOR_A_PERSON if isinstance(fault, _LASTING) else None
-        account.failed(fault, retry, is_busy=is_busy or isinstance(fault, LedgerBusyError))
+        account.failed(fault, retry, is_busy=isinstance(fault or logged, LedgerBusyError))
         self._changed(account)
         self._queue(account)
 

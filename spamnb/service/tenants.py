@@ -132,7 +132,8 @@ class OnePerson(Tenants[Config]):
 
     def due_in(self) -> float:
         """Return the seconds until a file has dwelt long enough, the folders are compared, or a job goes on."""
-        until_step = _BETWEEN_STEPS if self._account.is_stepping else math.inf
+        has_work = self._account.is_awake and self._account.awake.has_work
+        until_step = _BETWEEN_STEPS if has_work else math.inf
         return min(until_step, self._scheduler.due_in())
 
     def sharing(self) -> Sequence[Sharing]:
