@@ -1,13 +1,13 @@
 """One user's account: whether it is awake, what it wants, and when a fault is tried again.
 
-                    a hint; a comparison or a daily look is due
-          ASLEEP ────────────────────────────────────────────────▶ AWAKE ◀─┐
-             ▲                                                      │ │ │  │ turns: look at the files of hints, and at
-             │                                                      │ │ └──┘ files that have dwelt; compare; daily look
-             └──────────────────────────────────────────────────────┘ │
-                nothing wanted, nothing dwells, no work for a minute  │ fault
-                                                                      ▼
-          FILLING ──▶ AWAKE: ten seconds without a new file         FAILED ──▶ AWAKE: its time for a new try has come
+             a hint; a comparison or a daily look is due
+    ASLEEP ─────────────────────────────────────────────────▶ AWAKE ◀─┐
+      ▲                                                       │ │ │   │ a turn: files of hints, files that have dwelt;
+      │                                                       │ │ └───┘ a comparison of its folders; a daily look
+      └───────────────────────────────────────────────────────┘ │
+          nothing wanted, nothing dwells, no work for a minute  │ a fault
+                                                                ▼
+    FILLING ──▶ AWAKE: ten seconds without a new file         FAILED ──▶ AWAKE: the time for a new try has come
 
 While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
 its mailboxes are locked. Otherwise it is only a name, the roots of its mailboxes, and its faults: a mail host has
@@ -101,9 +101,9 @@ class Account:
     """The account of one user.
 
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
-    may pass. state, wants: see above. not_before: when its folders are next
-    compared, and a fault is tried again, by the running clock. used_at: when it last worked, by that clock. met: what
-    the last process was reading of this account when it ended; it is still to be written into the ledger.
+    may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
+    the running clock. used_at: when it last worked, by that clock. met: what the last process was reading of this
+    account when it ended; it is still to be written into the ledger.
     """
 
     __slots__ = (
