@@ -107,7 +107,7 @@ class AwakeAccount:
         for root, mailbox in self._watched.items():
             with self._guarded(root):
                 self._ledger.check()
-                self.context.look_up_skipped()
+                self.context.reading.look_up_skipped()
                 self._watch(root, find_directories(root, mailbox.folders.mailbox.layout))
                 if mailbox.has_begun:
                     mailbox.lock_again()
@@ -132,7 +132,7 @@ class AwakeAccount:
             return
         with self._guarded(root):
             if not mailbox.has_begun:
-                self.context.look_up_skipped()
+                self.context.reading.look_up_skipped()
                 mailbox.open()
                 mailbox.begin()
             folder = mailbox.folders.by_path.get(path)
@@ -219,7 +219,7 @@ class AwakeAccount:
                     yield
                     is_done = True
                 finally:
-                    self.context.end_reading(is_done=is_done)
+                    self.context.reading.end(is_done=is_done)
         except SpamnbError as fault:
             if self._strict:
                 raise
