@@ -27,7 +27,7 @@ _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it 
 
 def taught_by(role: Role) -> Label | None:
     """Return the label for mail that is learned in a folder of this role."""
-    if role.is_neutral or role is Role.UNSURE:
+    if role.is_neutral or role.is_apart:
         return None
     return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
 

@@ -36,7 +36,8 @@ from spamnb.rules.reactions import (
 from tests.table import over_rows
 
 LEARNING = Learning()
-BOTH = (Role.SPAM, Role.UNSURE)
+APART = [role for role in Role if role.is_apart]
+GOALS = (Role.SPAM, *APART)
 DAY = 86_400
 PERSON = {
     Role.INBOX: PastPlace(
@@ -76,7 +77,7 @@ def seen_in(role: Role, *traces: PastPlace, label: int | None = None, **how: boo
 
 def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Role | None:
     """Return where a judged message goes."""
-    usual: dict[str, object] = {"missing": "", "tripped": False, "goals": BOTH}
+    usual: dict[str, object] = {"missing": "", "tripped": False, "goals": GOALS}
     return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
 
 
@@ -91,9 +92,9 @@ TEACHING = (Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AN
 FIRST_NAMES = [replace(LINKED, role=role, lag=lag) for role in Role for lag in (-5.0, 0.0, COPY_SECONDS - 1)]
 AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.role.is_goal]
 LATER = [replace(LINKED, role=role, lag=COPY_SECONDS) for role in (Role.INBOX, Role.HAM)]
-UNSURE = replace(IN_HAM, role=Role.UNSURE)
-OUT_OF_SPAM = [replace(LINKED, role=role, by_filter=role is Role.SPAM, lag=0.1) for role in BOTH]
-BESIDE = [replace(STILL_THERE, lag=42.0), replace(UNSURE, is_gone=False, lag=42.0)]
+PUT_APART = [replace(IN_HAM, role=role, by_filter=True) for role in APART]
+OUT_OF_SPAM = [replace(LINKED, role=role, by_filter=role is Role.SPAM, lag=0.1) for role in GOALS]
+BESIDE = [replace(place, is_gone=False, lag=42.0) for place in (BY_FILTER, *PUT_APART)]
 HEADS = [HEADERS, replace(HEADERS, is_gone=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
 NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS, left_recently=False)]
 ELSEWHERE = [(), (INBOX,), (IN_SPAM,), (BY_FILTER,), (IN_HAM,)]
@@ -142,10 +143,10 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (lambda: lesson(Role.SPAM, verdict="spam"), NOTHING),
         (lambda: lesson(Role.SPAM, INBOX, verdict="spam"), SPAM),
     ],
-    "taken out of Junk or unsure, into the inbox or a ham folder": [
-        (partial(lesson, role, place), RESCUE) for role in HOME for place in (BY_FILTER, UNSURE)
+    "taken out of Junk or a folder apart, into the inbox or a ham folder": [
+        (partial(lesson, role, place), RESCUE) for role in HOME for place in (BY_FILTER, *PUT_APART)
     ],
-    "in the inbox 30 s or more after the same delivery, which is in Junk or unsure": [
+    "in the inbox 30 s or more after the same delivery, which is in Junk or a folder apart": [
         *((partial(lesson, Role.INBOX, place), WAIT) for place in BESIDE),
         *((partial(lesson, Role.INBOX, replace(place, is_gone=True)), RESCUE) for place in BESIDE),
         *((partial(lesson, Role.INBOX, replace(place, lag=29.0)), JUDGE) for place in BESIDE),
@@ -157,12 +158,12 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(lesson, Role.HAM, *places), NOTHING)
         for places in ((), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),), (STILL_THERE,))
     ],
-    "a second name (hard link) that a file gets within 30 s, before it is in Junk or unsure": [
+    "a second name (hard link) that a file gets within 30 s, before it is in Junk or a folder apart": [
         (partial(lesson, role, name), JUDGE if role is Role.INBOX else NOTHING)
         for role in (Role.INBOX, Role.HAM, Role.SPAM, Role.NEUTRAL)
         for name in AT_ONCE
     ],
-    "a second name that a file gets later, or in Junk or unsure": [
+    "a second name that a file gets later, or in Junk or a folder apart": [
         *((partial(lesson, Role.SPAM, name), SPAM) for name in LATER),
         *((partial(lesson, Role.HAM, name), HAM) for name in LATER),
         *((partial(lesson, Role.INBOX, name), NOTHING) for name in LATER),
@@ -214,6 +215,11 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         for verdict in (Verdict.SPAM if label is Label.SPAM else Verdict.HAM, Verdict.UNSURE, None)
     ],
     "in Trash or Drafts; or gone": [(partial(lesson, Role.NEUTRAL, *places), NOTHING) for places in ELSEWHERE],
+    "in a folder apart": [
+        *((partial(lesson, role, *places), NOTHING) for role in APART for places in ELSEWHERE),
+        *((partial(taught_by, role), None) for role in APART),
+        *((partial(lies, flags, role, 30), None) for role in APART for flags in ("S", "R")),
+    ],
     "in Sent": [
         *((partial(lesson, Role.SENT, *places), NOTHING) for places in ELSEWHERE),
         (lambda: taught_by(Role.SENT), None),
@@ -287,9 +293,10 @@ def test_spam_again_after_ham() -> None:
     assert seen_in(Role.SPAM, BY_FILTER, kept, label=Label.HAM) is Do.LEARN_SPAM
 
 
-def test_out_of_unsure_into_spam() -> None:
-    """Mail that a person moves from the folder for unsure mail into spam is spam."""
-    assert seen_in(Role.SPAM, replace(UNSURE, by_filter=True)) is Do.LEARN_SPAM
+@over_rows("place", PUT_APART)
+def test_out_of_a_folder_apart_into_spam(place: PastPlace) -> None:
+    """Mail that was put apart, and that a person moves into spam, is spam."""
+    assert seen_in(Role.SPAM, place) is Do.LEARN_SPAM
 
 
 # In inbox or ham, the filter had put it into spam: a person says ham.
@@ -336,11 +343,6 @@ def test_kept_is_off() -> None:
 
 
 # Neutral folders.
-
-
-def test_unsure_folder_has_no_meaning() -> None:
-    """Mail that is put into the folder for unsure mail is neither judged nor learned."""
-    assert seen_in(Role.UNSURE, INBOX) is Do.NOTHING
 
 
 @pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])

@@ -11,7 +11,7 @@ from spamnb.acts import choices
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import Label, Role
+from spamnb.base.label import Label
 from spamnb.ledger.history.choices import LABEL_OF
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
@@ -141,8 +141,7 @@ def _with_effects(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Se
 def _effect(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> LabelEffect:
     is_learned = known.label is label and not known.weak
     moves = any(
-        place.role is Role.UNSURE or (place.location is not None and place.label is Label(1 - label))
-        for place in places
+        place.role.is_apart or (place.location is not None and place.label is Label(1 - label)) for place in places
     )
     return LabelEffect(not is_learned, moves)
 

@@ -1,0 +1,57 @@
+"""Find out where a judged message goes: ask the ledger what a person has said of it, and decide by the rules."""
+
+from typing import NamedTuple
+
+from spamnb.acts.may_move import Hindrance
+from spamnb.acts.newcomers import knows_enough, why_known
+from spamnb.base.label import Role, Verdict
+from spamnb.config import Config, Mailbox
+from spamnb.filter.judge import Judgement
+from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.ledger import Ledger
+from spamnb.mail.relations import Relations
+from spamnb.rules.destination import Destination, destination_of, too_many_newcomers
+
+_DAY = 86_400.0  # seconds
+
+
+class JudgedMail(NamedTuple):
+    """A file of a message that was just judged. flags: Maildir's letters."""
+
+    known: KnownMessage
+    relations: Relations
+    judgement: Judgement
+    flags: str
+
+
+def destination(
+    ledger: Ledger, config: Config, mailbox: Mailbox, mail: JudgedMail, hindrance: Hindrance, now: float
+) -> Destination:
+    """Return where a message goes by its verdict; call it in the transaction that would move it.
+
+    It looks up a person's decision again, since judging took time. It asks the lessons, not this host's records:
+    another host may have learned the message, or this one may have stopped between learning and recording.
+
+    config: with the person's choices. now: seconds since the epoch.
+    """
+    lesson = ledger.lessons.find(mail.known.digest)
+    is_newcomer = Role.NEWCOMERS in mailbox.goals and mail.judgement.verdict is not Verdict.SPAM
+    is_newcomer = is_newcomer and not why_known(ledger, config, mail.relations) and knows_enough(ledger, config)
+    return destination_of(
+        mail.judgement.verdict,
+        mail.flags,
+        None if lesson is None else lesson.decision,
+        hindrance.missing,
+        hindrance.stop is not None,
+        mailbox.goals,
+        rescued=mail.known.rescued_at is not None,
+        vouched=mail.judgement.vouched,
+        is_newcomer=is_newcomer,
+        are_many=is_newcomer and _are_many(ledger, now),
+    )
+
+
+def _are_many(ledger: Ledger, now: float) -> bool:
+    """Tell whether too much mail of the last day was put apart as that of newcomers."""
+    (judged,) = ledger.figures.judged([now - _DAY, now + 1])
+    return too_many_newcomers(ledger.journal.moved_to(Role.NEWCOMERS, now - _DAY), judged.messages)
