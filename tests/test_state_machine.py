@@ -29,6 +29,7 @@ from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox
+from spamnb.config.settings import APART
 from spamnb.identity.digests import header_digest, identity
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
@@ -62,16 +63,17 @@ ROLES = {
     "TrainHam": Role.TRAIN_HAM,
     "Maybe": Role.UNSURE,
     "New": Role.NEWCOMERS,
+    "Lists": Role.NEWSLETTERS,
 }
 # Where the filter moves mail to.
-GOALS = {"INBOX": {"Junk", "Maybe", "New"}, "TrainSpam": {"Junk"}, "TrainHam": {"INBOX"}}
+GOALS = {"INBOX": {"Junk", "Maybe", "New", "Lists"}, "TrainSpam": {"Junk"}, "TrainHam": {"INBOX"}}
 LESSONS = 20
 DWELL, DAY = 5.0, 86_400.0
 TEACHES = {Do.LEARN_HAM: Label.HAM, Do.LEARN_SPAM: Label.SPAM}
 
 _FORGED = (b"Message-ID:", b"Date:", b"From:")
 FOLDERS = st.sampled_from(list(ROLES))
-PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash", "Sent", "New"])
+PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash", "Sent", "New", "Lists"])
 NEWEST = st.sampled_from([1, 1, 1, 1, 2, 2, 3, 4, 5, 6])
 FLAGS = st.sampled_from(["", "", "S", "F", "RS", "T", "ST"])
 
@@ -159,7 +161,8 @@ class Sorting(RuleBasedStateMachine):
     def configure(self, trust: bool) -> None:
         """Choose whether mail first seen in Junk and in training folders is learned, from the next start on."""
         roles = {name: role for name, role in ROLES.items() if not role.is_apart}
-        mailbox = Mailbox(Path(self.root), roles, unsure_folder="Maybe", newcomers_folder="New")
+        apart = {APART[role]: name for name, role in ROLES.items() if role.is_apart}
+        mailbox = Mailbox(Path(self.root), roles, **apart)
         self.config = Config((mailbox,), Path(self.path), learning=Learning(trust_delivery=trust))
 
     def teardown(self) -> None:
@@ -234,7 +237,9 @@ class Sorting(RuleBasedStateMachine):
     def say(self, file: File, folder: str) -> None:
         """A person puts a file into a folder."""
         self.touched.add(file.digest)
-        if (label := taught_by(ROLES[folder])) is not None:
+        # Among the newsletters it is ham, if it comes from spam.
+        label = Label.HAM if ROLES[folder] is Role.NEWSLETTERS else taught_by(ROLES[folder])
+        if label is not None:
             self.said.setdefault(file.digest, set()).add(label)
 
     def pick(self, index: int) -> File:
@@ -245,13 +250,17 @@ class Sorting(RuleBasedStateMachine):
         return file
 
     def new_mail(self, kind: str) -> bytes:
-        """A message that was never seen. stranger: ham of somebody new. unknown: a word that nobody has learned."""
+        """A message that was never seen. stranger: ham of somebody new. unknown: a word that nobody has learned. list:
+        ham of a mailing list.
+        """
         self.number += 1
-        content = message("ham" if kind in ("stranger", "unknown") else kind, self.number)
+        content = message("spam" if kind == "spam" else "ham", self.number)
         if kind == "stranger":
             content = re.sub(rb"(?m)^From: .*", b"From: someone%d@else.example" % self.number, content, count=1)
         elif kind == "unknown":
             content = b"From: friend1@b.example\nMessage-ID: <ham.%d@friends.example>\n\nxyzzy\n" % self.number
+        elif kind == "list":
+            content = b"List-Id: <talk%d.club.example>\n" % (self.number % 3) + content
         return b"Received: by host; %d\n" % self.number + content
 
     # What the service does, looked at.
@@ -382,7 +391,7 @@ class Sorting(RuleBasedStateMachine):
         self.begin()
 
     @rule(
-        kind=st.sampled_from(["ham", "stranger", "unknown", "spam", "spam"]),
+        kind=st.sampled_from(["ham", "stranger", "unknown", "list", "spam", "spam"]),
         folder=st.sampled_from(["INBOX", "INBOX", "Archive"]),
     )
     def deliver(self, kind: str, folder: str) -> None:
@@ -949,12 +958,12 @@ def world() -> Iterator[Sorting]:
 
 
 def test_what_is_put_apart(world: Sorting) -> None:
-    """Ham of a stranger and unsure mail are moved to folders of their own, and taken out of them they are ham."""
-    world.deliver("stranger", "INBOX")
-    world.deliver("unknown", "INBOX")
+    """Mail of a stranger, unsure mail and lists are moved to folders of their own; taken out of them they are ham."""
+    for kind in ("stranger", "unknown", "list"):
+        world.deliver(kind, "INBOX")
     world.calm()
-    assert [file.folder for file in world.files] == ["New", "Maybe"]
-    for folder in ("INBOX", "Archive"):
+    assert [file.folder for file in world.files] == ["New", "Maybe", "Lists"]
+    for folder in ("INBOX", "Archive", "INBOX"):
         world.correct(0, folder)
     world.calm()
     assert set(world.labels.values()) == {Label.HAM}

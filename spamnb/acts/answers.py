@@ -141,7 +141,7 @@ class Answers:
         places = CurrentFiles(self._ledger, self._config, [question.digest])
         stays = ""
         for place in places.of(question.digest):
-            if not place.role.is_apart and (place.label is not question.label or label is question.label):
+            if not place.leaves(label) and (place.label is not question.label or label is question.label):
                 continue
             if place.location is None:
                 stays = f"{place.path} is not in a watched folder, and stays there"

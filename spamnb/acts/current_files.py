@@ -31,6 +31,10 @@ class CurrentFile:
     location: Location | None = None
     role: Role = Role.NEUTRAL
 
+    def leaves(self, label: Label) -> bool:
+        """Tell whether mail that is called so leaves this folder, in which the filter has put it apart."""
+        return self.role.is_apart and not (self.role is Role.NEWSLETTERS and label is Label.HAM)
+
 
 class CurrentFiles:
     """Finds the files of messages by the messages' identities."""

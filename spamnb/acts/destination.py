@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from spamnb.acts.may_move import Hindrance
 from spamnb.acts.newcomers import knows_enough, why_known
+from spamnb.acts.newsletters import sorted_to, why_newsletter
 from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
@@ -35,8 +36,11 @@ def destination(
     config: with the person's choices. now: seconds since the epoch.
     """
     lesson = ledger.lessons.find(mail.known.digest)
-    is_newcomer = Role.NEWCOMERS in mailbox.goals and mail.judgement.verdict is not Verdict.SPAM
-    is_newcomer = is_newcomer and not why_known(ledger, config, mail.relations) and knows_enough(ledger, config)
+    goals = {} if mail.judgement.verdict is Verdict.SPAM else mailbox.goals
+    sorts = Role.NEWSLETTERS in goals
+    newsletter = why_newsletter(ledger, mail.relations) if sorts else ""
+    has_place = bool(newsletter) or (sorts and sorted_to(ledger, mail.relations) is Role.INBOX)
+    is_newcomer = Role.NEWCOMERS in goals and not has_place and _is_newcomer(ledger, config, mail.relations)
     return destination_of(
         mail.judgement.verdict,
         mail.flags,
@@ -46,9 +50,14 @@ def destination(
         mailbox.goals,
         rescued=mail.known.rescued_at is not None,
         vouched=mail.judgement.vouched,
+        newsletter=newsletter,
         is_newcomer=is_newcomer,
         are_many=is_newcomer and _are_many(ledger, now),
     )
+
+
+def _is_newcomer(ledger: Ledger, config: Config, relations: Relations) -> bool:
+    return not why_known(ledger, config, relations) and knows_enough(ledger, config)
 
 
 def _are_many(ledger: Ledger, now: float) -> bool:

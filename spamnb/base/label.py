@@ -78,6 +78,7 @@ class Role(StrEnum):
     TRAIN_HAM = "train_ham"
     UNSURE = "unsure"
     NEWCOMERS = "newcomers"
+    NEWSLETTERS = "newsletters"
 
     @property
     def is_neutral(self) -> bool:
@@ -87,7 +88,7 @@ class Role(StrEnum):
     @property
     def is_apart(self) -> bool:
         """Tell whether such a folder holds mail that the filter has put apart without calling it spam."""
-        return self in (Role.UNSURE, Role.NEWCOMERS)
+        return self in (Role.UNSURE, Role.NEWCOMERS, Role.NEWSLETTERS)
 
     @property
     def is_goal(self) -> bool:

@@ -27,7 +27,7 @@ _HINTS = get_type_hints(Config, include_extras=True)
 WRITTEN = [role for role in Role if role not in APART]
 """The roles that may be written under `roles`."""
 
-_FOR = {Role.UNSURE: "unsure mail", Role.NEWCOMERS: "mail of newcomers"}
+_FOR = {Role.UNSURE: "unsure mail", Role.NEWCOMERS: "mail of newcomers", Role.NEWSLETTERS: "newsletters"}
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 

@@ -28,7 +28,11 @@ Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # of the ser
 Watch = Literal["auto", "inotify", "polling"]
 Teach = Literal["sockets", "tcp", "nobody"]
 
-APART: Mapping[Role, str] = {Role.UNSURE: "unsure_folder", Role.NEWCOMERS: "newcomers_folder"}
+APART: Mapping[Role, str] = {
+    Role.UNSURE: "unsure_folder",
+    Role.NEWCOMERS: "newcomers_folder",
+    Role.NEWSLETTERS: "newsletters_folder",
+}
 """The keys of the folders for mail that is put apart, by their roles."""
 
 
@@ -51,6 +55,7 @@ class Mailbox:
     other_folders: Role = Role.HAM
     unsure_folder: str | None = None
     newcomers_folder: str | None = None
+    newsletters_folder: str | None = None
     levels: int = field(default=0, kw_only=True, compare=False)
 
     @property

@@ -32,6 +32,7 @@ def destination_of(
     *,
     rescued: bool = False,
     vouched: str = "",
+    newsletter: str = "",
     is_newcomer: bool = False,
     are_many: bool = False,
 ) -> Destination:
@@ -40,8 +41,9 @@ def destination_of(
     flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
     spam. goals: the roles of the folders that mail may be moved to; spam is one of them. vouched: why the verdict is
-    unsure and not spam, in words, if a server vouches for the sender; or "". is_newcomer: the person does not know the
-    sender. are_many: of newcomers too much mail has come (`too_many_newcomers`).
+    unsure and not spam, in words, if a server vouches for the sender; or "". newsletter: why it belongs to the
+    newsletters, in words; or "". is_newcomer: the person does not know the sender. are_many: of newcomers too much mail
+    has come (`too_many_newcomers`).
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     spam = "a person called this message spam" if label == Label.SPAM else "spam"
@@ -50,6 +52,7 @@ def destination_of(
     wishes: tuple[tuple[bool, Role | None, str], ...] = (
         (label == Label.HAM, None, "a person called this message ham"),
         (verdict is Verdict.SPAM, Role.SPAM, spam),
+        (bool(newsletter) and Role.NEWSLETTERS in goals, Role.NEWSLETTERS, f"{verdict}, {newsletter}{because}"),
         (is_newcomer and not are_many, Role.NEWCOMERS, f"{newcomer}{because}"),
         (verdict is Verdict.UNSURE and Role.UNSURE in goals, Role.UNSURE, f"unsure{because}"),
         (is_newcomer, None, f"{newcomer}, like more than half of the mail of the last day{because}"),

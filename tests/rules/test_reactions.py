@@ -94,6 +94,7 @@ AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.role.is_goa
 LATER = [replace(LINKED, role=role, lag=COPY_SECONDS) for role in (Role.INBOX, Role.HAM)]
 PUT_APART = [replace(IN_HAM, role=role, by_filter=True) for role in APART]
 OUT_OF_SPAM = [replace(LINKED, role=role, by_filter=role is Role.SPAM, lag=0.1) for role in GOALS]
+SORTED = PUT_APART[-1]  # among the newsletters
 BESIDE = [replace(place, is_gone=False, lag=42.0) for place in (BY_FILTER, *PUT_APART)]
 HEADS = [HEADERS, replace(HEADERS, is_gone=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
 NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS, left_recently=False)]
@@ -117,6 +118,11 @@ def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: ob
     meant = reaction(role, label, places, **how)  # type: ignore[arg-type]
     assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak, meant.rescued
+
+
+def sorts(role: Role, *places: PastPlace) -> Role | None:
+    """Return the folder for the next mail of a list of which a message appears in a folder of that role."""
+    return reaction(role, None, places).sorts
 
 
 def lies(flags: str, role: Role, days: float) -> tuple[Do, bool, bool] | None:
@@ -216,9 +222,28 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     ],
     "in Trash or Drafts; or gone": [(partial(lesson, Role.NEUTRAL, *places), NOTHING) for places in ELSEWHERE],
     "in a folder apart": [
-        *((partial(lesson, role, *places), NOTHING) for role in APART for places in ELSEWHERE),
+        *((partial(lesson, role, *places), NOTHING) for role in (Role.UNSURE, Role.NEWCOMERS) for places in ELSEWHERE),
+        (partial(lesson, Role.NEWSLETTERS), NOTHING),
         *((partial(taught_by, role), None) for role in APART),
         *((partial(lies, flags, role, 30), None) for role in APART for flags in ("S", "R")),
+    ],
+    "taken out of the newsletters into the inbox": [
+        (partial(lesson, Role.INBOX, SORTED), RESCUE),
+        (partial(sorts, Role.INBOX, SORTED), Role.INBOX),
+        (partial(sorts, Role.HAM, SORTED), None),
+        *((partial(sorts, Role.INBOX, place), None) for place in (BY_FILTER, *PUT_APART) if place is not SORTED),
+        (lambda: reaction_to_end_of_waiting(True, False, left_newsletters=True).sorts, Role.INBOX),
+        (lambda: reaction_to_end_of_waiting(True, True, left_newsletters=True).sorts, None),
+    ],
+    "among the newsletters, known in another folder before": [
+        *((partial(lesson, Role.NEWSLETTERS, place), NOTHING) for place in (INBOX, IN_HAM, *PUT_APART[:2])),
+        *((partial(lesson, Role.NEWSLETTERS, place), RESCUE) for place in (BY_FILTER, IN_SPAM)),
+        *(
+            (partial(sorts, Role.NEWSLETTERS, place), Role.NEWSLETTERS)
+            for place in (INBOX, IN_HAM, IN_SPAM, BY_FILTER, *PUT_APART[:2])
+        ),
+        *((partial(sorts, Role.NEWSLETTERS, place), None) for place in (IN_TRASH, replace(INBOX, is_gone=False))),
+        *((partial(sorts, role, INBOX), None) for role in Role if role is not Role.NEWSLETTERS),
     ],
     "in Sent": [
         *((partial(lesson, Role.SENT, *places), NOTHING) for places in ELSEWHERE),

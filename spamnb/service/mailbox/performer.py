@@ -18,6 +18,7 @@ from typing import NamedTuple
 from spamnb.acts import may_move, training
 from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.moves import Intent, Mover
+from spamnb.acts.newsletters import choose_by_move
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Config
@@ -27,6 +28,7 @@ from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations
 from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
 from spamnb.rules.reactions import Do, Reaction, origin_of
@@ -159,12 +161,18 @@ class Performer:
             self._ledger.lessons.add_sent(sent)
             if reaction.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
+            self._sort(reaction, arrival.unread.relations)
             if reaction.files:
                 goal = self._folders.named(mailbox.spam_folder if label is Label.SPAM else mailbox.inbox_folder)
                 message = known.id, known.digest
                 intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
         if intent is not None:
             self._is_moved(intent, arrival.entry)
+
+    def _sort(self, reaction: Reaction, relations: Relations) -> None:
+        """Choose the folder for mail of this list or sender, if the reaction says so."""
+        if reaction.sorts is not None:
+            choose_by_move(self._ledger, self._context.config, relations, reaction.sorts, self._now())
 
     def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> KnownMessage:
         """Record the message, its verdict, and where its file is."""
@@ -240,6 +248,7 @@ class Performer:
             if label is not None and reading is not None:
                 change = training.learn(self._ledger, reading, label, reaction.why, now, how=reaction.how)
                 self._context.log_learned(change, reading, label, reaction.why, weak=False)
+                self._sort(reaction, reading.relations)
             if reaction.rescued:
                 self._ledger.messages.rescued(place.message, now)
 
