@@ -1,4 +1,4 @@
-"""Find out where a judged message goes: ask the ledger what a person has said of it, and decide by the rules."""
+"""Find out the destination of a judged message: ask the ledger what a person has said of it, and apply the rules."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class JudgedMail(NamedTuple):
 def destination(
     ledger: Ledger, config: Config, mailbox: Mailbox, mail: JudgedMail, hindrance: Hindrance, now: float
 ) -> Destination:
-    """Return where a message goes by its verdict; call it in the transaction that would move it.
+    """Return the destination of a message by its verdict; call it in the transaction that would move it.
 
     It looks up a person's decision again, since judging took time. It asks the lessons, not this host's records:
     another host may have learned the message, or this one may have stopped between learning and recording.

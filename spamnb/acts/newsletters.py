@@ -19,12 +19,12 @@ def why_newsletter(ledger: Ledger, relations: Relations) -> str:
 
 
 def sorted_to(ledger: Ledger, relations: Relations) -> Role | None:
-    """Return where the person wants mail of this list or sender, the inbox or the newsletters, by choice; or None."""
+    """Return the folder that the person has chosen for mail of this list or sender, inbox or newsletters, or None."""
     return ledger.choices.sorted_to(_only_sender(relations), relations.list_id)
 
 
 def choose_by_move(ledger: Ledger, config: Config, relations: Relations, role: Role, at: float) -> None:
-    """Choose that mail of this list, or else of this sender, goes from now on to where a person has moved a message.
+    """Choose that mail of this list, or else of this sender, goes to the folder to which a person has moved a message.
 
     role: of that folder, inbox or newsletters. config: as its file has it. at: seconds since the epoch. Chooses nothing
     if such mail already goes there, if no pattern names the list or sender, or if the person has chosen too much.

@@ -72,7 +72,7 @@ def destination_of(
 
 
 def too_many_newcomers(newcomers: int, judged: int) -> bool:
-    """Tell whether so much of a day's mail has gone to the folder for newcomers that no more goes there.
+    """Tell whether no more mail goes to the folder for newcomers, since too much of a day's mail has gone there.
 
     newcomers: the messages of the last day that went there. judged: all that were judged. If more than half of them are
     of newcomers, the filter does not know the person's mail: it may have lost its ledger, say.

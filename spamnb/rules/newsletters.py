@@ -8,8 +8,8 @@ from spamnb.mail.relations import Relations
 def newsletter(relations: Relations, seen: Seen, chosen: Role | None) -> str:
     """Return why a message belongs to the newsletters, in words; "" if it does not.
 
-    seen: the record about its sender. chosen: where the person wants mail of this list or sender, the inbox or the
-    newsletters; None without such a choice.
+    seen: the record about its sender. chosen: the folder that the person has chosen for mail of this list or sender,
+    inbox or newsletters, or None.
 
     A message of somebody to whom the person has written is a letter, even if it came over a list. Ham of a sender does
     not make it a letter: otherwise newsletters that were learned in the inbox would stay there for good.

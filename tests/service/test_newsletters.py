@@ -53,7 +53,7 @@ def test_where_they_go(sorting: Site) -> None:
 
 
 def test_answers_and_friends(sorting: Site) -> None:
-    """An answer to one's own mail, and mail of an address to which one has written, are no newsletters."""
+    """An answer to one's own mail stays in the inbox, and so does mail of an address to which one has written."""
     sent = b"From: you@home.example\nTo: ann@friends.example\nMessage-ID: <1@home.example>\n\nShall we meet?\n"
     sorting.folders = {**sorting.folders, "Sent": create_folder(str(sorting.root), "maildir++", "Sent")}
     sorting.deliver(sent, "Sent")
@@ -88,7 +88,7 @@ def test_out_of_it_without_a_list(sorting: Site) -> None:
     ("field", "sender"), [("List-Id: <*.example>", "a?@x.example"), ("List-Id: <list>", '"a b"@[9.9.9.9]')]
 )
 def test_names_of_strangers(sorting: Site, field: str, sender: str) -> None:
-    """A list or address that is no pattern, or would match others as one, is not chosen; the message is ham."""
+    """A list or address that cannot be a pattern, or would match others, is not chosen; the message is ham."""
     arrive(sorting, first := issue(1, field, LEAVE, sender=sender))
     sorting.move(first, "Lists", "INBOX")
     sorting.work()
@@ -173,7 +173,7 @@ def test_undo_and_forget(sorting: Site, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_a_choice_beside_allow(sorting: Site) -> None:
-    """Where mail goes, and what it is, are two questions: each keeps its answer."""
+    """A label and a folder are two questions: each keeps its answer."""
     for kind in ("allow", "newsletters", "block", "inbox"):
         assert sorting.spamnb("choose", kind, CLUB) == 0
     assert {kind for kind, *_ in choices(sorting)} == {"block", "inbox"}

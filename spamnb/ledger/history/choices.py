@@ -89,7 +89,7 @@ class Choices:
         return self._last[2]
 
     def sorted_to(self, sender: str, list_id: str) -> Role | None:
-        """Return where a person wants mail of a sender or a list, by the newest choice that matches, or None."""
+        """Return the folder for mail of a sender or a list, by the newest choice that matches; None without one."""
         return next(
             (role for pattern, role in self._in_force().sorted if matches_sender(pattern, sender, list_id)), None
         )
