@@ -1,9 +1,10 @@
-"""Choose whose mail is ham or spam, whose is a newsletter, and the cutoffs.
+"""Choose whose mail is ham or spam, and the cutoffs.
 
 A choice works at once: in the service, at delivery, and in each command. Write a SENDER
 as in `senders` of the configuration: *@example.org, example.org, or a List-Id. The
-configuration has priority over a choice. Without arguments this command lists the
-choices. `spamnb history` shows them too.
+configuration has priority over a choice. With a folder for newsletters, inbox and
+newsletters say where mail of a SENDER goes that is not spam. Without arguments this
+command lists the choices. `spamnb history` shows them too.
 
 example:
   spamnb choose block '*@shop.example'

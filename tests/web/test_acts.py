@@ -641,8 +641,18 @@ def test_mail_of_a_newcomer(desk: WebDesk) -> None:
     assert desk.where(content) == ["New"]
     number = desk.number_of(content)
     assert "You do not know its sender yet." in desk.browser.get(f"/m/{number}").words
+    assert "1 of newcomers" in desk.browser.get("/").words
     labels = f"//form[@action='m/{number}/teach']//input[@name='label']/@value"
     assert desk.browser.get("/history").tree.xpath(labels) == ["ham", "spam"]
     desk.browser.post(f"/m/{number}/teach", label="ham")
     assert (desk.where(content), desk.label(content)) == (["INBOX"], (Label.HAM, False))
     assert "You know its sender: " in desk.browser.get(f"/m/{number}").words
+
+
+def test_folders_are_offered(desk: WebDesk) -> None:
+    """If a first letter was unsure, the first page says so, and how to give such mail a folder."""
+    said = "1 first letter of somebody new was unsure in the last 30 days. To give such mail a folder of its own, write"
+    assert said not in desk.browser.get("/").words
+    desk.deliver(b"From: who@else.example\nMessage-ID: <1@else.example>\n\nxyzzy\n")
+    page = desk.browser.get("/")
+    assert f"{said} newcomers_folder: New in the mailbox in config.yaml." in page.words
