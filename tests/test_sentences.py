@@ -32,7 +32,7 @@ from tests.test_state_machine import Sorting
 
 # Text columns of the ledger that are no sentences: words of a closed list, names, and what messages say.
 WORDS = {
-    "action": {"kind", "state", "how", "verdict", "owner"},
+    "action": {"kind", "state", "how", "verdict", "goal", "owner"},
     "choice": {"kind", "pattern", "by"},
     "early_verdict": {"verdict", "how"},
     "file": {"origin", "flags", "gone_by"},

@@ -7,6 +7,7 @@ nobody said or left. What a place means, and what silence may teach, `rules.reac
 
 import math
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -28,14 +29,17 @@ from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox
+from spamnb.config.settings import APART
 from spamnb.identity.digests import header_digest, identity
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
-from spamnb.mail.reading import read
+from spamnb.mail.reading import Reading, read
+from spamnb.mail.relations import Relations
 from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
+from spamnb.rules.acquaintances import KNOWN_FIRST
 from spamnb.rules.destination import MARKS
 from spamnb.rules.reactions import TRAINING, Do, Facts, PastPlace, kept, reaction_to, taught_by
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
@@ -44,7 +48,7 @@ from spamnb.service.jobs import OutdatedLessons
 from spamnb.service.mailbox import facts
 from spamnb.service.mailbox.watched import WatchedMailbox
 from tests.dying import DeathError, Fuse, burning, dead
-from tests.lessons import label_of, learn, sample_lessons
+from tests.lessons import Taught, label_of, learn, sample_lessons
 from tests.profiles import daily
 from tests.thorough import sampled
 
@@ -57,15 +61,19 @@ ROLES = {
     "Sent": Role.SENT,
     "TrainSpam": Role.TRAIN_SPAM,
     "TrainHam": Role.TRAIN_HAM,
+    "Maybe": Role.UNSURE,
+    "New": Role.NEWCOMERS,
+    "Lists": Role.NEWSLETTERS,
 }
-GOAL = {"INBOX": "Junk", "TrainSpam": "Junk", "TrainHam": "INBOX"}  # where the filter moves mail to
+# Where the filter moves mail to.
+GOALS = {"INBOX": {"Junk", "Maybe", "New", "Lists"}, "TrainSpam": {"Junk"}, "TrainHam": {"INBOX"}}
 LESSONS = 20
 DWELL, DAY = 5.0, 86_400.0
 TEACHES = {Do.LEARN_HAM: Label.HAM, Do.LEARN_SPAM: Label.SPAM}
 
 _FORGED = (b"Message-ID:", b"Date:", b"From:")
 FOLDERS = st.sampled_from(list(ROLES))
-PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash", "Sent"])
+PLAIN_FOLDERS = st.sampled_from(["INBOX", "Junk", "Junk/Old", "Archive", "Trash", "Sent", "New", "Lists"])
 NEWEST = st.sampled_from([1, 1, 1, 1, 2, 2, 3, 4, 5, 6])
 FLAGS = st.sampled_from(["", "", "S", "F", "RS", "T", "ST"])
 
@@ -98,11 +106,14 @@ class File:
 
 
 def trained() -> bytes:
-    """A ledger that has learned enough of both kinds."""
+    """A ledger that has learned enough of both kinds, and of enough people."""
     with tempfile.TemporaryDirectory() as directory:
         path = f"{directory}/ledger"
         with Ledger(path) as ledger:
             learn(ledger, sample_lessons(LESSONS))
+            for number in range(KNOWN_FIRST):
+                letter = Reading(bytes([number]), "hello", {"hello": 1}, Relations(f"friend{number}@b.example"))
+                learn(ledger, [Taught(letter, Label.HAM)])
         return Path(path).read_bytes()
 
 
@@ -149,7 +160,9 @@ class Sorting(RuleBasedStateMachine):
 
     def configure(self, trust: bool) -> None:
         """Choose whether mail first seen in Junk and in training folders is learned, from the next start on."""
-        mailbox = Mailbox(Path(self.root), ROLES)
+        roles = {name: role for name, role in ROLES.items() if not role.is_apart}
+        apart = {APART[role]: name for name, role in ROLES.items() if role.is_apart}
+        mailbox = Mailbox(Path(self.root), roles, **apart)
         self.config = Config((mailbox,), Path(self.path), learning=Learning(trust_delivery=trust))
 
     def teardown(self) -> None:
@@ -224,7 +237,9 @@ class Sorting(RuleBasedStateMachine):
     def say(self, file: File, folder: str) -> None:
         """A person puts a file into a folder."""
         self.touched.add(file.digest)
-        if (label := taught_by(ROLES[folder])) is not None:
+        # Among the newsletters it is ham, if it comes from spam.
+        label = Label.HAM if ROLES[folder] is Role.NEWSLETTERS else taught_by(ROLES[folder])
+        if label is not None:
             self.said.setdefault(file.digest, set()).add(label)
 
     def pick(self, index: int) -> File:
@@ -235,9 +250,18 @@ class Sorting(RuleBasedStateMachine):
         return file
 
     def new_mail(self, kind: str) -> bytes:
-        """A message that was never seen."""
+        """A message that was never seen. stranger: ham of somebody new. unknown: a word that nobody has learned. list:
+        ham of a mailing list.
+        """
         self.number += 1
-        return b"Received: by host; %d\n" % self.number + message(kind, self.number)
+        content = message("spam" if kind == "spam" else "ham", self.number)
+        if kind == "stranger":
+            content = re.sub(rb"(?m)^From: .*", b"From: someone%d@else.example" % self.number, content, count=1)
+        elif kind == "unknown":
+            content = b"From: friend1@b.example\nMessage-ID: <ham.%d@friends.example>\n\nxyzzy\n" % self.number
+        elif kind == "list":
+            content = b"List-Id: <talk%d.club.example>\n" % (self.number % 3) + content
+        return b"Received: by host; %d\n" % self.number + content
 
     # What the service does, looked at.
 
@@ -319,7 +343,7 @@ class Sorting(RuleBasedStateMachine):
             status = os.stat(entry.path(self.folders[folder]))
             found = [file for file in moved if file.inode == status.st_ino]
             like = parse_name(entry.name).flags, entry.subdir  # two names of one file may both have moved
-            found.sort(key=lambda one: (GOAL.get(one.folder) != folder, (one.flags, one.entry.subdir) != like))
+            found.sort(key=lambda one: (folder not in GOALS.get(one.folder, ()), (one.flags, one.entry.subdir) != like))
             assert found, f"nobody knows {entry} in {folder}"
             moved.remove(found[0])
             self.judge_move(found[0], folder, entry)
@@ -336,7 +360,7 @@ class Sorting(RuleBasedStateMachine):
         assert not file.baseline or ROLES[file.folder] in TRAINING, "baseline mail was moved"
         known_before = file.settled or file.folder == "INBOX" or file.digest in self.unforeseen
         assert self.trusting or known_before, "learned and moved what nobody knew"
-        assert GOAL.get(file.folder) == folder
+        assert folder in GOALS.get(file.folder, ())
         if file.folder == "INBOX":
             assert self.ledger.state.begun_with is not None, "moved, and not written down that it may"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
@@ -366,7 +390,10 @@ class Sorting(RuleBasedStateMachine):
             file.settled.append(folder)
         self.begin()
 
-    @rule(kind=st.sampled_from(["ham", "spam", "spam"]), folder=st.sampled_from(["INBOX", "INBOX", "Archive"]))
+    @rule(
+        kind=st.sampled_from(["ham", "stranger", "unknown", "list", "spam", "spam"]),
+        folder=st.sampled_from(["INBOX", "INBOX", "Archive"]),
+    )
     def deliver(self, kind: str, folder: str) -> None:
         self.write(self.new_mail(kind), folder, Entry("new", next(self.bases)))
 
@@ -565,12 +592,12 @@ class Sorting(RuleBasedStateMachine):
         self.put(file, folder, entry)
         file.moved_on = False
 
-    @precondition(lambda self: any(ROLES[file.folder] is Role.SPAM for file in self.files))
+    @precondition(lambda self: any(ROLES[file.folder].is_goal for file in self.files))
     @rule(index=NEWEST, folder=st.sampled_from(["INBOX", "Archive"]))
     def correct(self, index: int, folder: str) -> None:
-        """A person takes mail out of spam."""
-        spam = [file for file in self.files if ROLES[file.folder] is Role.SPAM]
-        self.move_file(spam[index % len(spam)], folder, "new name")
+        """A person takes mail out of spam, or out of a folder for mail that was put apart."""
+        there = [file for file in self.files if ROLES[file.folder].is_goal]
+        self.move_file(there[index % len(there)], folder, "new name")
 
     @precondition(has_mail)
     @rule(index=NEWEST, folder=FOLDERS, hard=st.booleans())
@@ -808,12 +835,12 @@ class Sorting(RuleBasedStateMachine):
         assert {file.digest for file in self.files if ROLES[file.folder] is Role.SENT} <= known <= self.letters
 
     def what_waits_has_a_reason(self) -> None:
-        """A file waits only while the same delivery is in spam."""
+        """A file waits only while the same delivery is where the filter moves mail to."""
         for placed in self.ledger.locations.waiting(self.ledger.locations.folder(self.mailbox.folders.id, "INBOX")):
             if "T" not in placed.flags:
                 assert any(
                     identity(file.content) == self.ledger.messages.get(placed.message).digest
-                    and ROLES[file.folder] is Role.SPAM
+                    and ROLES[file.folder].is_goal
                     and "T" not in file.flags
                     for file in self.files
                 )
@@ -928,6 +955,18 @@ def world() -> Iterator[Sorting]:
     made.start([])
     yield made
     made.teardown()
+
+
+def test_what_is_put_apart(world: Sorting) -> None:
+    """Mail of a stranger, unsure mail and lists are moved to folders of their own; taken out of them they are ham."""
+    for kind in ("stranger", "unknown", "list"):
+        world.deliver(kind, "INBOX")
+    world.calm()
+    assert [file.folder for file in world.files] == ["New", "Maybe", "Lists"]
+    for folder in ("INBOX", "Archive", "INBOX"):
+        world.correct(0, folder)
+    world.calm()
+    assert set(world.labels.values()) == {Label.HAM}
 
 
 def test_a_filed_copy_of_spam(world: Sorting) -> None:

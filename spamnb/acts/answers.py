@@ -14,7 +14,7 @@ from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.acts.moves import Mover, bases_now, find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import How, Label
 from spamnb.config import Config
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
@@ -137,11 +137,11 @@ class Answers:
         training.decided(self._ledger, [question.digest], label)
 
     def _move(self, question: Question, label: Label, act: _Act) -> str:
-        """Move unsure mail and files in a folder of the other label. Returns why a file stays, or ""."""
+        """Move files that were put apart, and files in a folder of the other label. Returns why a file stays, or ""."""
         places = CurrentFiles(self._ledger, self._config, [question.digest])
         stays = ""
         for place in places.of(question.digest):
-            if place.role is not Role.UNSURE and (place.label is not question.label or label is question.label):
+            if not place.leaves(label) and (place.label is not question.label or label is question.label):
                 continue
             if place.location is None:
                 stays = f"{place.path} is not in a watched folder, and stays there"

@@ -1,4 +1,4 @@
-"""The choices that a person makes beside the configuration: allowed and blocked senders, and the cutoffs.
+"""The choices that a person makes beside the configuration: allowed, blocked and sorted senders, and the cutoffs.
 
 The ledger keeps each choice. A choice holds at once for all judging. It is an action, so it can be undone. The
 configuration has priority: a choice that would have no effect is refused, with the reason. If the configuration changes
@@ -13,15 +13,15 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.moves import layouts_of
 from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import SpamnbError, UsageError
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.config.chosen import CUTOFFS, contradiction, cutoff_of, with_cutoffs
 from spamnb.config.named_senders import KEYS, sender_pattern
-from spamnb.ledger.history.choices import LABEL_OF, MOST_SENDERS, Choice, ChoiceKind, ChosenBy
+from spamnb.ledger.history.choices import LABEL_OF, MOST_SENDERS, SORTED_TO, Choice, ChoiceKind, ChosenBy
 from spamnb.ledger.ledger import Ledger
 
-_WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said at the prompt"}
+_WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said at the prompt", "move": "by a move"}
 
 
 class NoEffectError(SpamnbError):
@@ -52,13 +52,13 @@ def choose(
         newest = ledger.choices.newest()
         chosen = {(choice.kind, choice.value) for choice in newest}
         new = [value for value in values if (kind, value) not in chosen]
-        _check_number({choice.value for choice in newest if choice.kind in LABEL_OF}.union(new))
+        _check_number({choice.question for choice in newest} | {(kind in SORTED_TO, value) for value in new})
         return [ledger.choices.record(kind, value, by, _WHY[by], at) for value in new]
 
 
-def _check_number(values: Collection[str | float]) -> None:
+def _check_number(questions: Collection[tuple[bool, str | float]]) -> None:
     """Raise NoEffectError if there are more patterns than have an effect."""
-    if sum(isinstance(value, str) for value in values) > MOST_SENDERS:
+    if sum(isinstance(value, str) and value not in CUTOFFS for _, value in questions) > MOST_SENDERS:
         raise NoEffectError(
             f"a person can allow and block {MOST_SENDERS:,} senders: take some of them back first, or write one pattern"
             " for several, such as *@example.org"
@@ -67,7 +67,7 @@ def _check_number(values: Collection[str | float]) -> None:
 
 def _value_of(kind: ChoiceKind, written: str) -> str | float:
     try:
-        return sender_pattern(written) if kind in LABEL_OF else cutoff_of(kind, written.strip())
+        return cutoff_of(kind, written.strip()) if kind in CUTOFFS else sender_pattern(written)
     except ValueError as fault:
         raise UsageError(escaped(str(fault))) from None
 
@@ -104,6 +104,7 @@ def in_short(found: Sequence[Standing], cutoff: Callable[[str, object], str] = "
     """
     numbers = Counter(one.choice.kind for one in found)
     parts = [f"{numbers[kind]} {kind}ed" for kind in LABEL_OF if numbers[kind]]
+    parts += [f"{numbers[kind]} sorted to the {kind}" for kind in SORTED_TO if numbers[kind]]
     parts += [cutoff(one.choice.kind, one.choice.value) for one in found if one.choice.kind in CUTOFFS]
     without = sum(bool(one.without_effect) for one in found)
     return ", ".join([*parts, *([f"{without} without effect"] if without else [])])
@@ -115,12 +116,15 @@ def is_written(config: Config, cutoff: str) -> bool:
 
 
 def _without_effect(config: Config, choice: Choice) -> str:
-    is_in_force = choice.kind not in LABEL_OF and getattr(config.scoring, choice.kind) == choice.value
+    is_in_force = choice.kind in CUTOFFS and getattr(config.scoring, choice.kind) == choice.value
     return "" if is_in_force and not is_written(config, choice.kind) else _hindrance(config, choice.kind, choice.value)
 
 
 def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
     """Return why a choice would have no effect, and what to do; "" if it has one. config: with the choices."""
+    if kind in SORTED_TO:
+        has_folder = any(Role.NEWSLETTERS in mailbox.goals for mailbox in config.mailboxes)
+        return "" if has_folder else "no mailbox has a newsletters_folder: name one in the configuration first"
     if isinstance(value, str):
         return _decided_otherwise(config, LABEL_OF[kind], value)
     if is_written(config, kind):

@@ -31,6 +31,10 @@ class CurrentFile:
     location: Location | None = None
     role: Role = Role.NEUTRAL
 
+    def leaves(self, label: Label) -> bool:
+        """Tell whether mail that is called so leaves this folder, in which the filter has put it apart."""
+        return self.role.is_apart and not (self.role is Role.NEWSLETTERS and label is Label.HAM)
+
 
 class CurrentFiles:
     """Finds the files of messages by the messages' identities."""
@@ -49,9 +53,9 @@ class CurrentFiles:
         return self._mailboxes.get(self._path_of(location.folder))
 
     def may_ask(self, location: Location) -> bool:
-        """Tell whether a person may be asked about mail in this place: its folder is ham, or is for unsure mail."""
+        """Tell whether a person may be asked about mail in this place: its folder is for ham, or for mail apart."""
         role = self._role_of(location)
-        return role is Role.UNSURE or taught_by(role) is Label.HAM
+        return role.is_apart or taught_by(role) is Label.HAM
 
     def of(self, digest: bytes) -> list[CurrentFile]:
         """Return all files of a message that exist now: first those in watched folders, the newest first."""

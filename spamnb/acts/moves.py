@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from spamnb.base.errors import MaildirError, NotYetError, SpamnbError
-from spamnb.base.label import How, Label, Origin
+from spamnb.base.label import How, Label, Origin, Role
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import identity
@@ -155,13 +155,14 @@ class Mover:
         how: How | None = None,
         takes_back: int | None = None,
         judgement: Judgement | None = None,
+        goal: Role | None = None,
         answer: tuple[int, float] | None = None,
     ) -> Intent:
         """Write a move down, in one transaction with the decision, so that a crash cannot separate the two.
 
         message: its id in the ledger, and its identity.
         answer: the action of the answer that the move belongs to, and its time, which all its parts share.
-        how: what led to the judgement.
+        how: what led to the judgement. goal: the role of the folder to which it leads.
 
         Raises BeingMovedError if another process has a move of that file open: the file could be copied twice.
         """
@@ -182,6 +183,7 @@ class Mover:
                 answer=settled,
                 verdict=None if judgement is None else judgement.verdict,
                 probability=None if judgement is None else judgement.probability,
+                goal=goal,
                 owner=owner,
             )
         return Intent(action, *message, source, base, destination, base, name.flags, takes_back)

@@ -1,6 +1,6 @@
 """Find out who is a newcomer: ask the ledger and the address book, and decide by `rules/acquaintances.py`."""
 
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.config import Config
 from spamnb.contacts.address_book import contacts_of
 from spamnb.ledger.ledger import Ledger
@@ -15,6 +15,14 @@ def why_known(ledger: Ledger, config: Config, relations: Relations) -> str:
     (seen,) = ledger.lessons.seen([relations])
     learned = ledger.senders.learned(relations.sender, relations.list_id)
     return acquaintances.why_known(relations, seen, *learned, contacts_of(config.address_book), allowed)
+
+
+def of_sender(ledger: Ledger, config: Config, relations: Relations) -> str:
+    """Return a sentence about the sender of a message; "" if no mailbox has a folder for newcomers."""
+    if not any(Role.NEWCOMERS in mailbox.goals for mailbox in config.mailboxes):
+        return ""
+    why = why_known(ledger, config, relations)
+    return f"You know its sender: {why}." if why else "You do not know its sender yet."
 
 
 def knows_enough(ledger: Ledger, config: Config) -> bool:

@@ -9,7 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spamnb.acts.may_move import Stop, missing, stop_of
+from spamnb.acts.destination import JudgedMail, destination
+from spamnb.acts.may_move import Hindrance, Stop, missing, stop_of
 from spamnb.acts.moves import FindFolder, Mover, bases_now, find_folder, layouts_of, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
@@ -20,7 +21,6 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.names import parse_name
-from spamnb.rules.destination import destination_of
 
 _GONE = "it is no longer in the inbox"
 
@@ -29,7 +29,7 @@ _GONE = "it is no longer in the inbox"
 class Reviewed:
     """A withheld message, after a second look.
 
-    moves: the actions that moved its files into the spam folder; without any, why the message stays. failed: a file
+    moves: the actions that moved its files out of the inbox; without any, why the message stays. failed: a file
     stays because of an error.
     """
 
@@ -40,7 +40,7 @@ class Reviewed:
 
     @property
     def moved(self) -> bool:
-        """Tell whether the message is in the spam folder now."""
+        """Tell whether the message has left the inbox now."""
         return bool(self.moves)
 
 
@@ -66,13 +66,13 @@ def move_withheld(
 ) -> Iterator[Reviewed]:
     """Move the withheld messages that the filter would move today; yields the result of each.
 
-    It moves a message that is still in the inbox, was not read, marked, learned or rescued, and is spam by today's
-    knowledge. The verdicts are not kept: they concern older mail, and would trip the breaker again. You may call this
-    while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
+    It moves a message that is still in the inbox, was not read, marked, learned or rescued, and goes elsewhere by
+    today's knowledge. The verdicts are not kept: they concern older mail, and would trip the breaker again. You may
+    call this while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
     folder_of = find_folder(ledger, layouts_of(config))
     mover = Mover(ledger, now, bases_now(), folder_of)
-    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover)
+    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover, now)
     mover.resolve()  # an earlier call that was killed may have left moves open
     for action in ledger.journal.withheld():
         yield review.of(action)
@@ -88,9 +88,10 @@ class _Review:
     missing: str
     folder_of: FindFolder
     mover: Mover
+    now: Callable[[], float]
 
     def of(self, action: Action) -> Reviewed:
-        """Move the files of a withheld message that are in an inbox, if the message is still spam."""
+        """Move the files of a withheld message that are in an inbox, if it still goes elsewhere."""
         why, moves = _GONE, list[int]()
         try:
             for place in self.ledger.locations.of_message(action.message):
@@ -111,22 +112,26 @@ class _Review:
         if mailbox is None or source is None or file is None:
             return _GONE
         entry, raw = file
-        judgement = Filter.of(self.ledger.lessons, self.config).judge(read(raw))
-        flags = parse_name(entry.name).flags
-        then = destination_of(judgement.verdict, flags, None, self.missing, tripped=False, goals=(Role.SPAM,))
-        if then.goal is not Role.SPAM:
+        message = read(raw)
+        judgement = Filter.of(self.ledger.lessons, self.config).judge(message)
+        known, flags = self.ledger.messages.get(action.message), parse_name(entry.name).flags
+        mail = JudgedMail(known, message.relations, judgement, flags)
+        then = destination(self.ledger, self.config, mailbox, mail, Hindrance(self.missing, None), self.now())
+        if then.goal is None:
             return then.why
-        spam_folder = mailbox.spam_folder
-        goal = self.folder_of(self.ledger.locations.folder(place.mailbox, spam_folder))
+        name = mailbox.goals[then.goal]
+        goal = self.folder_of(self.ledger.locations.folder(place.mailbox, name))
         if goal is None:
-            raise MaildirError(f"there is no folder {spam_folder} in {mailbox.path}: start the service, which makes it")
+            raise MaildirError(f"there is no folder {name} in {mailbox.path}: start the service, which makes it")
         why = f"withheld before, {then.why}, probability {judgement.probability:.4f}"
         with self.ledger.transaction():
             lesson = self.ledger.lessons.find(action.digest)
             if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
                 return "it was learned or rescued in the meantime"
-            message = action.message, action.digest
-            intent = self.mover.intend(message, source, entry, goal, why, how=action.how, judgement=judgement)
+            moved = action.message, action.digest
+            intent = self.mover.intend(
+                moved, source, entry, goal, why, how=action.how, judgement=judgement, goal=then.goal
+            )
         return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
 
     def _mailbox(self, place: Location) -> Mailbox | None:

@@ -77,6 +77,8 @@ class Role(StrEnum):
     TRAIN_SPAM = "train_spam"
     TRAIN_HAM = "train_ham"
     UNSURE = "unsure"
+    NEWCOMERS = "newcomers"
+    NEWSLETTERS = "newsletters"
 
     @property
     def is_neutral(self) -> bool:
@@ -84,9 +86,14 @@ class Role(StrEnum):
         return self in (Role.NEUTRAL, Role.SENT)
 
     @property
+    def is_apart(self) -> bool:
+        """Tell whether such a folder holds mail that the filter has put apart without calling it spam."""
+        return self in (Role.UNSURE, Role.NEWCOMERS, Role.NEWSLETTERS)
+
+    @property
     def is_goal(self) -> bool:
         """Tell whether the filter moves new mail into such a folder, so that a person may take it out again."""
-        return self in (Role.SPAM, Role.UNSURE)
+        return self is Role.SPAM or self.is_apart
 
 
 # Who put a file in its place: it was there when the mailbox was first seen; it appeared (a delivery, or a person); the

@@ -99,7 +99,7 @@ def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[
     """Report folders without a role of their own whose name suggests another role, except ham: neutral is safer."""
     for folder in folders:
         role, usual = mailbox.role_of(folder), usual_role(folder)
-        named = folder in mailbox.roles or mailbox.by_pattern(folder) is role or role is Role.UNSURE
+        named = folder in mailbox.roles or mailbox.by_pattern(folder) is role or role.is_apart
         if not named and usual not in (role, Role.HAM):
             means = f"{folder} has no role of its own, so it is {role}; by its name it is {usual}"
             yield warning(name, means, f"write '{folder}: {usual}' under `roles`")

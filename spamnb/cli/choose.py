@@ -2,8 +2,9 @@
 
 A choice works at once: in the service, at delivery, and in each command. Write a SENDER
 as in `senders` of the configuration: *@example.org, example.org, or a List-Id. The
-configuration has priority over a choice. Without arguments this command lists the
-choices. `spamnb history` shows them too.
+configuration has priority over a choice. With a folder for newsletters, inbox and
+newsletters say where mail of a SENDER goes that is not spam. Without arguments this
+command lists the choices. `spamnb history` shows them too.
 
 example:
   spamnb choose block '*@shop.example'
@@ -24,20 +25,22 @@ from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, configuration, open_to_read
 from spamnb.cli.common.output import as_json, inform, table
 from spamnb.config.chosen import CUTOFFS
-from spamnb.ledger.history.choices import ChoiceKind
+from spamnb.ledger.history.choices import LABEL_OF, SORTED_TO, ChoiceKind
 from spamnb.ledger.ledger import Ledger
 
-_BY = {"page": "on a page", "prompt": "at the prompt"}
+_BY = {"page": "on a page", "prompt": "at the prompt", "move": "by a move"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    kinds = ("allow SENDER ...", "block SENDER ...", "spam_cutoff NUMBER", "ham_cutoff NUMBER", "--forget SENDER")
+    of_senders = [f"{kind} SENDER ..." for kind in (*LABEL_OF, *SORTED_TO)]
+    kinds = (*of_senders, "spam_cutoff NUMBER", "ham_cutoff NUMBER", "--forget SENDER")
     parser.usage = "".join(f"spamnb choose {kind}\n       " for kind in kinds) + "spamnb choose [--json]"
     option = parser.add_argument
     add_json(parser, "list the choices, one JSON object per line")
     option("--forget", action="append", default=[], metavar="SENDER", help="take back the choice about this sender")
     what = "allow: mail of these senders is ham. block: it is spam. "
+    what += "inbox, newsletters: mail of them that is not spam stays in the inbox, or goes to newsletters_folder. "
     what += "spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham"
     option("kind", nargs="?", choices=get_args(ChoiceKind), metavar="WHAT", help=what)
     option("values", nargs="*", metavar="SENDER|NUMBER", help="the senders, or the cutoff, from 0 to 1")

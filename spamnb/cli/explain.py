@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 
+from spamnb.acts.newcomers import of_sender
 from spamnb.base.errors import MailError, UsageError
 from spamnb.base.label import Verdict
 from spamnb.base.wording import adding_up, clock, escaped, plural
@@ -82,10 +83,11 @@ def run(options: argparse.Namespace) -> int:
         at_start = "" if ledger is None else learned_at_start(ledger, reading.digest)
         judge = Filter.of(lessons, config)
         explanation = judge.explain(reading, without_itself=options.without_itself)
+        sender = "" if ledger is None else of_sender(ledger, config, reading.relations)
     if options.json:
         print(as_json(_as_object(source, explanation, known, options)))
     else:
-        print("\n".join(_explained(reading, explanation, known, at_start, config.senders, most, options)))
+        print("\n".join(_explained(reading, explanation, known, at_start, sender, config.senders, most, options)))
     return 0
 
 
@@ -174,6 +176,7 @@ def _explained(
     explanation: Explanation,
     known: Lesson | None,
     at_start: str,
+    sender: str,
     senders: Senders,
     most: int,
     options: argparse.Namespace,
@@ -189,6 +192,8 @@ def _explained(
     if judgement.vouched:
         yield _VOUCHED.format(why=escaped(judgement.vouched))
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
+    if sender:
+        yield escaped(sender)
     yield f"{len(clues)} of its {explanation.tokens} tokens decide; {explanation.known} are known"
     yield from _shares(explanation, most)
     yield from _learned_from(explanation.teachers)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import get_type_hints
 
+from spamnb.base.label import Role
 from spamnb.config.keys import check_cutoffs
 from spamnb.config.named_senders import Senders, SendersInForce
 from spamnb.config.readers import Reader, read_text
@@ -18,10 +19,13 @@ CUTOFFS = ("ham_cutoff", "spam_cutoff")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The choices. cutoffs: by their keys, the newest choice last."""
+    """The choices. cutoffs: by their keys, the newest choice last. sorted: patterns with the role of a folder for mail
+    that is not spam, the newest choice first.
+    """
 
     senders: Senders = field(default_factory=Senders)
     cutoffs: Mapping[str, float] = field(default_factory=dict)
+    sorted: tuple[tuple[str, Role], ...] = ()
 
 
 def cutoff_of(key: str, written: str) -> float:

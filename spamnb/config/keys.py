@@ -16,7 +16,7 @@ from spamnb.config.default_paths import LEDGERS_OF_HOST
 from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
 from spamnb.config.named_senders import Senders
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
-from spamnb.config.settings import Config, Exchange, Layout, Mailbox, Scoring
+from spamnb.config.settings import APART, Config, Exchange, Layout, Mailbox, Scoring
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
 PLAIN = ("authserv_id", "notmuch_tag", "breaker", "retention_days")
@@ -26,9 +26,10 @@ OF_PERSON = ("address_book", "notmuch_tag")
 """The keys that a mail host's configuration may not have, nor the settings of one of its users."""
 _HINTS = get_type_hints(Config, include_extras=True)
 
-WRITTEN = [role for role in Role if role is not Role.UNSURE]
+WRITTEN = [role for role in Role if role not in APART]
 """The roles that may be written under `roles`."""
 
+_FOR = {Role.UNSURE: "unsure mail", Role.NEWCOMERS: "mail of newcomers", Role.NEWSLETTERS: "newsletters"}
 _NOT_FOR_NEW_MAIL = (Role.SENT, Role.SPAM, Role.TRAIN_SPAM, Role.TRAIN_HAM)
 
 
@@ -111,7 +112,7 @@ MAILBOX_KEYS: Mapping[str, Reader[Any]] = MappingProxyType(
             readers.folder, choice(WRITTEN), "folders with their roles, one 'INBOX: inbox' per line"
         ),
         "other_folders": choice([Role.HAM, Role.NEUTRAL]),
-        "unsure_folder": readers.optional(readers.folder),
+        **dict.fromkeys(APART.values(), readers.optional(readers.folder)),
     }
 )
 """The keys about a mailbox's folders. One user of a host may have other values."""
@@ -148,22 +149,22 @@ def _path(environ: Mapping[str, str]) -> Reader[Path]:
 
 def with_patterns(values: Mapping[str, Any]) -> Mailbox:
     """Return the mailbox, with patterns apart from names, and each name in our spelling."""
-    layout, unsure = values["layout"], values["unsure_folder"]
+    layout, apart = values["layout"], {key: values[key] for key in APART.values() if values[key] is not None}
     roles = {plain_spelling(name, layout): role for name, role in values["roles"].items()}
     spelled = {
         "roles": MappingProxyType({name_of(name): role for name, role in roles.items() if not is_pattern(name)}),
         "patterns": MappingProxyType({name: role for name, role in roles.items() if is_pattern(name)}),
-        "unsure_folder": None if unsure is None else plain_spelling(unsure, layout),
+        **{key: plain_spelling(name, layout) for key, name in apart.items()},
     }
     return Mailbox(**{**values, **spelled})
 
 
 def check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the faults of a mailbox's roles, and of its folder for unsure mail."""
+    """Yield the faults of a mailbox's roles, and of its folders for mail that is put apart."""
     if "roles" not in values:
         return
-    known = {"path": Path("/"), "layout": "auto", "unsure_folder": None, **values}
-    if faults := list(_check_names(known["roles"], known["layout"], known["unsure_folder"])):
+    known = {"path": Path("/"), "layout": "auto", **dict.fromkeys(APART.values()), **values}
+    if faults := list(_check_names(known)):
         yield from faults
         return
     mailbox = with_patterns(known)
@@ -175,18 +176,23 @@ def check_roles(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, role in mailbox.roles.items():
         if name.upper() == "INBOX" and role in _NOT_FOR_NEW_MAIL:
             yield "roles", f"{shown(name)} is where new mail arrives and cannot be {role}; write '{name}: inbox'"
-    if (unsure := mailbox.unsure_folder) is not None:
-        written = mailbox.roles.get(unsure) or mailbox.by_pattern(unsure)
-        meant = Role.INBOX if unsure.upper() == "INBOX" else written  # INBOX is always an inbox
+    taken: dict[str, str] = {}
+    for role, folder in mailbox.apart.items():
+        written = mailbox.roles.get(folder) or mailbox.by_pattern(folder)
+        meant = Role.INBOX if folder.upper() == "INBOX" else written  # INBOX is always an inbox
+        key, name, step = APART[role], shown(known[APART[role]]), f"name a separate folder for {_FOR[role]}"
         if meant in (Role.INBOX, *_NOT_FOR_NEW_MAIL):
-            name = shown(known["unsure_folder"])
-            yield "unsure_folder", f"{name} has the role {meant}; name a separate folder for unsure mail"
+            yield key, f"{name} has the role {meant}; {step}"
+        elif folder in taken:
+            yield key, f"{name} is the {taken[folder]} too; {step}"
+        taken[folder] = key
 
 
-def _check_names(roles: Mapping[str, Role], layout: str, unsure: str | None) -> Iterator[tuple[str, str]]:
+def _check_names(known: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield a fault for names that no folder of the layout can have, and for two names of one folder."""
     spelled: dict[str, str] = {}
-    for key, name in [*(("roles", name) for name in roles), *([("unsure_folder", unsure)] if unsure else [])]:
+    layout, apart = known["layout"], [(key, known[key]) for key in APART.values() if known[key]]
+    for key, name in [*(("roles", name) for name in known["roles"]), *apart]:
         plain = plain_spelling(name, layout)
         if "" in plain.split("/"):
             yield key, f"{shown(name)} has an empty part between dots; write '/' between the levels"

@@ -20,6 +20,7 @@ _PATTERN = lazy_pattern(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
 _LETTER = lazy_pattern(r"[^*?.@]")
 _LONGEST = 254  # characters: of an address (RFC 5321, 4.5.3.1)
 _MOST_STARS = 5
+_WILD = frozenset("*?")
 
 
 def sender_pattern(written: str) -> str:
@@ -39,6 +40,22 @@ def sender_pattern(written: str) -> str:
     if "@" not in pattern and "." not in pattern:
         raise ValueError(f"{shown} has neither '@' nor a dot; write {example}")
     return pattern
+
+
+def exact_pattern(name: str) -> str:
+    """Return the pattern of an address or a list, without wildcards; "" if no pattern names it.
+
+    A stranger's address may hold wildcards: as a pattern it would match other senders too.
+
+    >>> exact_pattern("Ann@example.org"), exact_pattern("*@example.org"), exact_pattern("list")
+    ('ann@example.org', '', '')
+    """
+    if not _WILD.isdisjoint(name):
+        return ""
+    try:
+        return sender_pattern(name)
+    except ValueError:
+        return ""
 
 
 KEYS = {Label.HAM: "allow", Label.SPAM: "block"}

@@ -29,6 +29,13 @@ Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # of the ser
 Watch = Literal["auto", "inotify", "polling"]
 Teach = Literal["sockets", "tcp", "nobody"]
 
+APART: Mapping[Role, str] = {
+    Role.UNSURE: "unsure_folder",
+    Role.NEWCOMERS: "newcomers_folder",
+    Role.NEWSLETTERS: "newsletters_folder",
+}
+"""The keys of the folders for mail that is put apart, by their roles."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
@@ -48,13 +55,20 @@ class Mailbox:
     layout: Layout = "auto"
     other_folders: Role = Role.HAM
     unsure_folder: str | None = None
+    newcomers_folder: str | None = None
+    newsletters_folder: str | None = None
     levels: int = field(default=0, kw_only=True, compare=False)
 
     @property
     def goals(self) -> Mapping[Role, str]:
         """The folders that new mail is moved to, by their roles."""
-        unsure = {} if self.unsure_folder is None else {Role.UNSURE: self.unsure_folder}
-        return {Role.SPAM: self.spam_folder, **unsure}
+        return {Role.SPAM: self.spam_folder, **self.apart}
+
+    @property
+    def apart(self) -> Mapping[Role, str]:
+        """The folders for mail that is put apart, by their roles."""
+        named = {role: getattr(self, key) for role, key in APART.items()}
+        return {role: folder for role, folder in named.items() if folder is not None}
 
     @property
     def inbox_folder(self) -> str:
@@ -79,8 +93,8 @@ class Mailbox:
 
         A neutral folder with a usual name for sent mail is sent mail: it was written before that role existed.
         """
-        if folder == self.unsure_folder:
-            return Role.UNSURE
+        if apart := [role for role, name in self.apart.items() if name == folder]:
+            return apart[0]
         role = self._role_of(folder)
         return Role.SENT if role is Role.NEUTRAL and usual_role(folder) is Role.SENT else role
 

@@ -17,7 +17,7 @@ from spamnb.config.folder_names import written
 from spamnb.config.keys import OF_PERSON, PLAIN
 from spamnb.config.loading import compose, parse
 from spamnb.config.own_file import KEYS
-from spamnb.config.settings import Config, Mailbox
+from spamnb.config.settings import APART, Config, Mailbox
 from spamnb.config.template import parse_template
 
 _HEAD = """\
@@ -180,7 +180,7 @@ def _written(mailbox: Mailbox) -> dict[str, object]:
         "roles": named | {pattern: str(role) for pattern, role in mailbox.patterns.items()},
         "other_folders": str(mailbox.other_folders),
     }
-    return values if mailbox.unsure_folder is None else values | {"unsure_folder": mailbox.unsure_folder}
+    return values | {APART[role]: folder for role, folder in mailbox.apart.items()}
 
 
 def _dumped(values: object) -> str:

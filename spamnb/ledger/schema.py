@@ -43,15 +43,18 @@ with the verdicts and labels of its mail. These numbers are sums over `message`;
 writes a message, and `verify` computes them again. corrected: as in `history/corrections.py`. The index message_judged
 holds everything for the figures of a span of time (`history/figures.py`).
 
-choice: a person's choice on a page or at the prompt, beside the configuration. kind "allow", "block": the senders or
-lists of a pattern (`config/named_senders.py`); "ham_cutoff", "spam_cutoff": a number. by: where. An action of kind
-"chosen" names it, and has its time; no choice is ever changed. A choice is in force if its action was not undone; for
-one pattern, and for a cutoff, the newest. To withdraw a choice, undo its action.
+choice: a person's choice on a page, at the prompt or by a move, beside the configuration. kind "allow", "block": the
+senders or lists of a pattern (`config/named_senders.py`); "inbox", "newsletters": the same, and where their mail goes;
+"ham_cutoff", "spam_cutoff": a number. by: where. An action of kind "chosen" names it, and has its time; no choice is
+ever changed. A choice is in force if its action was not undone; for one pattern, the newest of "allow" and "block" and
+the newest of "inbox" and "newsletters", and for a cutoff the newest. To withdraw a choice, undo its action.
 
 action.message: NULL in an action of kind "chosen", which has a choice; except if the choice was made about a message.
 
 action.kind "settled": a person has answered what the message is, and is not asked again. action.answer: the "settled"
 action that this one belongs to; that action names itself.
+
+action.goal: the role of the folder to which a verdict has moved the message; NULL for any other action.
 
 action.takes_back: the action that this one undoes. action.owner: the process that carries out an open intent.
 action.state "withheld": a judgement whose move was stopped by the circuit breaker or a pause.
@@ -59,12 +62,13 @@ action.state "withheld": a judgement whose move was stopped by the circuit break
 A new word of a closed list, here or in `ledger/values.py`, needs a step too: the version before would call it damage. A
 later version adds a step to `_STEPS`, changes no existing one, and is tested on a ledger that the version before it has
 left (`tests/upgrade`). So the statements are written out here, without text from other modules. Until a writer has made
-the step, readers use the ledger without it: `_TO_READ` gives them its new tables, empty.
+the step, readers use the ledger without it: `_TO_READ` gives them its new tables, empty, and its new columns.
 """
 
 import contextlib
 import sqlite3
 from collections.abc import Iterator
+from itertools import chain
 
 from spamnb.base.errors import LedgerError, LedgerNewerError
 from spamnb.ledger.file.parts import newest_of
@@ -209,12 +213,21 @@ _ACQUAINTANCES = """
     ) WITHOUT ROWID;
     CREATE INDEX recipient_address ON recipient (address);
     UPDATE folder SET sent_read = 0"""
+# A verdict alone no longer tells to which folder it has led.
+_GOALS = """
+    ALTER TABLE action ADD COLUMN goal TEXT;
+    UPDATE action SET goal = verdict WHERE kind = 'moved' AND takes_back IS NULL"""
 _STEPS = (
     f"{_LESSONS};{_HISTORY};{_SENDERS}",
-    _ACQUAINTANCES,
+    f"{_ACQUAINTANCES};{_GOALS}",
 )  # step n makes version n + 1 out of version n; steps are only ever added
-# By version: the new tables of the next step, which a reader of such a ledger lacks. They are of its connection alone.
-_TO_READ = {1: "CREATE TEMP TABLE recipient (digest BLOB NOT NULL, address INTEGER NOT NULL)"}
+# By version: what the next step adds, and a reader of such a ledger lacks. It is of its connection alone.
+_TO_READ = {
+    1: """
+    CREATE TEMP TABLE recipient (digest BLOB NOT NULL, address INTEGER NOT NULL);
+    CREATE TEMP VIEW action AS
+        SELECT *, iif(kind = 'moved' AND takes_back IS NULL, verdict, NULL) AS goal FROM main.action"""
+}
 
 _MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `State.mark`
 
@@ -293,8 +306,8 @@ def adapt_reader(connection: sqlite3.Connection) -> int:
     lacking = [script for step, script in _TO_READ.items() if 0 < version <= step]
     if lacking:
         connection.execute("PRAGMA query_only = OFF")
-        for script in lacking:
-            connection.execute(script)
+        for statement in chain.from_iterable(map(_statements, lacking)):
+            connection.execute(statement)
         connection.execute("PRAGMA query_only = ON")
     return version
 

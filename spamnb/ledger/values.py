@@ -12,7 +12,7 @@ from itertools import chain
 from typing import get_args
 
 from spamnb.base.errors import LedgerDamagedError, LedgerError
-from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Origin, Verdict
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Origin, Role, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history import state
 from spamnb.ledger.history.actions import ActionState, Kind
@@ -49,6 +49,7 @@ _RULES = {
     ("action", "before"): "{0} IN (0, 1)",
     ("action", "after"): "{0} IN (0, 1)",
     ("action", "how"): _one_of(*How),
+    ("action", "goal"): _one_of(*(role for role in Role if role.is_goal)),
     ("choice", "by"): _one_of(*get_args(ChosenBy)),
     ("choice", "kind"): _one_of(*get_args(ChoiceKind)),
     ("choice", "number"): _PROBABILITY,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spamnb import __version__
 from spamnb.base import durable
-from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Label, Verdict
+from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Label, Role, Verdict
 from spamnb.config import Config
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.tallies import Tally
@@ -90,7 +90,7 @@ def counters(tallies: "Counter[Tally]") -> Iterator[Metric]:
         "Messages that the filter moved. To the inbox: brought back, or filed from a training folder.",
         "moved",
         ("to",),
-        [(to, "") for to in ("spam", "unsure", "inbox")],
+        [(to, "") for to in (*(role for role in Role if role.is_goal), "inbox")],
     )
     yield counter(
         "learned",

@@ -20,7 +20,7 @@ from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
-from spamnb.base.label import Label, Role, Verdict
+from spamnb.base.label import Label, Verdict
 from spamnb.config import Config, Scoring
 from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import FrozenFilter, Judgement
@@ -98,9 +98,9 @@ def waiting(
 ) -> Queue:
     """Return the mail judged since a time that a person may be asked about, at most `most`. since: as a Unix time.
 
-    The mail is in a folder for ham or unsure mail, not flagged, and was judged spam or unsure. Nothing was learned from
-    it, or the filter has forgotten that by itself. `weak` adds the findings of `weak_lessons` that still hold. reading:
-    the largest number of messages to read.
+    The mail is in a folder for ham, or was put apart. It is not flagged, and was judged spam or unsure. Nothing was
+    learned from it, or the filter has forgotten that by itself. `weak` adds the findings of `weak_lessons` that still
+    hold. reading: the largest number of messages to read.
     """
     with ledger.snapshot():
         places = CurrentFiles(ledger, config)
@@ -215,4 +215,4 @@ def _judged_now(
 
 def _called(place: CurrentFile, judgement: Judgement) -> Label:
     """Return the label that a message has as long as nobody has said more: its folder's, or the more probable one."""
-    return Label(judgement.probability > 0.5) if place.role is Role.UNSURE else Label.HAM
+    return Label(judgement.probability > 0.5) if place.role.is_apart else Label.HAM

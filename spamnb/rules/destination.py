@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from spamnb.base.label import Label, Role, Verdict
 
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
+_FEWEST = 20  # messages of a day that show whether too many are of newcomers
+_NEWCOMER = "from somebody you do not know yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +32,52 @@ def destination_of(
     *,
     rescued: bool = False,
     vouched: str = "",
+    newsletter: str = "",
+    is_newcomer: bool = False,
+    are_many: bool = False,
 ) -> Destination:
     """Return the destination that follows from a verdict on new mail: the first row of the table that applies.
 
     flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
-    spam. goals: the roles of the folders that mail may be moved to; spam is one of them. vouched: why the
-    verdict is unsure and not spam, in words, if a server vouches for the sender; or "".
+    spam. goals: the roles of the folders that mail may be moved to; spam is one of them. vouched: why the verdict is
+    unsure and not spam, in words, if a server vouches for the sender; or "". newsletter: why it belongs to the
+    newsletters, in words; or "". is_newcomer: the person does not know the sender. are_many: of newcomers too much mail
+    has come (`too_many_newcomers`).
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
-    called_spam = "a person called this message spam" if label == Label.SPAM else "spam"
-    unsure = f"unsure: {vouched}" if vouched else "unsure"
+    spam = "a person called this message spam" if label == Label.SPAM else "spam"
+    because = f": {vouched}" if vouched and verdict is Verdict.UNSURE else ""
+    newcomer, is_newcomer = f"{verdict}, {_NEWCOMER}", is_newcomer and Role.NEWCOMERS in goals
+    wishes: tuple[tuple[bool, Role | None, str], ...] = (
+        (label == Label.HAM, None, "a person called this message ham"),
+        (verdict is Verdict.SPAM, Role.SPAM, spam),
+        (bool(newsletter) and Role.NEWSLETTERS in goals, Role.NEWSLETTERS, f"{verdict}, {newsletter}{because}"),
+        (is_newcomer and not are_many, Role.NEWCOMERS, f"{newcomer}{because}"),
+        (verdict is Verdict.UNSURE and Role.UNSURE in goals, Role.UNSURE, f"unsure{because}"),
+        (is_newcomer, None, f"{newcomer}, like more than half of the mail of the last day{because}"),
+        (True, None, f"{verdict}{because}"),
+    )
+    goal, why = next((goal, why) for applies, goal, why in wishes if applies)
     stopped = f"{verdict}, but moving is stopped: `spamnb resume` starts it again"
     table = (
-        (label == Label.HAM, Destination(None, "a person called this message ham")),
-        (verdict is Verdict.HAM, Destination(None, "ham")),
-        (verdict is Verdict.UNSURE and Role.UNSURE not in goals, Destination(None, unsure)),
+        (goal is None, Destination(None, why)),
         (rescued, Destination(None, f"{verdict}, but a person rescued this message once")),
         (not MARKS.isdisjoint(flags), Destination(None, f"{verdict}, but a person has read or marked it")),
         (bool(missing), Destination(None, f"{verdict}, but nothing is moved yet: {missing}")),
         (tripped, Destination(None, stopped, withheld=True)),
-        (verdict is Verdict.UNSURE, Destination(Role.UNSURE, unsure)),
-        (True, Destination(Role.SPAM, called_spam)),
+        (True, Destination(goal, why)),
     )
     return next(destination for applies, destination in table if applies)
+
+
+def too_many_newcomers(newcomers: int, judged: int) -> bool:
+    """Tell whether no more mail goes to the folder for newcomers, since too much of a day's mail has gone there.
+
+    newcomers: the messages of the last day that went there. judged: all that were judged. If more than half of them are
+    of newcomers, the filter does not know the person's mail: it may have lost its ledger, say.
+
+    >>> too_many_newcomers(11, 20), too_many_newcomers(10, 20), too_many_newcomers(19, 19)
+    (True, False, False)
+    """
+    return judged >= _FEWEST and newcomers > judged / 2

@@ -5,7 +5,7 @@ in its place. If the reaction is to judge a message, `rules.destination` decides
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -27,7 +27,7 @@ _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it 
 
 def taught_by(role: Role) -> Label | None:
     """Return the label for mail that is learned in a folder of this role."""
-    if role.is_neutral or role is Role.UNSURE:
+    if role.is_neutral or role.is_apart:
         return None
     return Label.SPAM if role in (Role.SPAM, Role.TRAIN_SPAM) else Label.HAM
 
@@ -111,8 +111,8 @@ class Reaction:
     """The reaction to a file, and why, in words for people.
 
     how: the cause of the judging or learning. weak: perhaps no person has decided. doubtful: it is only learned if the
-    filter does not doubt it. rescued: a person wants the message in this folder. log_it: write a log line although
-    nothing is done.
+    filter does not doubt it. rescued: a person wants the message in this folder. sorts: the role of the folder for
+    the next mail of this list or sender, if the move says that. log_it: write a log line although nothing is done.
     """
 
     do: Do
@@ -121,6 +121,7 @@ class Reaction:
     weak: bool = False
     doubtful: bool = False
     rescued: bool = False
+    sorts: Role | None = None
     log_it: bool = False
 
     @property
@@ -168,20 +169,27 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
     known_spam = known is not None and known.role is Role.SPAM
     known_ham = known is not None and known.role is Role.HAM
     came_with_folder = known_ham and not facts.role_is_configured
+    is_sorted = came_from is not None and not came_from.is_neutral
+    is_meaningless = taught_by(role) is None and role is not Role.NEWSLETTERS
+    nothing = Reaction(Do.NOTHING, "in a folder without a meaning")
+    taken_out = Reaction(Do.LEARN_HAM, f"a person took it out of {came_from}", How.MOVE, rescued=True)
     mover = "the filter" if known is not None and known.by_filter else "a person"
     # In a training folder the header alone proves nothing: a sender can write the header of any message.
     moved_to_train = _was_elsewhere([place for place in places if not place.alike])
 
     any_role, home = tuple(Role), (Role.INBOX, Role.HAM)
-    spam, ham, inbox = (Role.SPAM,), (Role.HAM,), (Role.INBOX,)
+    spam, ham, inbox, newsletters = (Role.SPAM,), (Role.HAM,), (Role.INBOX,), (Role.NEWSLETTERS,)
     table: tuple[tuple[tuple[Role, ...], bool, Reaction], ...] = (
         # Columns: the roles of the folder, the condition, the reaction.
         (TRAINING, not trust_delivery and not moved_to_train, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
         (TRAINING[:1], True, Reaction(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
         (TRAINING[1:], True, Reaction(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
-        (any_role, taught_by(role) is None, Reaction(Do.NOTHING, "in a folder without a meaning")),
+        (any_role, is_meaningless, nothing),
         (any_role, _is_restored(facts), Reaction(Do.NOTHING, "restored or fetched again")),
         (any_role, source is not None and source.same_folder, Reaction(Do.NOTHING, "renamed in its folder")),
+        (newsletters, came_from is Role.SPAM, replace(taken_out, sorts=role)),
+        (newsletters, is_sorted, Reaction(Do.NOTHING, "a person sorted it", sorts=role)),
+        (newsletters, True, nothing),
         (spam, came_from is Role.SPAM, Reaction(Do.NOTHING, "moved from one spam folder to another")),
         # Its spam folder was renamed, or a synchroniser or a person copied it: nobody took it out in between.
         (spam, known_spam, Reaction(Do.NOTHING, f"{mover} had put it into spam")),
@@ -195,7 +203,8 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (spam, not trust_delivery, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
         (spam, True, Reaction(Do.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
         (home, from_goal and is_still_there, Reaction(Do.WAIT, f"the same delivery is in {came_from}", log_it=True)),
-        (home, from_goal, Reaction(Do.LEARN_HAM, f"a person took it out of {came_from}", How.MOVE, rescued=True)),
+        (inbox, came_from is Role.NEWSLETTERS, replace(taken_out, sorts=role)),
+        (home, from_goal, taken_out),
         (ham, source is not None, Reaction(Do.LEARN_HAM, "a person filed it", How.MOVE)),
         (ham, True, Reaction(Do.NOTHING, "delivered into a ham folder")),
         (inbox, source is not None, Reaction(Do.NOTHING, "a person moved it to the inbox")),
@@ -303,15 +312,18 @@ def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool],
     return ends
 
 
-def reaction_to_end_of_waiting(other_left_spam: bool, called_spam_since: bool) -> Reaction:
+def reaction_to_end_of_waiting(
+    other_left_spam: bool, called_spam_since: bool, *, left_newsletters: bool = False
+) -> Reaction:
     """Return the reaction to a file that no longer waits for the other file of its delivery (`waits_until`).
 
     other_left_spam: the other file was in spam, and has left; otherwise it was never spam in its present form.
     called_spam_since: a person has called the message spam since the file came: then the other file was deleted as
-    spam.
+    spam. left_newsletters: the other file was among the newsletters.
     """
     if other_left_spam and not called_spam_since:
-        return Reaction(Do.LEARN_HAM, "the other file of its delivery was taken out of spam", How.MOVE, rescued=True)
+        why, sorts = "the other file of its delivery was taken out of spam", Role.INBOX if left_newsletters else None
+        return Reaction(Do.LEARN_HAM, why, How.MOVE, rescued=True, sorts=sorts)
     return Reaction(Do.NOTHING, "the other file of its delivery was deleted as spam, or is not spam")
 
 

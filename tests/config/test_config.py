@@ -32,6 +32,7 @@ from spamnb.config import (
     render,
 )
 from spamnb.config.keys import WRITTEN
+from spamnb.config.settings import APART
 from spamnb.config.writing import example as written_example
 from tests.profiles import daily
 from tests.table import over_rows
@@ -451,6 +452,18 @@ def test_what_a_plain_key_may_hold(written: str, told: str):
             "c.yaml:4: mailboxes[0].roles: '.Junk' begins with a dot, which layout fs does not allow; write 'Junk'",
         ),
         (
+            MINIMAL + "    newcomers_folder: Junk\n",
+            "c.yaml:6: mailboxes[0].newcomers_folder: 'Junk' has the role spam; name a separate folder for mail of",
+        ),
+        (
+            MINIMAL + "    layout: maildir++\n    unsure_folder: .New\n    newcomers_folder: New\n",
+            "c.yaml:8: mailboxes[0].newcomers_folder: 'New' is the unsure_folder too; name a separate folder",
+        ),
+        (
+            MINIMAL + "      New: newcomers\n",
+            "c.yaml:6: mailboxes[0].roles.New: 'newcomers' is not allowed; write one of inbox, spam, ham, neutral, ",
+        ),
+        (
             MINIMAL + "    unsure_folder: .Junk..x\n",
             "c.yaml:6: mailboxes[0].unsure_folder: '.Junk..x' has an empty part between dots; write '/'",
         ),
@@ -632,7 +645,8 @@ def mailboxes(draw: st.DrawFn) -> Mailbox:
     )
     given = {None, Role.HAM, Role.NEUTRAL}
     safe = folder_names.filter(lambda name: (roles.get(name) or mailbox.by_pattern(name)) in given)
-    return replace(mailbox, unsure_folder=draw(st.none() | safe))
+    apart = draw(st.lists(safe, max_size=len(APART), unique=True))
+    return replace(mailbox, **dict(zip(APART.values(), apart, strict=False)))
 
 
 @settings(max_examples=daily(30))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.acts.training import import_counts
-from spamnb.base.label import How
+from spamnb.base.label import How, Role
 from spamnb.ledger.history import retention
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
@@ -34,7 +34,7 @@ def judged(ledger: Ledger, name: str, at: float = OLD) -> int:
     ledger.messages.judged(message, "spam", 0.99, at)
     junk = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "Junk")
     ends, verdict = ((inbox, name), (junk, name)), "spam"
-    action = ledger.journal.intend(message, *ends, "it is", at, how=How.MAILDIR, verdict=verdict)
+    action = ledger.journal.intend(message, *ends, "it is", at, how=How.MAILDIR, verdict=verdict, goal=Role.SPAM)
     ledger.locations.gone(inbox, [name], at, "filter")
     ledger.locations.put(junk, name, message, "filter", name.encode(), "", at)
     ledger.journal.settle(action, "done")

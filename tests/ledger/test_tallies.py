@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.acts.undo import undo
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history import tallies
 from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.history.tallies import Place, Tally
@@ -40,10 +40,10 @@ def judged(ledger: Ledger, message: int | bytes, verdict: str, at: float = 1.0, 
     return known.id
 
 
-def moved(ledger: Ledger, message: int, verdict: str | None = "spam", takes_back: int | None = None) -> int:
+def moved(ledger: Ledger, message: int, verdict: str | None = "spam", goal: Role | None = Role.SPAM, **how: int) -> int:
     """Begin a move, and return the action's id."""
     ends = ((1, "a"), (2, "a"))
-    return ledger.journal.intend(message, *ends, "it is", 2.0, how=How.SPAMD, verdict=verdict, takes_back=takes_back)
+    return ledger.journal.intend(message, *ends, "it is", 2.0, how=How.SPAMD, verdict=verdict, goal=goal, **how)
 
 
 def test_what_is_counted(ledger: Ledger) -> None:
@@ -54,9 +54,11 @@ def test_what_is_counted(ledger: Ledger) -> None:
     ledger.messages.judged(spam, "spam", 0.99, 2.0)
     move = moved(ledger, spam)
     ledger.journal.settle(move, "done")
-    back = moved(ledger, spam, None, takes_back=move)
+    back = moved(ledger, spam, None, None, takes_back=move)
     ledger.journal.settle(back, "done")
     ledger.journal.taken_back(move)
+    newcomer = ledger.messages.ensure(b"4", "").id
+    ledger.journal.settle(moved(ledger, newcomer, "ham", Role.NEWCOMERS), "done")
     failed = moved(ledger, spam)
     ledger.journal.settle(failed, "failed")
     learn(ledger, sample_lessons(2))
@@ -64,9 +66,11 @@ def test_what_is_counted(ledger: Ledger) -> None:
     assert found == Counter(
         {
             Tally("judged", "ham", "maildir"): 1,
+            Tally("judged", "ham", "spamd"): 1,
             Tally("judged", "unsure", "maildir"): 1,
             Tally("judged", "spam", "spamd"): 2,
             Tally("moved", "spam", ""): 1,
+            Tally("moved", "newcomers", ""): 1,
             Tally("moved", "inbox", ""): 1,
             Tally("learned", "ham", "hand"): 2,
             Tally("learned", "spam", "hand"): 2,
@@ -152,7 +156,7 @@ def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
     (spam,) = [*sample_lessons(1)][1:]
     message = judged(ledger, spam.reading.digest, "ham")
     learn(ledger, [spam])
-    ledger.journal.settle(moved(ledger, message, None), "done")
+    ledger.journal.settle(moved(ledger, message, None, None), "done")
     before = ledger.tallies.read()
     assert before[Tally("moved", "spam", "")] == before[Tally("corrected", "ham", "spam")] == 1
     set_label(ledger, message, 0, 3.0)

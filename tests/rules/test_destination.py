@@ -1,31 +1,71 @@
 """Where a judged message goes, and why."""
 
 from spamnb.base.label import Label, Role, Verdict
-from spamnb.rules.destination import destination_of
+from spamnb.rules.destination import Destination, destination_of
 from tests.table import over_rows
 
 SPAM, UNSURE, HAM = Verdict.SPAM, Verdict.UNSURE, Verdict.HAM
 JUNK, BOTH = (Role.SPAM,), (Role.SPAM, Role.UNSURE)
+ALL = (*BOTH, Role.NEWCOMERS)
+KNOWN, NEWCOMER, ONE_OF_MANY = (False, False), (True, False), (True, True)
+STRANGE, MANY = "from somebody you do not know yet", "like more than half of the mail of the last day"
 WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
 
 
 @over_rows(
-    ("verdict", "label", "goals", "vouched", "goal", "why"),
+    ("verdict", "label", "goals", "vouched", "newcomer", "goal", "why"),
     [
-        (SPAM, None, JUNK, "", Role.SPAM, "spam"),
-        (HAM, None, BOTH, "", None, "ham"),
-        (UNSURE, None, JUNK, "", None, "unsure"),
-        (UNSURE, None, BOTH, "", Role.UNSURE, "unsure"),
-        (UNSURE, None, JUNK, WHY, None, f"unsure: {WHY}"),
-        (UNSURE, None, BOTH, WHY, Role.UNSURE, f"unsure: {WHY}"),
+        (SPAM, None, JUNK, "", KNOWN, Role.SPAM, "spam"),
+        (HAM, None, BOTH, "", KNOWN, None, "ham"),
+        (UNSURE, None, JUNK, "", KNOWN, None, "unsure"),
+        (UNSURE, None, BOTH, "", KNOWN, Role.UNSURE, "unsure"),
+        (UNSURE, None, JUNK, WHY, KNOWN, None, f"unsure: {WHY}"),
+        (UNSURE, None, BOTH, WHY, KNOWN, Role.UNSURE, f"unsure: {WHY}"),
         # a person's decision about the message goes before the server
-        (UNSURE, Label.SPAM, BOTH, WHY, Role.SPAM, "a person called this message spam"),
-        (UNSURE, Label.HAM, BOTH, WHY, None, "a person called this message ham"),
+        (UNSURE, Label.SPAM, BOTH, WHY, KNOWN, Role.SPAM, "a person called this message spam"),
+        (UNSURE, Label.HAM, BOTH, WHY, KNOWN, None, "a person called this message ham"),
+        # of a newcomer
+        (HAM, None, ALL, "", NEWCOMER, Role.NEWCOMERS, f"ham, {STRANGE}"),
+        (UNSURE, None, ALL, "", NEWCOMER, Role.NEWCOMERS, f"unsure, {STRANGE}"),
+        (UNSURE, None, ALL, WHY, NEWCOMER, Role.NEWCOMERS, f"unsure, {STRANGE}: {WHY}"),
+        (SPAM, None, ALL, "", NEWCOMER, Role.SPAM, "spam"),
+        (HAM, Label.HAM, ALL, "", NEWCOMER, None, "a person called this message ham"),
+        (HAM, Label.SPAM, ALL, "", NEWCOMER, Role.SPAM, "a person called this message spam"),
+        (HAM, None, BOTH, "", NEWCOMER, None, "ham"),
+        (UNSURE, None, BOTH, "", NEWCOMER, Role.UNSURE, "unsure"),
+        (HAM, None, ALL, "", ONE_OF_MANY, None, f"ham, {STRANGE}, {MANY}"),
+        (UNSURE, None, ALL, "", ONE_OF_MANY, Role.UNSURE, "unsure"),
+        (UNSURE, None, (Role.SPAM, Role.NEWCOMERS), "", ONE_OF_MANY, None, f"unsure, {STRANGE}, {MANY}"),
     ],
 )
 def test_new_mail(
-    verdict: Verdict, label: Label | None, goals: tuple[Role, ...], vouched: str, goal: Role | None, why: str
+    verdict: Verdict,
+    label: Label | None,
+    goals: tuple[Role, ...],
+    vouched: str,
+    newcomer: tuple[bool, bool],
+    goal: Role | None,
+    why: str,
 ) -> None:
     """A message goes by its verdict. If a server vouches for an unsure newsletter, the reason names the server."""
-    then = destination_of(verdict, "", label, "", False, goals, vouched=vouched)
+    is_newcomer, are_many = newcomer
+    sender = {"vouched": vouched, "is_newcomer": is_newcomer, "are_many": are_many}
+    then = destination_of(verdict, "", label, "", False, goals, **sender)  # type: ignore[arg-type]
     assert (then.goal, then.why) == (goal, why)
+
+
+@over_rows(
+    ("how", "withheld", "why"),
+    [
+        ({"rescued": True}, False, "but a person rescued this message once"),
+        ({"flags": "S"}, False, "but a person has read or marked it"),
+        ({"missing": "2 more ham messages to learn"}, False, "but nothing is moved yet: 2 more ham messages to learn"),
+        ({"tripped": True}, True, "but moving is stopped: `spamnb resume` starts it again"),
+    ],
+)
+def test_what_keeps_mail_in_the_inbox(how: dict[str, object], withheld: bool, why: str) -> None:
+    """What keeps spam in the inbox keeps mail of newcomers there too."""
+    usual: dict[str, object] = {"flags": "", "label": None, "missing": "", "tripped": False, "goals": ALL}
+    for verdict in Verdict:
+        then = destination_of(verdict, is_newcomer=True, **(usual | how))  # type: ignore[arg-type]
+        assert then == Destination(None, f"{verdict}, {why}", withheld)

@@ -37,7 +37,8 @@ from spamnb.rules.reactions import (
 from tests.table import over_rows
 
 LEARNING = Learning()
-BOTH = (Role.SPAM, Role.UNSURE)
+APART = [role for role in Role if role.is_apart]
+GOALS = (Role.SPAM, *APART)
 DAY = 86_400
 PERSON = {
     Role.INBOX: PastPlace(
@@ -77,7 +78,7 @@ def seen_in(role: Role, *traces: PastPlace, label: int | None = None, **how: boo
 
 def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Role | None:
     """Return where a judged message goes."""
-    usual: dict[str, object] = {"missing": "", "tripped": False, "goals": BOTH}
+    usual: dict[str, object] = {"missing": "", "tripped": False, "goals": GOALS}
     return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
 
 
@@ -92,9 +93,10 @@ TEACHING = (Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AN
 FIRST_NAMES = [replace(LINKED, role=role, lag=lag) for role in Role for lag in (-5.0, 0.0, COPY_SECONDS - 1)]
 AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.role.is_goal]
 LATER = [replace(LINKED, role=role, lag=COPY_SECONDS) for role in (Role.INBOX, Role.HAM)]
-UNSURE = replace(IN_HAM, role=Role.UNSURE)
-OUT_OF_SPAM = [replace(LINKED, role=role, by_filter=role is Role.SPAM, lag=0.1) for role in BOTH]
-BESIDE = [replace(STILL_THERE, lag=42.0), replace(UNSURE, is_gone=False, lag=42.0)]
+PUT_APART = [replace(IN_HAM, role=role, by_filter=True) for role in APART]
+OUT_OF_SPAM = [replace(LINKED, role=role, by_filter=role is Role.SPAM, lag=0.1) for role in GOALS]
+SORTED = PUT_APART[-1]  # among the newsletters
+BESIDE = [replace(place, is_gone=False, lag=42.0) for place in (BY_FILTER, *PUT_APART)]
 HEADS = [HEADERS, replace(HEADERS, is_gone=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
 NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS, left_recently=False)]
 ELSEWHERE = [(), (INBOX,), (IN_SPAM,), (BY_FILTER,), (IN_HAM,)]
@@ -117,6 +119,11 @@ def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: ob
     meant = reaction(role, label, places, **how)  # type: ignore[arg-type]
     assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
     return meant.do, meant.weak, meant.rescued
+
+
+def sorts(role: Role, *places: PastPlace) -> Role | None:
+    """Return the folder for the next mail of a list of which a message appears in a folder of that role."""
+    return reaction(role, None, places).sorts
 
 
 def lies(flags: str, role: Role, days: float) -> tuple[Do, bool, bool] | None:
@@ -150,10 +157,10 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (lambda: lesson(Role.SPAM, verdict="spam"), NOTHING),
         (lambda: lesson(Role.SPAM, INBOX, verdict="spam"), SPAM),
     ],
-    "taken out of Junk or unsure, into the inbox or a ham folder": [
-        (partial(lesson, role, place), RESCUE) for role in HOME for place in (BY_FILTER, UNSURE)
+    "taken out of Junk or a folder apart, into the inbox or a ham folder": [
+        (partial(lesson, role, place), RESCUE) for role in HOME for place in (BY_FILTER, *PUT_APART)
     ],
-    "in the inbox 30 s or more after the same delivery, which is in Junk or unsure": [
+    "in the inbox 30 s or more after the same delivery, which is in Junk or a folder apart": [
         *((partial(lesson, Role.INBOX, place), WAIT) for place in BESIDE),
         *((partial(lesson, Role.INBOX, replace(place, is_gone=True)), RESCUE) for place in BESIDE),
         *((partial(lesson, Role.INBOX, replace(place, lag=29.0)), JUDGE) for place in BESIDE),
@@ -165,12 +172,12 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(lesson, Role.HAM, *places), NOTHING)
         for places in ((), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),), (STILL_THERE,))
     ],
-    "a second name (hard link) that a file gets within 30 s, before it is in Junk or unsure": [
+    "a second name (hard link) that a file gets within 30 s, before it is in Junk or a folder apart": [
         (partial(lesson, role, name), JUDGE if role is Role.INBOX else NOTHING)
         for role in (Role.INBOX, Role.HAM, Role.SPAM, Role.NEUTRAL)
         for name in AT_ONCE
     ],
-    "a second name that a file gets later, or in Junk or unsure": [
+    "a second name that a file gets later, or in Junk or a folder apart": [
         *((partial(lesson, Role.SPAM, name), SPAM) for name in LATER),
         *((partial(lesson, Role.HAM, name), HAM) for name in LATER),
         *((partial(lesson, Role.INBOX, name), NOTHING) for name in LATER),
@@ -232,6 +239,30 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(by_tag, False, verdict), (Do.LEARN_HAM, False)) for verdict in (*Verdict, None)
     ],
     "in Trash or Drafts; or gone": [(partial(lesson, Role.NEUTRAL, *places), NOTHING) for places in ELSEWHERE],
+    "in a folder apart": [
+        *((partial(lesson, role, *places), NOTHING) for role in (Role.UNSURE, Role.NEWCOMERS) for places in ELSEWHERE),
+        (partial(lesson, Role.NEWSLETTERS), NOTHING),
+        *((partial(taught_by, role), None) for role in APART),
+        *((partial(lies, flags, role, 30), None) for role in APART for flags in ("S", "R")),
+    ],
+    "taken out of the newsletters into the inbox": [
+        (partial(lesson, Role.INBOX, SORTED), RESCUE),
+        (partial(sorts, Role.INBOX, SORTED), Role.INBOX),
+        (partial(sorts, Role.HAM, SORTED), None),
+        *((partial(sorts, Role.INBOX, place), None) for place in (BY_FILTER, *PUT_APART) if place is not SORTED),
+        (lambda: reaction_to_end_of_waiting(True, False, left_newsletters=True).sorts, Role.INBOX),
+        (lambda: reaction_to_end_of_waiting(True, True, left_newsletters=True).sorts, None),
+    ],
+    "among the newsletters, known in another folder before": [
+        *((partial(lesson, Role.NEWSLETTERS, place), NOTHING) for place in (INBOX, IN_HAM, *PUT_APART[:2])),
+        *((partial(lesson, Role.NEWSLETTERS, place), RESCUE) for place in (BY_FILTER, IN_SPAM)),
+        *(
+            (partial(sorts, Role.NEWSLETTERS, place), Role.NEWSLETTERS)
+            for place in (INBOX, IN_HAM, IN_SPAM, BY_FILTER, *PUT_APART[:2])
+        ),
+        *((partial(sorts, Role.NEWSLETTERS, place), None) for place in (IN_TRASH, replace(INBOX, is_gone=False))),
+        *((partial(sorts, role, INBOX), None) for role in Role if role is not Role.NEWSLETTERS),
+    ],
     "in Sent": [
         *((partial(lesson, Role.SENT, *places), NOTHING) for places in ELSEWHERE),
         (lambda: taught_by(Role.SENT), None),
@@ -305,9 +336,10 @@ def test_spam_again_after_ham() -> None:
     assert seen_in(Role.SPAM, BY_FILTER, kept, label=Label.HAM) is Do.LEARN_SPAM
 
 
-def test_out_of_unsure_into_spam() -> None:
-    """Mail that a person moves from the folder for unsure mail into spam is spam."""
-    assert seen_in(Role.SPAM, replace(UNSURE, by_filter=True)) is Do.LEARN_SPAM
+@over_rows("place", PUT_APART)
+def test_out_of_a_folder_apart_into_spam(place: PastPlace) -> None:
+    """Mail that was put apart, and that a person moves into spam, is spam."""
+    assert seen_in(Role.SPAM, place) is Do.LEARN_SPAM
 
 
 # In inbox or ham, the filter had put it into spam: a person says ham.
@@ -354,11 +386,6 @@ def test_kept_is_off() -> None:
 
 
 # Neutral folders.
-
-
-def test_unsure_folder_has_no_meaning() -> None:
-    """Mail that is put into the folder for unsure mail is neither judged nor learned."""
-    assert seen_in(Role.UNSURE, INBOX) is Do.NOTHING
 
 
 @pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])

@@ -45,6 +45,7 @@ class Desk:
         self.roles: Mapping[str, Role] = ROLES
         self.learning = Learning(minimum_messages=1)
         self.unsure_folder: str | None = None
+        self.apart: dict[str, str] = {}  # further keys of folders for mail that is put apart
         for root in self.roots:
             for name in ROLES:
                 create_folder(str(root), "maildir++", name)
@@ -55,7 +56,8 @@ class Desk:
 
     def start(self) -> None:
         """The service starts, and does what there is to do."""
-        mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
+        apart = {"unsure_folder": self.unsure_folder, **self.apart}
+        mailboxes = tuple(Mailbox(root, self.roles, **apart) for root in self.roots)
         config = Config(mailboxes, self.directory / "ledger", learning=self.learning)
         faults = LogOnce(logging.getLogger("desk"))
         self.account = AwakeAccount(Context(config, self.ledger, self.now), faults)
@@ -162,7 +164,7 @@ class Desk:
 
     def where(self, content: bytes) -> list[str]:
         """Return the folders that have a file with exactly this content."""
-        return [name for name in self.roles for _ in self.paths(content, name)]
+        return [name for name in (*self.roles, *self.apart.values()) for _ in self.paths(content, name)]
 
     def known(self, content: bytes) -> KnownMessage | None:
         """Return the ledger's record of the message."""

@@ -157,7 +157,8 @@ class WebDesk(Desk):
     @property
     def config(self) -> Config:
         """The configuration of the mailboxes."""
-        mailboxes = tuple(Mailbox(root, self.roles, unsure_folder=self.unsure_folder) for root in self.roots)
+        apart = {"unsure_folder": self.unsure_folder, **self.apart}
+        mailboxes = tuple(Mailbox(root, self.roles, **apart) for root in self.roots)
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
     def application(

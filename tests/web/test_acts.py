@@ -16,8 +16,11 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
+from spamnb.mail.relations import Relations
+from spamnb.rules.acquaintances import KNOWN_FIRST
 from spamnb.web import action_ids
 from tests.ledger.test_choices import choose, in_force
+from tests.lessons import Taught, learn
 from tests.web.desk import Answer, Browser, WebDesk, all_routes
 
 HAM, SPAM = Label
@@ -623,3 +626,33 @@ def test_a_date_that_cannot_be_read(desk: WebDesk, date: str) -> None:
     desk.deliver(letter)
     page = desk.browser.get(f"/m/{desk.number_of(letter)}")
     assert (page.status, "written" in page.tree.xpath("string(//p[@class='sent'])")) == (200, False)
+
+
+def test_mail_of_a_newcomer(desk: WebDesk) -> None:
+    """The page of a message says whether its sender is known. In the folder for newcomers it may be ham or spam."""
+    content = message("ham", 100).replace(b"@friends.example", b"@else.example")
+    for number in range(KNOWN_FIRST):
+        letter = Reading(bytes([number]), "hello", {"hello": 1}, Relations(f"friend{number}@b.example"))
+        learn(desk.ledger, [Taught(letter, Label.HAM)])
+    desk.stop()
+    desk.apart = {"newcomers_folder": "New"}
+    desk.start()
+    desk.deliver(content)
+    assert desk.where(content) == ["New"]
+    number = desk.number_of(content)
+    assert "You do not know its sender yet." in desk.browser.get(f"/m/{number}").words
+    assert "1 of newcomers" in desk.browser.get("/").words
+    labels = f"//form[@action='m/{number}/teach']//input[@name='label']/@value"
+    assert desk.browser.get("/history").tree.xpath(labels) == ["ham", "spam"]
+    desk.browser.post(f"/m/{number}/teach", label="ham")
+    assert (desk.where(content), desk.label(content)) == (["INBOX"], (Label.HAM, False))
+    assert "You know its sender: " in desk.browser.get(f"/m/{number}").words
+
+
+def test_folders_are_offered(desk: WebDesk) -> None:
+    """If a first letter was unsure, the first page says so, and how to give such mail a folder."""
+    said = "1 first letter of somebody new was unsure in the last 30 days. To give such mail a folder of its own, write"
+    assert said not in desk.browser.get("/").words
+    desk.deliver(b"From: who@else.example\nMessage-ID: <1@else.example>\n\nxyzzy\n")
+    page = desk.browser.get("/")
+    assert f"{said} newcomers_folder: New in the mailbox in config.yaml." in page.words

@@ -197,3 +197,28 @@ def test_without_a_configuration(tmp_path: Path) -> None:
     finally:
         desk.stop()
         desk.ledger.close()
+
+
+def test_where_newsletters_go(desk: WebDesk) -> None:
+    """Senders lists choices by moves, and offers more, if there is a folder for newsletters; an undo ends each."""
+    assert "newsletters" not in desk.browser.get("/senders").words
+    desk.stop()
+    desk.apart = {"newsletters_folder": "Lists"}
+    desk.start()
+    desk.deliver(of_list(100))
+    assert desk.where(of_list(100)) == ["Lists"]
+    desk.move("Lists", "INBOX", desk.fresh)
+    desk.work()
+    page = desk.browser.get("/senders")
+    assert "Kept in the inbox: talk.lists.example" in page.words
+    assert ", by a move" in page.words
+    desk.deliver(of_list(101))
+    assert desk.where(of_list(101)) == ["INBOX"]
+    said = desk.browser.post("/choose", kind="newsletters", value="talk.lists.example", back="senders")
+    after = desk.browser.follow(said)
+    assert "Chosen: move talk.lists.example to the newsletters" in after.words
+    assert "To the newsletters: talk.lists.example" in after.words
+    desk.deliver(of_list(102))
+    assert desk.where(of_list(102)) == ["Lists"]
+    desk.browser.post("/undo", id_=undo_of(after), back="senders")
+    assert "Kept in the inbox: talk.lists.example" in desk.browser.get("/senders").words

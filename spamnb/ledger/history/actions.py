@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from spamnb.base.label import How, Label, label_or_none
+from spamnb.base.label import How, Label, Role, label_or_none
 
 Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
 # An intent is written before a move and ends as done, or as failed if nothing was moved. A judgement is done, or
@@ -19,7 +19,8 @@ class Action:
 
     `before` and `after` are labels; source and destination are a folder's id and a base name. `verdict` and
     `probability` belong to a judgement, or to the judgement that a move followed from. `takes_back`: the action that
-    this one undoes. An action of kind "chosen" has no message: `message` is 0, `digest` empty, `summary` the choice.
+    this one undoes. `goal`: the role of the folder to which a judgement has moved the message. An action of kind
+    "chosen" has no message: `message` is 0, `digest` empty, `summary` the choice.
     `how`: the way by which its message was judged or learned; None for other actions.
     """
 
@@ -43,6 +44,7 @@ class Action:
     destination_base: str
     verdict: str | None
     probability: float | None
+    goal: Role | None
 
     @property
     def is_of_init(self) -> bool:
@@ -56,7 +58,7 @@ COLUMNS = (
     "a.id, a.at, coalesce(a.message, 0), coalesce(m.digest, x''),"
     f" coalesce(m.summary, {CHOICE}), a.kind, a.state, a.why, a.how, a.takes_back,"
     " a.before, coalesce(a.before_weak, 0), a.after, coalesce(a.after_weak, 0),"
-    " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability"
+    " a.source, a.source_base, a.destination, a.destination_base, a.verdict, a.probability, a.goal"
 )
 # LEFT JOIN: a choice has no message. This walks the actions by id, so a page ends as soon as it is full. But a
 # condition on `m` that refuses NULL by itself, as = does, may make SQLite begin with the messages.
@@ -68,8 +70,9 @@ AMONG = "IN (SELECT value FROM {asked})"  # for `look_up`
 
 def action_of(row: Sequence[Any]) -> Action:
     """Return the action of a row with `COLUMNS`."""
-    *former, how, undoes, before, was_weak, after, is_weak, source, base, goal, new_base, verdict, probability = row
+    *former, how, undoes, before, was_weak, after, is_weak, source, base, to, new_base, verdict, sure, goal = row
     labels = label_or_none(before), bool(was_weak), label_or_none(after), bool(is_weak)
-    ends = source, os.fsdecode(base or b""), goal, os.fsdecode(new_base or b"")
-    values: list[Any] = [*former, None if how is None else How(how), undoes, *labels, *ends, verdict, probability]
+    ends = source, os.fsdecode(base or b""), to, os.fsdecode(new_base or b"")
+    judged = verdict, sure, None if goal is None else Role(goal)
+    values: list[Any] = [*former, None if how is None else How(how), undoes, *labels, *ends, *judged]
     return Action(*values)

@@ -1,4 +1,4 @@
-"""A person's choices beside the configuration, from a page or the prompt: senders, lists and cutoffs.
+"""A person's choices beside the configuration, from a page or the prompt: senders, lists, folders and cutoffs.
 
 Each choice is an action of the history, and counts until that is undone. For one pattern, and for one cutoff, the
 newest choice counts. To withdraw a choice, undo its action.
@@ -11,14 +11,17 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Literal
 
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.config import Config, Senders
 from spamnb.config.chosen import Chosen, with_choices
+from spamnb.config.named_senders import matches_sender
 from spamnb.ledger.connection import Connection
 
-ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff"]
-ChosenBy = Literal["page", "prompt"]
+ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff", "inbox", "newsletters"]
+ChosenBy = Literal["page", "prompt", "move"]
 LABEL_OF: dict[ChoiceKind, Label] = {"allow": Label.HAM, "block": Label.SPAM}
+SORTED_TO: dict[ChoiceKind, Role] = {"inbox": Role.INBOX, "newsletters": Role.NEWSLETTERS}
+"""The kinds of choice about the folder for mail of a sender or a list that is not spam."""
 MOST_SENDERS = 1000
 """Patterns that have an effect, the newest ones. On a mail host all users wait for the mail of one: 1,000 with stars
 take at most 0.1 s for a message, and 100,000 would take 10 s. The configuration may have more."""
@@ -46,8 +49,13 @@ class Choice:
 
     @property
     def subject(self) -> str:
-        """The pattern of the choice, or the key of the cutoff. The newest choice about a subject is in force."""
+        """The pattern of the choice, or the key of the cutoff."""
         return self.value if isinstance(self.value, str) else self.kind
+
+    @property
+    def question(self) -> tuple[bool, str]:
+        """The question that it answers: the label or the folder of a subject, or a cutoff. The newest answer counts."""
+        return self.kind in SORTED_TO, self.subject
 
 
 class Choices:
@@ -63,11 +71,11 @@ class Choices:
         return [Choice(*row) for row in self._db.rows(_STANDING)]
 
     def newest(self) -> list[Choice]:
-        """Return the newest choice in force for each pattern and each cutoff, the oldest first."""
-        newest: dict[str, Choice] = {}
+        """Return the newest choice in force for each question, the oldest first."""
+        newest: dict[tuple[bool, str], Choice] = {}
         for choice in self.standing():
-            newest.pop(choice.subject, None)
-            newest[choice.subject] = choice
+            newest.pop(choice.question, None)
+            newest[choice.question] = choice
         return list(newest.values())
 
     def over(self, config: Config) -> Config:
@@ -75,21 +83,34 @@ class Choices:
 
         Do not call it in a transaction that has written a choice and may still fail.
         """
-        (number,) = self._db.row("SELECT count(*) FROM action WHERE choice IS NOT NULL")  # none is ever deleted
-        if self._known[0] != number:
-            self._known = number, self._chosen()
-        chosen = self._known[1]
+        chosen = self._in_force()
         if self._last is None or self._last[0] is not chosen or self._last[1] is not config:
             self._last = chosen, config, with_choices(config, chosen)
         return self._last[2]
+
+    def sorted_to(self, sender: str, list_id: str) -> Role | None:
+        """Return the folder for mail of a sender or a list, by the newest choice that matches; None without one."""
+        return next(
+            (role for pattern, role in self._in_force().sorted if matches_sender(pattern, sender, list_id)), None
+        )
+
+    def _in_force(self) -> Chosen:
+        (number,) = self._db.row("SELECT count(*) FROM action WHERE choice IS NOT NULL")  # none is ever deleted
+        if self._known[0] != number:
+            self._known = number, self._chosen()
+        return self._known[1]
 
     def _chosen(self) -> Chosen:
         newest = self.newest()
         cutoffs: dict[str, float] = {one.kind: one.value for one in newest if not isinstance(one.value, str)}
         patterns: dict[Label, list[str]] = {label: [] for label in Label}
+        folders: list[tuple[str, Role]] = []
         for kind, pattern in [(one.kind, one.value) for one in newest if isinstance(one.value, str)][-MOST_SENDERS:]:
-            patterns[LABEL_OF[kind]].append(pattern)
-        return Chosen(Senders(*map(tuple, patterns.values())), cutoffs)
+            if kind in LABEL_OF:
+                patterns[LABEL_OF[kind]].append(pattern)
+            else:
+                folders.append((pattern, SORTED_TO[kind]))
+        return Chosen(Senders(*map(tuple, patterns.values())), cutoffs, tuple(folders[::-1]))
 
     def record(self, kind: ChoiceKind, value: str | float, by: ChosenBy, why: str, at: float) -> int:
         """Record a choice, and the action that names it. Returns the action's id."""

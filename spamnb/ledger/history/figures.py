@@ -102,6 +102,12 @@ _CAME = (
     "SELECT count(*) FILTER (WHERE iif(label IS NULL, verdict = 'ham', label = 0)),"
     f" count(*) FILTER (WHERE iif(label IS NULL, verdict = 'spam', label = 1)) {_SPAN}"
 )
+# Of a month, about a hundred rows are unsure; each looks for an earlier message of its sender by an index.
+_FIRST_UNSURE = (
+    "SELECT count(*) FROM message AS m WHERE m.judged_at >= ? AND m.verdict = 'unsure' AND m.sender IS NOT NULL"
+    " AND NOT EXISTS (SELECT 1 FROM message WHERE sender = m.sender AND id < m.id)"
+)
+_OF_LISTS = "SELECT count(*) FROM message WHERE judged_at >= ? AND list IS NOT NULL AND verdict <> 'spam'"
 _FIRST = "SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL"
 _CAUGHT = (
     f"SELECT count(*) FILTER (WHERE verdict = 'spam' AND NOT {_AGAINST}),"
@@ -136,6 +142,14 @@ class Figures:
             for number in self._db.row(_CAME, (since, now))
         )
         return ham, spam
+
+    def first_letters_unsure(self, since: float) -> int:
+        """Return how many messages judged since a time were unsure, and the first of their sender."""
+        return int(self._db.row(_FIRST_UNSURE, (since,))[0])
+
+    def of_lists(self, since: float) -> int:
+        """Return how many messages judged since a time came over a mailing list, without spam."""
+        return int(self._db.row(_OF_LISTS, (since,))[0])
 
     def caught(self, bounds: Sequence[float]) -> list[Caught]:
         """Return how much spam was caught between each of these times and the next, as in `judged`."""

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from spamnb.base.label import How
+from spamnb.base.label import How, Role
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.actions import AMONG, SELECT, TAKEN, Action, ActionState, Kind, action_of
 from spamnb.ledger.lessons.port import Lesson
@@ -37,19 +37,21 @@ class Journal:
         answer: int | None = None,
         verdict: str | None = None,
         probability: float | None = None,
+        goal: Role | None = None,
         owner: str | None = None,
     ) -> int:
         """Record a move before it is made; source and destination are a folder's id and a base name.
 
-        answer: the action of the answer that causes it. owner: the process that makes the move (`IntentOwner.name`).
+        answer: the action of the answer that causes it. goal: the role of the folder to which a verdict has led. owner:
+        the process that makes the move (`IntentOwner.name`).
         """
         ends = *_encoded(source), *_encoded(destination)
-        values = at, message, why, how, *ends, takes_back, answer, verdict, probability, owner
+        values = at, message, why, how, *ends, takes_back, answer, verdict, probability, goal, owner
         with self._db.transaction():
             return self._db.execute(
                 "INSERT INTO action (at, message, kind, state, why, how, source, source_base, destination,"
-                " destination_base, takes_back, answer, verdict, probability, owner)"
-                " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " destination_base, takes_back, answer, verdict, probability, goal, owner)"
+                " VALUES (?, ?, 'moved', 'intent', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
 
@@ -288,6 +290,11 @@ class Journal:
         Messages that a person has decided on since then are left out: learned ones, and rescued ones.
         """
         return list({action.message: action for action in self._actions(_WITHHELD)}.values())
+
+    def moved_to(self, goal: Role, since: float) -> int:
+        """Return how many messages a verdict has moved to a folder of that role since a time, without those undone."""
+        where = f"{_NO_JUDGEMENT} AND a.kind = 'moved' AND a.at >= ? AND a.goal = ? AND a.state IN ('intent', 'done')"
+        return int(self._db.row(f"SELECT count(*) FROM action AS a WHERE {where}", (since, goal))[0])  # noqa: S608
 
     def newest_id(self) -> int:
         """Return the id of the newest action, 0 if there is none."""

@@ -23,9 +23,9 @@ _KINDS = (
     " AND a.kind IN ('judged', 'moved') AND a.verdict IS NOT NULL AND a.takes_back IS NULL"
     " AND NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND id < a.id AND state = 'withheld')"
     " GROUP BY 2, 3",
-    # The destination: by the verdict that caused the move; or back to the inbox; or, for a move on from a training
+    # The destination: to which a verdict has led; or back to the inbox; or, for a move on from a training
     # folder, by the label at that time. By today's label, a number could get smaller.
-    "SELECT 'moved', CASE WHEN a.takes_back IS NOT NULL THEN 'inbox' WHEN a.verdict IS NOT NULL THEN a.verdict"
+    "SELECT 'moved', CASE WHEN a.takes_back IS NOT NULL THEN 'inbox' WHEN a.goal IS NOT NULL THEN a.goal"
     " WHEN (SELECT after FROM action WHERE message = a.message AND id < a.id AND kind = 'learned'"
     " ORDER BY id DESC LIMIT 1) = 1 THEN 'spam' ELSE 'inbox' END, '', count(*)"
     " FROM action AS a WHERE a.id > ? AND a.id <= ? AND a.kind = 'moved' AND a.state IN ('done', 'undone') GROUP BY 2",

@@ -16,18 +16,21 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from spamnb.acts import may_move, training
+from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.moves import Intent, Mover
+from spamnb.acts.newsletters import choose_by_move
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
+from spamnb.config import Config
 from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import Digests
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.mail.reading import Reading
+from spamnb.mail.relations import Relations
 from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
-from spamnb.rules.destination import Destination, destination_of
 from spamnb.rules.reactions import Do, Reaction, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
@@ -95,10 +98,14 @@ class Performer:
             notes += f"; by {'your choice' if is_chosen else '`senders`'}: {judgement.listed}"
         verdict, probability = judgement.verdict, judgement.probability
         how = How.MAILDIR if early is None else early.how
-        missing = self._missing()
+        config = self._context.in_force
+        missing = self._missing(config)
         with self._ledger.transaction():
             known = self._record(arrival, Do.JUDGE, judgement)
-            then = self._destination(judgement, arrival, known, missing)
+            # This very verdict may trip the circuit breaker.
+            hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
+            mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
+            then = destination(self._ledger, config, mailbox, mail, hindrance, self._now())
             goal = None if then.goal is None else mailbox.goals[then.goal]
             if goal is None or goal == folder.name:
                 judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
@@ -106,7 +113,9 @@ class Performer:
             else:
                 why = f"{then.why}, probability {probability:.4f}{notes}"
                 goal_folder, message = self._folders.named(goal), (known.id, known.digest)
-                intent = self.mover.intend(message, folder, entry, goal_folder, why, how=how, judgement=judgement)
+                intent = self.mover.intend(
+                    message, folder, entry, goal_folder, why, how=how, judgement=judgement, goal=then.goal
+                )
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         if intent is None:
             _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
@@ -118,38 +127,17 @@ class Performer:
             return Postponed(intent, text)
         return None
 
-    def _missing(self) -> str:
+    def _missing(self, config: Config) -> str:
         """Return what is still to learn before mail may be moved; asked before the ledger is held.
 
         This may take half a second. The judgement is as old: it is made without the ledger too.
         """
-        config = self._context.in_force
         return may_move.begin_if_ready(self._ledger, config.scoring, config.learning, self._context.remembered)
-
-    def _destination(self, judgement: Judgement, arrival: Arrival, known: KnownMessage, missing: str) -> Destination:
-        """Return where a message goes by its verdict; called in the transaction that would move it.
-
-        It looks up a person's decision again, since judging took time. It asks the lessons, not this host's records:
-        another host may have learned the message, or this one may have stopped between learning and recording. And this
-        very verdict may trip the circuit breaker.
-        """
-        hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
-        lesson = self._ledger.lessons.find(known.digest)
-        return destination_of(
-            judgement.verdict,
-            arrival.name.flags,
-            None if lesson is None else lesson.decision,
-            hindrance.missing,
-            hindrance.stop is not None,
-            self._folders.mailbox.goals,
-            rescued=known.rescued_at is not None,
-            vouched=judgement.vouched,
-        )
 
     def _adopt(self, arrival: Arrival, early: EarlyVerdict) -> None:
         """Record mail that a rule has filed by the verdict given at delivery, as if the filter had moved it there."""
         now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
-        missing = self._missing()
+        missing = self._missing(self._context.in_force)
         with self._ledger.transaction():
             known = self._record(arrival, Do.ADOPT, _judgement(early))
             judged = known.id, arrival.place, early.verdict, early.probability, why, now
@@ -173,12 +161,18 @@ class Performer:
             self._ledger.lessons.add_sent(sent)
             if reaction.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
+            self._sort(reaction, arrival.unread.relations)
             if reaction.files:
                 goal = self._folders.named(mailbox.spam_folder if label is Label.SPAM else mailbox.inbox_folder)
                 message = known.id, known.digest
                 intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
         if intent is not None:
             self._is_moved(intent, arrival.entry)
+
+    def _sort(self, reaction: Reaction, relations: Relations) -> None:
+        """Choose the folder for mail of this list or sender, if the reaction says so."""
+        if reaction.sorts is not None:
+            choose_by_move(self._ledger, self._context.config, relations, reaction.sorts, self._now())
 
     def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> KnownMessage:
         """Record the message, its verdict, and where its file is."""
@@ -254,6 +248,7 @@ class Performer:
             if label is not None and reading is not None:
                 change = training.learn(self._ledger, reading, label, reaction.why, now, how=reaction.how)
                 self._context.log_learned(change, reading, label, reaction.why, weak=False)
+                self._sort(reaction, reading.relations)
             if reaction.rescued:
                 self._ledger.messages.rescued(place.message, now)
 

@@ -43,7 +43,9 @@ class UndecidedFiles:
                 elif "T" not in place.flags:
                     has_left = end is not None
                     called_spam = has_left and self._is_spam_since(place)
-                    self._end(folder, place, reaction_to_end_of_waiting(has_left, called_spam))
+                    sorted_out = has_left and self._left_newsletters(place)
+                    reaction = reaction_to_end_of_waiting(has_left, called_spam, left_newsletters=sorted_out)
+                    self._end(folder, place, reaction)
 
     def _end(self, folder: WatchedFolder, place: Location, reaction: Reaction) -> None:
         self._context.alive(f"looking at second files of messages in {self._folders.root}")
@@ -55,6 +57,12 @@ class UndecidedFiles:
 
     def _is_spam(self, place: Location) -> bool:
         return self._context.role_of(place.mailbox, place.folder_name).is_goal
+
+    def _left_newsletters(self, place: Location) -> bool:
+        """Whether the other file of its delivery was among the newsletters."""
+        others = self._ledger.locations.all_of_message(place.message)
+        roles = {self._context.role_of(one.mailbox, one.folder_name) for one in others if one.content == place.content}
+        return Role.NEWSLETTERS in roles
 
     def _is_spam_since(self, place: Location) -> bool:
         """Whether a person has called the message spam after its file appeared there."""

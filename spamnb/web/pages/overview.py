@@ -17,6 +17,7 @@ from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.figures import Caught, Judged
 from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.apart import offers, put_apart
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
 from spamnb.rules.moving import fewest
@@ -79,6 +80,8 @@ def overview(visit: Visit) -> Response:
         by_week=_by_week(ledger, visit.now),
         lines=acts(ledger, ledger.lines.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
+        apart=put_apart(ledger, config, figures.since),
+        folder_offers=offers(ledger, config, visit.now),
     )
 
 

@@ -12,7 +12,7 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label, Role
-from spamnb.ledger.history.choices import LABEL_OF
+from spamnb.config.chosen import CUTOFFS
 from spamnb.ledger.history.messages import KnownMessage
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
@@ -64,9 +64,8 @@ def senders(visit: Visit) -> Response:
     text, messages, last = query.text("q", 100), query.number("messages"), query.number("last")
     after = None if messages is None or last is None else (messages, last)
     page = visit.ledger.senders.page(_ON_A_PAGE, text, after)
-    standing = [
-        one for one in choices.standing(visit.ledger, visit.site.config(), _CHOSEN) if one.choice.kind in LABEL_OF
-    ]
+    found = choices.standing(visit.ledger, visit.site.config(), _CHOSEN)
+    standing = [one for one in found if one.choice.kind not in CUTOFFS]
     written = config.senders
     return visit.page(
         "senders.html",
@@ -76,7 +75,8 @@ def senders(visit: Visit) -> Response:
         last=page[-1] if len(page) == _ON_A_PAGE else None,
         lists=[(label, patterns) for label, patterns in (("ham", written.allow), ("spam", written.block)) if patterns],
         chosen=standing,
-        number=sum(choice.kind in LABEL_OF for choice in visit.ledger.choices.newest()),
+        number=sum(choice.kind not in CUTOFFS for choice in visit.ledger.choices.newest()),
+        sorts=any(Role.NEWSLETTERS in mailbox.goals for mailbox in config.mailboxes),
         is_open=bool(visit.did()),
     )
 
@@ -141,8 +141,7 @@ def _with_effects(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Se
 def _effect(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> LabelEffect:
     is_learned = known.label is label and not known.weak
     moves = any(
-        place.role is Role.UNSURE or (place.location is not None and place.label is Label(1 - label))
-        for place in places
+        place.leaves(label) or (place.location is not None and place.label is Label(1 - label)) for place in places
     )
     return LabelEffect(not is_learned, moves)
 

@@ -14,6 +14,7 @@ from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
+from spamnb.monitoring.apart import offers
 from spamnb.review.misfiled import Doubts, still_asked
 from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
@@ -71,6 +72,7 @@ def tune(visit: Visit) -> Response:
         as_judged=_as_judged(ledger.figures.probabilities(_BINS), [row.at.cutoff for row in rows]),
         calibration=_reliability(mail),
         curve=_curve(ledger, mail),
+        folder_offers=offers(ledger, visit.config, visit.now),
     )
 
 

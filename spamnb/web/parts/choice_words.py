@@ -1,5 +1,6 @@
 """A person's choice in the words of the pages, such as "Spam from 0.97 up"."""
 
+_SORTED = {"inbox": "keep {} in the inbox", "newsletters": "move {} to the newsletters"}
 _CUTOFFS = {"spam_cutoff": "spam from {} up", "ham_cutoff": "ham up to {}"}
 
 
@@ -17,6 +18,10 @@ def choice_in_words(summary: str) -> str:
 
     >>> choice_in_words("spam_cutoff 0.97"), choice_in_words("block *@shop.example")
     ('Spam from 0.97 up', 'block *@shop.example')
+    >>> choice_in_words("inbox *@shop.example")
+    'keep *@shop.example in the inbox'
     """
     kind, _, value = summary.partition(" ")
+    if kind in _SORTED:
+        return _SORTED[kind].format(value)
     return cutoff_in_words(kind, value).capitalize() if kind in _CUTOFFS else summary

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from spamnb.acts.undo import why_not_undone
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, Role
 from spamnb.ledger.at_start import was_in
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.lines import Line
@@ -78,7 +78,7 @@ class Act:
             return ()
         if label is not None and not self.line.weak:
             return ()
-        if action.verdict == "unsure":
+        if action.verdict == "unsure" or action.goal is Role.NEWCOMERS:
             return (Label.HAM, Label.SPAM)
         return (Label.HAM if action.verdict == "spam" else Label.SPAM,)
 

@@ -5,10 +5,8 @@ from typing import NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.config import Config
-from spamnb.config.named_senders import KEYS, sender_pattern
+from spamnb.config.named_senders import KEYS, exact_pattern
 from spamnb.ledger.history.senders import MOST_NAME, Sender
-
-_WILD = frozenset("*?")  # a stranger's address may hold them; as a pattern it would match other senders too
 
 
 class FixedLabel(NamedTuple):
@@ -52,9 +50,4 @@ def offers(config: Config, senders: Iterable[Sender]) -> list[Offer]:
 
 def _names_exactly(pattern: str) -> bool:
     """Return whether a name, as a pattern, matches only itself: the ledger has not cut it, and it has no wildcard."""
-    if len(pattern) >= MOST_NAME or not _WILD.isdisjoint(pattern):
-        return False
-    try:
-        return sender_pattern(pattern) == pattern
-    except ValueError:
-        return False
+    return 0 < len(pattern) < MOST_NAME and exact_pattern(pattern) == pattern

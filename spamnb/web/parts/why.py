@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from spamnb.acts.newcomers import of_sender
 from spamnb.base.label import Verdict
 from spamnb.filter.explain import Flip, Named, first_named, flip, main_reasons, sides
 from spamnb.filter.judge import Explanation, Filter
@@ -17,7 +18,7 @@ class Why:
     """A judgement with its reasons. is_itself_left_out: the message is learned, but judged as if it were not.
 
     sides: all clues, the strongest first. first: the clues to show first. said: the fixed label of its sender or list,
-    if that makes the verdict.
+    if that makes the verdict. sender: whether the person knows the sender, in a sentence, or "".
     """
 
     explanation: Explanation
@@ -27,6 +28,7 @@ class Why:
     flip: Flip | None
     is_itself_left_out: bool
     said: FixedLabel | None
+    sender: str
 
     @property
     def first_of(self) -> int:
@@ -52,4 +54,5 @@ def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:
     changed = flip(judge, reading, explanation, without_itself=is_learned)
     both = sides(explanation)
     first = {verdict: first_named(side, CLUES) for verdict, side in both.items()}
-    return Why(explanation, main_reasons(explanation), both, first, changed, is_learned, said)
+    sender = of_sender(visit.ledger, visit.config, relations)
+    return Why(explanation, main_reasons(explanation), both, first, changed, is_learned, said, sender)

@@ -1,0 +1,219 @@
+"""Mail of people whom the person does not know yet, on its way through the folder for newcomers."""
+
+import json
+
+import pytest
+
+from spamnb.acts.newcomers import knows_enough
+from spamnb.base.label import Label
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import load
+from spamnb.contacts import address_book
+from spamnb.delivery.pipe import filtered
+from spamnb.identity.digests import identity
+from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder, find_folders
+from spamnb.rules.acquaintances import KNOWN_FIRST
+from tests.service.conftest import Site
+
+FRIEND = "friend1@book.example"
+WHY = "ham, from somebody you do not know yet"
+
+
+def letter(number: int, sender: str = "", kind: str = "ham") -> bytes:
+    """A letter of somebody else than in all lessons, delivered by another server."""
+    sender = sender or f"stranger{number}@elsewhere.example"
+    lines = [line for line in message(kind, 800 + number).split(b"\n") if not line.startswith(b"From:")]
+    border = b"Received: from elsewhere.example (mail.elsewhere.example [9.9.9.7]) by mx.example.org; now"
+    return b"\n".join([border, f"From: {sender}".encode(), *lines])
+
+
+def unsure(number: int) -> bytes:
+    """A letter without a word that is known."""
+    return b"From: who%d@elsewhere.example\nMessage-ID: <%d@elsewhere.example>\n\nxyzzy%d\n" % (number, number, number)
+
+
+@pytest.fixture
+def known(site: Site) -> Site:
+    """A service with a folder for newcomers, and a person who knows enough people by their address book."""
+    site.teach()
+    write_book(site, KNOWN_FIRST)
+    site.configure(f"authserv_id: mx.example.org\naddress_book: {site.directory / 'book.vcf'}", newcomers_folder="New")
+    site.work()
+    site.folders = {**site.folders, "New": create_folder(str(site.root), "maildir++", "New")}
+    return site
+
+
+def write_book(site: Site, number: int) -> None:
+    """An address book with that many people."""
+    cards = [f"BEGIN:VCARD\nVERSION:4.0\nEMAIL:friend{one}@book.example\nEND:VCARD\n" for one in range(number)]
+    (site.directory / "book.vcf").write_text("".join(cards))
+    address_book._book.cache_clear()  # or the test would wait some seconds
+
+
+def arrive(site: Site, *contents: bytes) -> None:
+    """Mail comes, and the service works."""
+    for content in contents:
+        site.deliver(content)
+    site.work()
+
+
+def why(site: Site, content: bytes) -> str:
+    """Return what the history says last of a message."""
+    with Ledger(str(site.ledger)) as ledger:
+        found = ledger.messages.find(identity(content))
+        assert found is not None
+        return ledger.journal.of_message(found.id)[-1].why
+
+
+def test_where_new_mail_goes(known: Site) -> None:
+    """Ham and unsure mail of strangers goes there; spam goes to Junk; mail of a contact and read mail stay."""
+    stranger, contact, doubtful, spam, read = letter(1), letter(2, FRIEND), unsure(3), letter(4, kind="spam"), letter(5)
+    known.deliver(read)
+    path = known.path_of("INBOX", read)
+    path.rename(path.parent.parent / "cur" / f"{path.name}:2,S")
+    arrive(known, stranger, contact, doubtful, spam)
+    assert sorted(known.contents("New")) == sorted([stranger, doubtful])
+    assert known.contents("Junk") == [spam]
+    assert sorted(known.contents("INBOX")) == sorted([contact, read])
+    assert why(known, stranger).startswith(f"{WHY}, probability 0.0")
+    assert why(known, doubtful).startswith("unsure, from somebody you do not know yet, probability 0.")
+    assert why(known, read) == "ham, but a person has read or marked it"
+    assert known.faults() == []
+
+
+def test_out_into_the_inbox(known: Site) -> None:
+    """A person who moves mail from there into the inbox says ham, and knows the sender from then on."""
+    first, second, other = letter(1), letter(2, "stranger1@elsewhere.example"), letter(3)
+    arrive(known, first)
+    known.move(first, "New", "INBOX")
+    known.work()
+    assert known.label(first) == Label.HAM
+    assert why(known, first) == "a person took it out of newcomers"
+    arrive(known, second, other)
+    assert sorted(known.contents("INBOX")) == sorted([first, second])
+    assert known.contents("New") == [other]
+
+
+def test_out_into_a_folder_of_ham(known: Site) -> None:
+    """To file it in a folder of ham means the same."""
+    arrive(known, first := letter(1))
+    known.move(first, "New", "Archive")
+    known.work()
+    assert known.label(first) == Label.HAM
+
+
+def test_out_into_junk(known: Site) -> None:
+    """A person who moves mail from there into Junk says spam, and does not know the sender."""
+    first, second = letter(1), letter(2, "stranger1@elsewhere.example")
+    arrive(known, first)
+    known.move(first, "New", "Junk")
+    known.work()
+    assert known.label(first) == Label.SPAM
+    arrive(known, second)
+    assert second not in known.contents("INBOX")
+
+
+@pytest.mark.parametrize("put", ["INBOX", "Junk", "Archive"])
+def test_it_teaches_nothing_by_its_place(known: Site, put: str) -> None:
+    """Mail that a person puts there is neither learned nor moved, wherever it comes from."""
+    content = known.deliver(letter(1, FRIEND), put)
+    known.work()
+    label = known.label(content)
+    known.move(content, put, "New")
+    known.work()
+    assert (known.contents("New"), known.label(content)) == ([content], label)
+
+
+def test_it_begins_when_enough_people_are_known(known: Site) -> None:
+    """With fewer than twenty known addresses nobody is a newcomer."""
+    write_book(known, KNOWN_FIRST - 1)
+    arrive(known, first := letter(1))
+    assert (known.contents("INBOX"), why(known, first)) == ([first], "ham")
+    with Ledger(str(known.ledger)) as ledger:
+        assert not knows_enough(ledger, load(known.config, {}))
+    write_book(known, KNOWN_FIRST)
+    arrive(known, second := letter(2))
+    assert known.contents("New") == [second]
+
+
+def test_too_many(known: Site) -> None:
+    """If more than half of a day's mail has gone there, a newcomer stays in the inbox, and the reason says so."""
+    strangers, friends = [letter(n) for n in range(12)], [letter(100 + n, FRIEND) for n in range(8)]
+    arrive(known, *friends, *strangers)
+    assert sorted(known.contents("New")) == sorted(strangers)
+    arrive(known, doubtful := unsure(50), late := letter(60))
+    assert sorted(known.contents("INBOX")) == sorted([*friends, doubtful, late])
+    assert why(known, late) == f"{WHY}, like more than half of the mail of the last day"
+    arrive(known, *(letter(200 + n, FRIEND) for n in range(4)))
+    arrive(known, later := letter(61))
+    assert later in known.contents("New"), "it ends by itself"
+
+
+def test_at_delivery(known: Site) -> None:
+    """Mail that a pipe has called ham at delivery goes there when it comes to the inbox."""
+    told = b"".join(filtered(letter(1), lambda: load(known.config, {}), "anna").message)
+    assert told.startswith(b"X-Spamnb: ham, probability=0.0")
+    arrive(known, told)
+    assert known.contents("New") == [told]
+    assert "judged at delivery (spamnb filter)" in why(known, told)
+
+
+def test_while_moving_is_stopped(known: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """It stays while moving is stopped; `resume --move` then moves it, unless the sender is known by now."""
+    known.spamnb("pause")
+    first, second = letter(1), letter(2)
+    arrive(known, first, second)
+    assert sorted(known.contents("INBOX")) == sorted([first, second])
+    assert why(known, first) == "ham, but moving is stopped: `spamnb resume` starts it again"
+    book = known.directory / "book.vcf"
+    book.write_text(book.read_text().replace("friend0@book", "stranger2@elsewhere"))
+    address_book._book.cache_clear()
+    assert known.spamnb("resume", "--move") == 0
+    assert (known.contents("New"), known.contents("INBOX")) == ([first], [second])
+    assert "moved 1 message that had been withheld, left 1" in capsys.readouterr().out
+
+
+def test_undo(known: Site) -> None:
+    """An undo brings it back to the inbox, where it stays; it teaches nothing."""
+    arrive(known, first := letter(1))
+    assert known.spamnb("undo", "--since", "1h", "--only", "moves", "--yes") == 0
+    known.work()
+    assert (known.contents("INBOX"), known.label(first)) == ([first], None)
+
+
+def test_what_people_and_programs_are_told(known: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """`explain` says whether the sender is known, and why; the metrics count the moves."""
+    file = known.directory / "letter.eml"
+    file.write_bytes(letter(1))
+    known.spamnb("explain", str(file))
+    assert "You do not know its sender yet." in capsys.readouterr().out
+    file.write_bytes(letter(1, FRIEND))
+    known.spamnb("explain", str(file))
+    assert "You know its sender: this address is in your address book." in capsys.readouterr().out
+    arrive(known, letter(1))
+    known.spamnb("status", "--prometheus")
+    assert 'spamnb_moved_messages_total{to="newcomers"} 1' in capsys.readouterr().out
+    known.spamnb("history", "--json", "--kind", "moved")
+    (moved,) = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (moved["destination"], moved["verdict"]) == ("New", "ham")
+
+
+def test_without_the_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the key nothing is said of strangers."""
+    site.teach()
+    site.work()
+    arrive(site, first := letter(1))
+    assert why(site, first) == "ham"
+    file = site.directory / "letter.eml"
+    file.write_bytes(first)
+    site.spamnb("explain", str(file))
+    assert "its sender" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["New", "Sorted/New"])
+def test_the_folder_is_made(site: Site, name: str) -> None:
+    """The service makes the folder at its start."""
+    site.configure(newcomers_folder=name)
+    site.work()
+    assert {folder.name for folder in find_folders(str(site.root), "maildir++")} == {*site.roles, name}
