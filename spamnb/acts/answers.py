@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
-from spamnb.acts.moves import Mover, bases_now, find_folder, layouts_of, message_at
+from spamnb.acts.filing import Filing, NoFolderError
+from spamnb.acts.moves import layouts_of
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, Role
 from spamnb.config import Config
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
@@ -71,9 +72,7 @@ class Answers:
         self._ledger = ledger
         self._config = config
         self._now = now
-        self._folder_of = find_folder(ledger, layouts_of(config))
-        self._mover = Mover(ledger, now, bases_now(), self._folder_of)
-        self._mover.resolve()  # a process that was killed may have left moves open
+        self._filing = Filing(ledger, layouts_of(config), now)
 
     def give(self, question: Question, answer: Answer, why: str = WHY, *, moves: bool = True) -> Done:
         """Do what an answer says. The program does not ask about the message again until the answer is undone.
@@ -112,19 +111,17 @@ class Answers:
 
     def end(self) -> None:
         """Tell IMAP servers which folders messages have left."""
-        self._mover.departures.touch_all(time.sleep)
+        self._filing.end()
 
     def _unlearned(self, question: Question) -> Reading | None:
         """Read a message that was never learned. Returns None for a learned one: the ledger keeps its tokens."""
         if self._ledger.lessons.find(question.digest) is not None:
             return None
         location = None if question.place is None else question.place.location
-        file = None
-        if location is not None:
-            file = message_at(self._folder_of(location.folder), location.base, question.digest)
+        file = None if location is None else self._filing.find(location, question.digest)
         if file is None:
             raise MaildirError("the message was moved or deleted in the meantime; nothing was learned")
-        return read(file[1])
+        return read(file.raw)
 
     def _learn(self, question: Question, reading: Reading | None, label: Label, why: str, at: float) -> None:
         """Make a label a person's decision."""
@@ -146,20 +143,17 @@ class Answers:
             if place.location is None:
                 stays = f"{place.path} is not in a watched folder, and stays there"
             else:
-                stays = self._move_file(places, place.location, question.digest, label, act) or stays
+                stays = self._move_file(place.location, question.digest, label, act) or stays
         return stays
 
-    def _move_file(self, places: CurrentFiles, location: Location, digest: bytes, label: Label, act: _Act) -> str:
-        mailbox, source = places.mailbox(location), self._folder_of(location.folder)
-        if mailbox is None or source is None:
-            return "its folder is gone"
-        goal = mailbox.inbox_folder if label is Label.HAM else mailbox.spam_folder
-        destination = self._folder_of(self._ledger.locations.folder(location.mailbox, goal))
-        if destination is None:
-            return f"there is no folder {goal} in {mailbox.path}: start the service, which makes it"
-        file = message_at(source, location.base, digest)
+    def _move_file(self, location: Location, digest: bytes, label: Label, act: _Act) -> str:
+        """Move a file to the folder of a label. Returns why it stays, or ""."""
+        file = self._filing.find(location, digest)
         if file is None:
             return "it was moved in the meantime"
-        message, answer = (act.message, digest), (act.settled, act.at)
-        intent = self._mover.intend(message, source, file[0], destination, act.why, answer=answer)
-        return "" if self._mover.carry_out(intent, file[0]) else "it was moved or marked at this very moment"
+        goal = Role.INBOX if label is Label.HAM else Role.SPAM
+        try:
+            intent = self._filing.intend(file, goal, act.why, answer=(act.settled, act.at))
+        except NoFolderError as missing:
+            return str(missing)
+        return self._filing.make(intent, file)

@@ -11,7 +11,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from spamnb.acts.moves import Layouts, MovedSinceError, Mover, bases_now, find_folder
+from spamnb.acts.filing import Filing
+from spamnb.acts.moves import Layouts, MovedSinceError, find_folder
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
 from spamnb.ledger.history.actions import Action, Kind
@@ -114,16 +115,15 @@ def undo(
     Consecutive learnings are taken back in one transaction. Moves are not, since an intent has to be on the disk before
     the file is renamed. Raises LedgerError if the ledger can no longer be used.
     """
-    mover = Mover(ledger, now, bases_now(), find_folder(ledger, layouts))
-    mover.resolve()  # an earlier undo that was killed may have left moves open
+    filing = Filing(ledger, layouts, now)
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):
                 yield from _relearn(ledger, batch, now())
         else:
             for action in following:
-                yield _take_back(ledger, mover, action, now)
-    later(lambda: mover.departures.touch_all(time.sleep))
+                yield _take_back(ledger, filing, action, now)
+    later(filing.end)
 
 
 def foresee(ledger: Ledger, layouts: Layouts, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
@@ -182,14 +182,14 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
     return [UndoOutcome(action, faults[action.id]) for action in batch]
 
 
-def _take_back(ledger: Ledger, mover: Mover, action: Action, now: Callable[[], float]) -> UndoOutcome:
+def _take_back(ledger: Ledger, filing: Filing, action: Action, now: Callable[[], float]) -> UndoOutcome:
     """Take back a move, an import, a choice, or the request not to be asked about a message again."""
     (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
     try:
         if action.kind == "moved":
-            mover.take_back(action)
+            filing.take_back(action)
         elif action.kind in ("settled", "chosen"):
             ledger.journal.withdrawn(action.id, f"undo of {action.id}", now())
         else:

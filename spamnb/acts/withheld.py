@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from spamnb.acts.destination import JudgedMail, destination
+from spamnb.acts.filing import Filing
 from spamnb.acts.may_move import Hindrance, Stop, missing, stop_of
-from spamnb.acts.moves import FindFolder, Mover, bases_now, find_folder, layouts_of, message_at
+from spamnb.acts.moves import layouts_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
-from spamnb.config import Config, Mailbox
+from spamnb.config import Config
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.locations import Location
@@ -70,13 +71,11 @@ def move_withheld(
     today's knowledge. The verdicts are not kept: they concern older mail, and would trip the breaker again. You may
     call this while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
-    folder_of = find_folder(ledger, layouts_of(config))
-    mover = Mover(ledger, now, bases_now(), folder_of)
-    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), folder_of, mover, now)
-    mover.resolve()  # an earlier call that was killed may have left moves open
+    filing = Filing(ledger, layouts_of(config), now)
+    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), filing, now)
     for action in ledger.journal.withheld():
         yield review.of(action)
-    later(lambda: mover.departures.touch_all(time.sleep))
+    later(filing.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,7 @@ class _Review:
     ledger: Ledger
     config: Config
     missing: str
-    folder_of: FindFolder
-    mover: Mover
+    filing: Filing
     now: Callable[[], float]
 
     def of(self, action: Action) -> Reviewed:
@@ -107,36 +105,17 @@ class _Review:
 
     def _move(self, action: Action, place: Location) -> int | str:
         """Move one file. Returns the action that moved it, or why it stays."""
-        mailbox, source = self._mailbox(place), self.folder_of(place.folder)
-        file = message_at(source, place.base, action.digest, place.flags)
-        if mailbox is None or source is None or file is None:
+        file = self.filing.find(place, action.digest)
+        if file is None or file.mailbox.role_of(place.folder_name) is not Role.INBOX:
             return _GONE
-        entry, raw = file
-        message = read(raw)
-        judgement = Filter.of(self.ledger.lessons, self.config).judge(message)
-        known, flags = self.ledger.messages.get(action.message), parse_name(entry.name).flags
-        mail = JudgedMail(known, message.relations, judgement, flags)
-        then = destination(self.ledger, self.config, mailbox, mail, Hindrance(self.missing, None), self.now())
-        if then.goal is None:
-            return then.why
-        name = mailbox.goals[then.goal]
-        goal = self.folder_of(self.ledger.locations.folder(place.mailbox, name))
-        if goal is None:
-            raise MaildirError(f"there is no folder {name} in {mailbox.path}: start the service, which makes it")
-        why = f"withheld before, {then.why}, probability {judgement.probability:.4f}"
+        message = read(file.raw)
+        judgement, flags = Filter.of(self.ledger.lessons, self.config).judge(message), parse_name(file.entry.name).flags
         with self.ledger.transaction():
-            lesson = self.ledger.lessons.find(action.digest)
-            if (lesson and lesson.label is not None) or self.ledger.messages.get(action.message).rescued_at is not None:
-                return "it was learned or rescued in the meantime"
-            moved = action.message, action.digest
-            intent = self.mover.intend(
-                moved, source, entry, goal, why, how=action.how, judgement=judgement, goal=then.goal
-            )
-        return intent.action if self.mover.carry_out(intent, entry) else "it was moved or marked at this very moment"
-
-    def _mailbox(self, place: Location) -> Mailbox | None:
-        """Return the configured mailbox of a file in its inbox, or None."""
-        root = self.ledger.locations.where(place.folder)[0]
-        mailbox = next((configured for configured in self.config.mailboxes if str(configured.path) == root), None)
-        is_inbox = mailbox is not None and mailbox.role_of(place.folder_name) is Role.INBOX
-        return mailbox if is_inbox else None
+            known = self.ledger.messages.get(action.message)
+            mail = JudgedMail(known, message.relations, judgement, flags)
+            then = destination(self.ledger, self.config, file.mailbox, mail, Hindrance(self.missing, None), self.now())
+            if then.goal is None:
+                return then.why
+            why = f"withheld before, {then.why}, probability {judgement.probability:.4f}"
+            intent = self.filing.intend(file, then.goal, why, how=action.how, judgement=judgement)
+        return self.filing.make(intent, file) or intent.action

@@ -70,6 +70,10 @@ class Mailbox:
         named = {role: getattr(self, key) for role, key in APART.items()}
         return {role: folder for role, folder in named.items() if folder is not None}
 
+    def folder_for(self, goal: Role) -> str:
+        """Return the folder that mail is moved to for a role: of `goals`, or the inbox. Raises KeyError for others."""
+        return self.inbox_folder if goal is Role.INBOX else self.goals[goal]
+
     @property
     def inbox_folder(self) -> str:
         """The folder that ham is moved back to: the first inbox, in the order written."""

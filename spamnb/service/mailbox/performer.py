@@ -81,11 +81,42 @@ class Performer:
         return None
 
     def _judge(self, arrival: Arrival) -> Postponed | None:
-        """Judge new mail, or take the verdict given at delivery, and do what follows from the verdict."""
-        mailbox, folder, entry, unread = self._folders.mailbox, arrival.folder, arrival.entry, arrival.unread
-        notes, intent = "", None
-        if self._ledger.messages.has_alike(unread.header_digest, unread.digest):
-            notes += _ALIKE
+        """Judge new mail, and do what follows from the verdict."""
+        folder, entry, unread = arrival.folder, arrival.entry, arrival.unread
+        judgement, how, notes = self._judgement(arrival)
+        verdict, probability = judgement.verdict, judgement.probability
+        config, intent = self._context.in_force, None
+        missing = self._missing(config)
+        with self._ledger.transaction():
+            known = self._record(arrival, Do.JUDGE, judgement)
+            # This very verdict may trip the circuit breaker.
+            hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
+            mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
+            then = destination(self._ledger, config, self._folders.mailbox, mail, hindrance, self._now())
+            if then.goal is None or self._folders.mailbox.goals[then.goal] == folder.name:
+                judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
+                self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
+            else:
+                why = f"{then.why}, probability {probability:.4f}{notes}"
+                intent = self._intend(arrival, known, then.goal, why, how, judgement)
+        what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
+        if intent is None:
+            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
+            return None
+        text = f"{what}: moved from {folder.name} to {intent.destination.name}{notes}"
+        if self._make_move(intent, entry):
+            _log.info("%s", text)
+        elif linked_until(entry.path(folder)) > self._now():
+            return Postponed(intent, text)
+        return None
+
+    def _judgement(self, arrival: Arrival) -> tuple[Judgement, How, str]:
+        """Judge new mail, or take the verdict given at delivery. Returns also how it was judged, and notes for people.
+
+        It takes milliseconds, so the ledger is not held.
+        """
+        unread = arrival.unread
+        notes = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
         early = self._ledger.early_verdicts.find(unread.digest, self._now())
         if early is None:
             with self._context.measurements.judging():
@@ -96,36 +127,7 @@ class Performer:
         if judgement.listed:
             is_chosen = self._context.in_force.senders.is_chosen(judgement.listed)
             notes += f"; by {'your choice' if is_chosen else '`senders`'}: {judgement.listed}"
-        verdict, probability = judgement.verdict, judgement.probability
-        how = How.MAILDIR if early is None else early.how
-        config = self._context.in_force
-        missing = self._missing(config)
-        with self._ledger.transaction():
-            known = self._record(arrival, Do.JUDGE, judgement)
-            # This very verdict may trip the circuit breaker.
-            hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
-            mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
-            then = destination(self._ledger, config, mailbox, mail, hindrance, self._now())
-            goal = None if then.goal is None else mailbox.goals[then.goal]
-            if goal is None or goal == folder.name:
-                judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
-                self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
-            else:
-                why = f"{then.why}, probability {probability:.4f}{notes}"
-                goal_folder, message = self._folders.named(goal), (known.id, known.digest)
-                intent = self.mover.intend(
-                    message, folder, entry, goal_folder, why, how=how, judgement=judgement, goal=then.goal
-                )
-        what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
-        if intent is None:
-            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
-            return None
-        text = f"{what}: moved from {folder.name} to {goal}{notes}"
-        if self._is_moved(intent, entry):
-            _log.info("%s", text)
-        elif linked_until(entry.path(folder)) > self._now():
-            return Postponed(intent, text)
-        return None
+        return judgement, How.MAILDIR if early is None else early.how, notes
 
     def _missing(self, config: Config) -> str:
         """Return what is still to learn before mail may be moved; asked before the ledger is held.
@@ -148,7 +150,7 @@ class Performer:
 
     def _learn_or_leave(self, arrival: Arrival, reaction: Reaction) -> None:
         """Record a file, learn its message if it teaches, and move it on from a training folder."""
-        mailbox, label, intent = self._folders.mailbox, reaction.label, None
+        label, intent = reaction.label, None
         reading = None if label is None else arrival.unread.reading  # before the ledger is held
         sent = sent_in(arrival.folder, arrival.unread)
         # In one transaction: if the place were not recorded, a move back would not correct the lesson.
@@ -163,11 +165,24 @@ class Performer:
                 self._ledger.messages.rescued(known.id, self._now())
             self._sort(reaction, arrival.unread.relations)
             if reaction.files:
-                goal = self._folders.named(mailbox.spam_folder if label is Label.SPAM else mailbox.inbox_folder)
-                message = known.id, known.digest
-                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
+                goal = Role.SPAM if label is Label.SPAM else Role.INBOX
+                intent = self._intend(arrival, known, goal, reaction.why)
         if intent is not None:
-            self._is_moved(intent, arrival.entry)
+            self._make_move(intent, arrival.entry)
+
+    def _intend(
+        self,
+        arrival: Arrival,
+        known: KnownMessage,
+        goal: Role,
+        why: str,
+        how: How | None = None,
+        judgement: Judgement | None = None,
+    ) -> Intent:
+        """Write down that a file goes to the mailbox's folder of a role, which is made if it was deleted."""
+        message, folder = (known.id, known.digest), self._folders.named(self._folders.mailbox.folder_for(goal))
+        move, of_verdict = (message, arrival.folder, arrival.entry, folder, why), None if judgement is None else goal
+        return self.mover.intend(*move, how=how, judgement=judgement, goal=of_verdict)
 
     def _sort(self, reaction: Reaction, relations: Relations) -> None:
         """Choose the folder for mail of this list or sender, if the reaction says so."""
@@ -190,7 +205,7 @@ class Performer:
             self._ledger.messages.judged(known.id, *verdict, now, came_from.sender, came_from.list_id)
         return known
 
-    def _is_moved(self, intent: Intent, entry: Entry) -> bool:
+    def _make_move(self, intent: Intent, entry: Entry) -> bool:
         """Make a recorded move. Returns False if it failed, and logs that."""
         try:
             return self.mover.carry_out(intent, entry, waits=True)
