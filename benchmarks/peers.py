@@ -33,10 +33,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import astuple
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 import common
 import habits
@@ -56,34 +54,6 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 
 _NAMES = ["spamnb", "bogofilter", "spamprobe", "spamassassin", "rspamd", "rspamd-all", "ftrl"]
 _RANKED = "(1-ROCA)%"
-_UNKNOWN = 0.5  # the spamicity while no ham or no spam is learned
-
-
-class Peer(Protocol):
-    """A filter that knows each message of a corpus by its number. It is asked when it has learned ham and spam."""
-
-    cutoff: float
-
-    def learn(self, message: int, label: Label) -> None:
-        """Learn a message."""
-
-    def spamicity(self, message: int) -> float:
-        """Return a number from 0 to 1."""
-
-
-class _Counted:
-    """A peer as `habits.live` wants it: with the number of its lessons, and an answer before the first of them."""
-
-    def __init__(self, peer: Peer) -> None:
-        self._peer, self.cutoff = peer, peer.cutoff
-        self.messages = np.zeros(2, dtype=np.int64)
-
-    def learn(self, message: int, label: Label) -> None:
-        self._peer.learn(message, label)
-        self.messages[label] += 1
-
-    def spamicity(self, message: int) -> float:
-        return self._peer.spamicity(message) if self.messages.all() else _UNKNOWN
 
 
 class Spamnb:
@@ -263,7 +233,7 @@ class Rspamd:
         for name, sign in (("BAYES_SPAM", 1), ("BAYES_HAM", -1)):
             if name in symbols:
                 return float(0.5 + sign * (abs(symbols[name]["score"]) / _WEIGHT) ** (1 / _POWER) / 2)
-        return _UNKNOWN
+        return 0.5
 
     def _post(self, port: int, path: str, message: int, header: dict[str, str]) -> bytes:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=common.PATIENCE)
@@ -332,7 +302,7 @@ class _Corpus:
 
 
 @contextmanager
-def _new(name: str, corpus: _Corpus, root: Path) -> Iterator[Peer]:
+def _new(name: str, corpus: _Corpus, root: Path) -> Iterator[habits.Model]:
     """Yield a filter that has learned nothing."""
     with tempfile.TemporaryDirectory(dir=root / "tmp" if name.startswith("rspamd") else None) as made:
         directory = Path(made)
@@ -368,9 +338,9 @@ def main() -> None:
     for name in options.filter:
         start = time.monotonic()
         lives = [_live(name, corpus, options.root, options.habit, seed) for seed in range(options.orders)]
-        mean, spread = (each for each in astuple(average(lives)))
-        low, high = spread[_RANKED]
-        rows.append({"filter": name} | mean | {"from": low, "to": high, "seconds": time.monotonic() - start})
+        figures = average(lives)
+        low, high = figures.spread[_RANKED]
+        rows.append({"filter": name} | figures.mean | {"from": low, "to": high, "seconds": time.monotonic() - start})
     common.report(rows, options.json)
 
 
@@ -379,7 +349,7 @@ def _live(name: str, corpus: _Corpus, root: Path, habit: str, seed: int) -> dict
     if seed:
         random.Random(seed).shuffle(order)
     with _new(name, corpus, root) as peer:
-        spamicity, moved = habits.live(order, corpus.labels, _Counted(peer), HABITS[habit], seed)
+        spamicity, moved = habits.live(order, corpus.labels, peer, HABITS[habit], seed)
     is_spam = np.array([corpus.labels[message] for message in order], dtype=bool)
     if habit == "told":
         judged, called_spam = slice(None), spamicity >= peer.cutoff
