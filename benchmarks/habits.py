@@ -44,6 +44,7 @@ from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
 
 _MINIMUM = 20  # messages of each class to learn before mail is moved
+_UNKNOWN = 0.5  # the spamicity before a message of each class was learned
 _KEPT_AFTER = 60  # messages
 _TOLERANCE = 1e-9
 _CAUGHT, _MOVED, _RANKED = "spam caught in the 2nd half", "ham moved", "(1−ROCA)% of the 2nd half"
@@ -51,16 +52,15 @@ _COLUMNS = {_CAUGHT: "{:.1f} %", _MOVED: "{:.1f}", _RANKED: "{:.4f}"}  # of the 
 
 
 class Model(Protocol):
-    """A filter that knows messages by their numbers. messages: lessons, int64 (2,); column 0 ham, column 1 spam."""
+    """A filter that knows messages by their numbers, and takes those from `cutoff` on for spam."""
 
     cutoff: float
-    messages: np.ndarray
 
     def learn(self, message: int, label: Label) -> None:
         """Learn a message."""
 
     def spamicity(self, message: int) -> float:
-        """Return a number from 0 to 1."""
+        """Return a number from 0 to 1. It is called when a message of each class was learned."""
 
 
 def main() -> None:
@@ -149,19 +149,25 @@ def live(
     """
     chance = random.Random(seed * 1_000_003 + 17)
     due: list[tuple[int, int, Label]] = []  # when, which message, learned as
-    spamicity, moved = np.zeros(len(order)), np.zeros(len(order), dtype=bool)
+    spamicity, moved = np.full(len(order), _UNKNOWN), np.zeros(len(order), dtype=bool)
+    learned = np.zeros(2, dtype=np.int64)  # ham, spam
+
+    def learn_now(message: int, label: Label) -> None:
+        model.learn(message, label)
+        learned[label] += 1
 
     def learn(message: int, label: Label, at: int) -> None:
         heapq.heappush(due, (at, message, label))
 
     for now, message in enumerate(order):
         while due and due[0][0] <= now:
-            model.learn(*heapq.heappop(due)[1:])
+            learn_now(*heapq.heappop(due)[1:])
         if now < habit.learned:
-            model.learn(message, labels[message])
+            learn_now(message, labels[message])
             continue
-        spamicity[now] = model.spamicity(message)
-        moved[now] = spamicity[now] >= model.cutoff and model.messages.min() >= _MINIMUM
+        if learned.all():
+            spamicity[now] = model.spamicity(message)
+        moved[now] = spamicity[now] >= model.cutoff and learned.min() >= _MINIMUM
         truth = labels[message]
         if habit.wrong and chance.random() < habit.wrong:
             truth = Label.SPAM if truth is Label.HAM else Label.HAM
