@@ -161,6 +161,16 @@ def test_demo_on_a_fresh_machine(tmp_path: Path) -> None:
             pages.terminate()
 
 
+def test_the_drawing_of_the_service() -> None:
+    """Each class in CONTRIBUTING.md's drawing of the service is defined in `spamnb/service`."""
+    named = set(re.findall(r"\b[A-Z][a-z]+[A-Za-z]*\b", block("CONTRIBUTING.md", "service")))
+    files = [*(ROOT / "spamnb/service").rglob("*.py")]
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
+    defined = {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)}
+    assert len(named) >= 12
+    assert named <= defined
+
+
 def test_functions_in_the_text_exist() -> None:
     """Each function that CONTRIBUTING.md names after its file is defined in that file."""
     found = re.findall(r"`(spamnb/[\w/]+\.py)`\s+`(?:(\w+)\.)?(\w+)`", read("CONTRIBUTING.md"))

@@ -47,6 +47,10 @@ class MaildirError(SpamnbError):
     """A Maildir or one of its folders is missing, unsafe or unreadable."""
 
 
+class NotmuchError(SpamnbError):
+    """The program notmuch is missing, or cannot read its database now. Its tags teach nothing until then."""
+
+
 class NotYetError(MaildirError):
     """Another program works on a message, or its folder is about to be created. Nothing is lost; look again soon."""
 

@@ -19,9 +19,11 @@ from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of
 from spamnb.config.settings import APART, Config, Exchange, Layout, Mailbox, Scoring
 from spamnb.config.template import PathTemplate, has_fields, parse_template
 
-PLAIN = ("authserv_id", "breaker", "retention_days")
+PLAIN = ("authserv_id", "notmuch_tag", "breaker", "retention_days")
 """The keys that are in no section, without `mailboxes` and the paths."""
 
+OF_PERSON = ("address_book", "notmuch_tag")
+"""The keys that a mail host's configuration may not have, nor the settings of one of its users."""
 _HINTS = get_type_hints(Config, include_extras=True)
 
 WRITTEN = [role for role in Role if role not in APART]
@@ -213,8 +215,9 @@ def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     mailboxes, ledger = values.get("mailboxes", ()), values.get("ledger")
     template = next((mailbox.path for mailbox in mailboxes if has_fields(mailbox.path)), None)
     if template is not None:
-        if values.get("address_book") is not None:
-            yield "address_book", "is for one person, and not for the users of a mail host; leave it out"
+        for key in OF_PERSON:
+            if values.get(key) is not None:
+                yield key, "is for one person, and not for the users of a mail host; leave it out"
         if len(mailboxes) > 1:
             yield "mailboxes", "has several entries, one of them with fields; a mail host needs one entry for all users"
         if "ledger" in values:

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from spamnb.config.folder_names import written
-from spamnb.config.keys import MAILBOX_KEYS, check_roles, reader_in, with_patterns, written_in
+from spamnb.config.keys import MAILBOX_KEYS, OF_PERSON, check_roles, reader_in, with_patterns, written_in
 from spamnb.config.loading import as_config_error, compose_any, read_text
 from spamnb.config.readers import Invalid, Reader, fault, list_of, record
 from spamnb.config.settings import Config, Mailbox
@@ -19,8 +19,8 @@ from spamnb.config.settings import Config, Mailbox
 KEYS = ("scoring", "learning", "senders", "breaker", "log", "retention_days")
 
 _OF_ALL = "holds for all users, and belongs only in the host's configuration; leave it out here"
-_OF_PERSON = {"address_book": "is for one person, and not for the users of a mail host; leave it out here"}
-_REFUSED = {**dict.fromkeys(("authserv_id", "ledger", "service", "spamd", "users"), _OF_ALL), **_OF_PERSON}
+_FOR_PERSON = dict.fromkeys(OF_PERSON, "is for one person, and not for the users of a mail host; leave it out here")
+_REFUSED = {**dict.fromkeys(("authserv_id", "ledger", "service", "spamd", "users"), _OF_ALL), **_FOR_PERSON}
 _REFUSED_IN_MAILBOX = dict.fromkeys(("path", "layout"), _OF_ALL)
 
 

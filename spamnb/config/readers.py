@@ -54,6 +54,7 @@ _NUMBER = lazy_pattern(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+
 _WHOLE = lazy_pattern(r"[-+]?[0-9]{1,18}")
 _FLAGS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _LOOPBACK = lazy_pattern(r"127(?:\.(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])){3}")
+_LONGEST_TAG = 200  # letters, as in notmuch (NOTMUCH_TAG_MAX)
 _LONGEST_SOCKET = 107  # bytes of sun_path before its NUL (unix(7))
 _USER = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
 _HOST = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
@@ -301,6 +302,12 @@ server_name: Reader[str] = read_as(
     "the first word of your server's Authentication-Results, such as mx.example.org",
 )
 """The name that a server writes into its Authentication-Results fields (RFC 8601, 2.5)."""
+
+tag: Reader[str] = read_as(
+    lambda written: written if len(written) <= _LONGEST_TAG and written.isprintable() and written.strip() else None,
+    "a tag such as spam",
+)
+"""A tag of notmuch. It does not check whether a message has it."""
 
 account_name: Reader[str] = read_as(
     lambda written: written if _ACCOUNT.fullmatch(written) else None, "a name such as anna@example.org"

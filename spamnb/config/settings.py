@@ -17,6 +17,7 @@ from spamnb.config.readers import (
     number,
     optional,
     server_name,
+    tag,
     users,
     whole,
 )
@@ -220,7 +221,7 @@ class Config:
     The paths of a mail host have fields: its configuration is a template for its users', with one mailbox.
 
     address_book: the vCard file of the people that one knows, or a directory of such files, or None. authserv_id: the
-    server whose Authentication-Results count, or None.
+    server whose Authentication-Results count, or None. notmuch_tag: the tag for spam in notmuch, or None.
     breaker: whether the filter stops moving mail if suddenly nearly all of it looks like spam. retention_days: how long
     the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for good.
 
@@ -236,6 +237,7 @@ class Config:
     senders: Senders = field(default_factory=Senders)
     address_book: Path | None = None
     authserv_id: Annotated[str | None, optional(server_name)] = None
+    notmuch_tag: Annotated[str | None, optional(tag)] = None
     breaker: bool = True
     log: Log = field(default_factory=Log)
     service: Service = field(default_factory=Service)

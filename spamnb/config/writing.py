@@ -14,7 +14,7 @@ from spamnb.base import durable
 from spamnb.base.errors import ConfigError
 from spamnb.base.wording import escaped
 from spamnb.config.folder_names import written
-from spamnb.config.keys import PLAIN
+from spamnb.config.keys import OF_PERSON, PLAIN
 from spamnb.config.loading import compose, parse
 from spamnb.config.own_file import KEYS
 from spamnb.config.settings import APART, Config, Mailbox
@@ -94,7 +94,8 @@ def render_items(mailboxes: Sequence[Mailbox]) -> str:
 def render_all(config: Config) -> str:
     """Return the text of a configuration with every value in force. `parse` reads it back as the same values."""
     values = _values(config)
-    del values["address_book" if config.is_template else "users"]
+    for name in OF_PERSON if config.is_template else ("users",):
+        del values[name]
     return _dumped(values)
 
 

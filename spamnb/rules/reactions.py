@@ -372,6 +372,19 @@ def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:
     return Reaction(do, "marked by a mail client", How.KEYWORD, weak=not contradicts(label, verdict))
 
 
+def reaction_to_tag(is_tagged: bool, verdict: str | None) -> Reaction | None:
+    """Return the reaction to a message that has got the tag for spam in notmuch, or has lost it; None for nothing.
+
+    verdict: the filter's, if it is remembered. A hook may write the verdict as a tag, so that teaches nothing. Nothing
+    but a person takes the tag away.
+    """
+    if not is_tagged:
+        return Reaction(Do.LEARN_HAM, "no longer tagged as spam in notmuch", How.KEYWORD)
+    if verdict == Verdict.SPAM:
+        return None
+    return Reaction(Do.LEARN_SPAM, "tagged as spam in notmuch", How.KEYWORD, weak=not contradicts(Label.SPAM, verdict))
+
+
 def label_of_keywords(keywords: Iterable[str]) -> Label | None:
     """Return the label that a client's keywords give to the message; None if they give none, or both."""
     written = {keyword.lower() for keyword in keywords}

@@ -60,7 +60,7 @@ def lay_long_enough(now: float, opened_at: float, enough_at: float | None) -> fl
     """Return before which time mail must have come to the spam folder to be learned, if it is still there.
 
     Times are seconds since the epoch. opened_at: when a person has last looked into the folder. enough_at: when the
-    oldest of the newest `SILENT_MESSAGES` messages was judged; None if there are not so many.
+    oldest of the newest `SILENT_MESSAGES` messages was judged; None if there are fewer.
     """
     return min(now - SILENT_DAYS * 86_400, opened_at, -1.0 if enough_at is None else enough_at)
 

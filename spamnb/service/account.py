@@ -1,17 +1,28 @@
-"""One user's account: when it is awake, when it has work, and when a fault is tried again.
+"""One user's account: whether it is awake, what it wants, and when a fault is tried again.
+
+             a hint; a comparison or a daily look is due
+    ASLEEP ─────────────────────────────────────────────────▶ AWAKE ◀─┐
+      ▲                                                       │ │ │   │ a turn: files of hints, files that have dwelt;
+      │                                                       │ │ └───┘ a comparison of its folders; a daily look
+      └───────────────────────────────────────────────────────┘ │
+          nothing wanted, nothing dwells, no work for a minute  │ a fault
+                                                                ▼
+    FILLING ──▶ AWAKE: ten seconds without a new file         FAILED ──▶ AWAKE: the time for a new try has come
 
 While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
-its mailboxes are locked. While it sleeps, it is only a name, the roots of its mailboxes, and its faults: a mail host
-has thousands of accounts. One person's service has one account, which does not sleep.
+its mailboxes are locked. Otherwise it is only a name, the roots of its mailboxes, and its faults: a mail host has
+thousands of accounts. One person's service has one account, which does not sleep. `scheduler` says whose turn it is.
 """
 
 import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 
 from spamnb.acts.may_move import MissingCache, await_nobody
-from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
+from spamnb.base.errors import LedgerError, LedgerUnavailableError
 from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
@@ -35,15 +46,35 @@ _RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked
 _ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
 
 
+class AccountState(Enum):
+    """What becomes of an account. The drawing above shows the ways from one to another."""
+
+    ASLEEP = "asleep"
+    FILLING = "filling"  # asleep; mail is being copied into its new Maildir, and does not count as arriving
+    AWAKE = "awake"
+    FAILED = "failed"  # asleep after a fault, or while a command has its ledger; hints are not kept
+
+
+class Want(Enum):
+    """What an account waits for."""
+
+    TURN = "turn"  # there are hints, or a file has dwelt long enough
+    COMPARE = "compare"  # its folders are to be compared with the ledger, but not before `Account.not_before`
+    DAILY_LOOK = "daily look"  # its ledger is to be examined, its folders to be compared, its jobs to be done
+
+
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What all accounts of a service share.
+class ServiceTools:
+    """What all accounts of a service share. The values here are those for one person, whose account never sleeps.
 
     now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
     its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path. patience:
     seconds to wait for another service's claim on a ledger. longest_retry: a lasting fault is tried again after at most
-    this number of seconds. is_examined: each ledger is examined when it opens, not only when its account is looked
-    after. is_strict: faults that may pass are raised, not logged.
+    this number of seconds. is_examined: each ledger is examined when it opens, not only at the daily look. is_strict:
+    faults that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an
+    account without work sleeps after this time. has_others: a fault puts only its account to rest, and the service goes
+    on for the others. For one person a fault that lasts ends the service, and one that may pass stops only the mailbox
+    that it is about.
     """
 
     watcher: Watcher
@@ -58,6 +89,9 @@ class Surroundings:
     longest_retry: float = _RETRY_SECONDS
     is_examined: bool = True
     is_strict: bool = False
+    most_awake: int = 1
+    idle_seconds: float = math.inf
+    has_others: bool = False
 
 
 JobsOf = Callable[[AwakeAccount, EndRecord], Sequence[ServiceJob]]
@@ -67,9 +101,9 @@ class Account:
     """The account of one user.
 
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
-    may pass. is_failed: the account failed, and sleeps until it is tried again. Times are of the running clock: used_at
-    is when it last worked, compare_at is when its folders are compared next. met: what the last process was reading of
-    this account when it ended; it is still to be written into the ledger.
+    may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
+    the running clock. used_at: when it last worked, by that clock. met: what the last process was reading of this
+    account when it ended; it is still to be written into the ledger.
     """
 
     __slots__ = (
@@ -77,7 +111,6 @@ class Account:
         "_check",
         "_filled_by",
         "_hints",
-        "_is_compared",
         "_is_doubted",
         "_jobs_of",
         "_ledger",
@@ -85,15 +118,16 @@ class Account:
         "_read",
         "_remembered",
         "_retry",
-        "_shared",
-        "compare_at",
+        "_tools",
         "config",
         "faults",
-        "is_failed",
         "met",
         "name",
+        "not_before",
         "roots",
+        "state",
         "used_at",
+        "wants",
     )
 
     def __init__(
@@ -114,9 +148,10 @@ class Account:
         self.roots = tuple(roots)
         self.config: Config
         self.faults = faults
-        self.is_failed = False
+        self.state = AccountState.ASLEEP
+        self.wants: set[Want] = set()
+        self.not_before = math.inf
         self.used_at = -math.inf
-        self.compare_at = math.inf
         self.met: list[Met] = []
         self._read = read
         self._check = check
@@ -124,10 +159,9 @@ class Account:
         self._remembered = MissingCache()  # kept while it sleeps: finding it out takes longer than judging a message
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds that the last retry waited
-        self._is_compared = True  # no requested comparison is still to be made
         self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
         self._is_doubted = False  # examine the ledger before it is used again
-        self._shared: Surroundings
+        self._tools: ServiceTools
         self._ledger: ClaimedLedger | None = None
         self._awake: AwakeAccount | None = None
         self._hints: list[tuple[float, Hint]] = []  # each with the time when it came
@@ -137,44 +171,44 @@ class Account:
     @property
     def is_awake(self) -> bool:
         """Whether the account's ledger and mailboxes are open."""
-        return self._awake is not None
+        return self.state is AccountState.AWAKE
 
-    def wake(self, shared: Surroundings, *, is_examined: bool = False) -> None:
+    @property
+    def is_put_off(self) -> bool:
+        """Whether the account keeps no hints, since its folders are compared at `not_before`."""
+        return self.state in (AccountState.FILLING, AccountState.FAILED)
+
+    def wake(self, tools: ServiceTools, *, is_examined: bool = False) -> None:
         """Claim and open the ledger, and lock the known mailboxes. Raises SpamnbError."""
         if self._awake is not None:
             return
-        self._shared = shared
-        self.used_at = shared.running()
+        self._tools = tools
+        self.used_at = tools.running()
         self._check()
         self.config = self._read()
         if self._ledger is None:
-            self._ledger = ClaimedLedger(str(self.config.ledger), shared.patience)
-        ledger = self._opened(self._ledger, is_examined=is_examined or shared.is_examined or self._is_doubted)
+            self._ledger = ClaimedLedger(str(self.config.ledger), tools.patience)
+        ledger = self._ledger.open(
+            tools.open_ledger,
+            tools.now(),
+            partial(tools.alive, "examining the ledger"),
+            is_examined=is_examined or tools.is_examined or self._is_doubted,
+        )
         self._is_doubted = False
         self._remember(ledger)
         if self.config.exchange.database is None:
             await_nobody(ledger)
-        common = shared.now, shared.alive, shared.measurements, shared.departures, shared.reading
-        self._mail_faults = self._mail_faults or MailFaults(shared.measurements.fault)
+        common = tools.now, tools.alive, tools.measurements, tools.departures, tools.reading
+        self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
         context = Context(self.config, ledger, *common, self._remembered, self._mail_faults)
-        awake = AwakeAccount(context, self.faults, strict=shared.is_strict, watch=shared.watcher.watch)
+        awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
         try:
             awake.open_new()
             awake.take_jobs(self._jobs_of(awake, self._ledger.record))
         except BaseException:
             awake.close()
             raise
-        self._awake = awake
-
-    def _opened(self, claimed: ClaimedLedger, *, is_examined: bool) -> Ledger:
-        shared = self._shared
-
-        def alive() -> None:
-            shared.alive("examining the ledger")
-
-        if is_examined:
-            alive()
-        return claimed.open(shared.open_ledger, shared.now(), alive, is_examined=is_examined)
+        self._awake, self.state = awake, AccountState.AWAKE
 
     def _remember(self, ledger: Ledger) -> None:
         if self.met:
@@ -185,15 +219,15 @@ class Account:
         """Release the mailboxes; the ledger stays open."""
         if self._awake is not None:
             self._awake.close()
-            self._awake = None
+            self._awake, self.state = None, AccountState.ASLEEP
 
     def sleep(self, fault: Exception | None = None) -> Exception | None:
         """Release everything. Returns the fault that is the reason, as it should be reported."""
         self.rest()
         if self._mail_faults is not None and not self._mail_faults.text:
             self._mail_faults = None  # a host has thousands of accounts
-        if not self.is_failed and self._is_compared:
-            self.compare_at = math.inf
+        if Want.COMPARE not in self.wants:
+            self.not_before = math.inf
         if self._ledger is not None:
             ledger, self._ledger = self._ledger, None
             fault = ledger.close(fault)
@@ -204,7 +238,8 @@ class Account:
 
         is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
-        if self._awake is None or self._hints or not (self._is_compared or is_compared):
+        unfinished = {Want.TURN} if is_compared else {Want.TURN, Want.COMPARE}
+        if self._awake is None or self.wants & unfinished:
             return False
         return self._awake.due(departures=False) is None and not self._awake.has_work
 
@@ -214,13 +249,9 @@ class Account:
         fault: the fault to log; None if it has been logged. retry: seconds until the next try, if that is known.
         is_busy: another process holds the ledger, which seldom lasts.
         """
-        self._hints.clear()
-        first, longest = _RETRY_SECONDS, self._shared.longest_retry
-        if is_busy:
-            first, longest = _BUSY_SECONDS, _RETRY_SECONDS
+        first, longest = (_BUSY_SECONDS, _RETRY_SECONDS) if is_busy else (_RETRY_SECONDS, self._tools.longest_retry)
         self._put_off(first, longest)
-        self.is_failed = True
-        self.compare_at = self._shared.running() + (self._retry if retry is None else retry)
+        self._rest_until(self._tools.running() + (self._retry if retry is None else retry))
         if isinstance(fault, LedgerUnavailableError):
             self.faults.log(LEDGER, f"{fault}. Waiting for it")
         elif fault is not None:
@@ -233,10 +264,13 @@ class Account:
 
     def let_go(self, running: float) -> None:
         """Do nothing while a command works with its ledger; it sleeps already. After that its folders are compared."""
+        self._rest_until(running + _RELEASED_SECONDS)
+
+    def _rest_until(self, not_before: float) -> None:
         self._hints.clear()
-        self._is_compared = False
-        self.is_failed = True  # hints that come now are dropped
-        self.compare_at = running + _RELEASED_SECONDS
+        self.wants.discard(Want.TURN)
+        self.wants.add(Want.COMPARE)
+        self.state, self.not_before = AccountState.FAILED, not_before
 
     # --- work
 
@@ -253,16 +287,6 @@ class Account:
         return self._awake
 
     @property
-    def is_compared(self) -> bool:
-        """Whether every requested comparison of its folders has been made."""
-        return self._is_compared
-
-    @property
-    def is_hinted(self) -> bool:
-        """Whether hints wait."""
-        return bool(self._hints)
-
-    @property
     def fault(self) -> str:
         """One of the account's lasting faults, in words; "" for none."""
         return self.faults.text or ("" if self._mail_faults is None else self._mail_faults.text)
@@ -274,30 +298,28 @@ class Account:
 
     def take(self, hint: Hint, running: float) -> None:
         """Keep a hint until the account has its turn."""
-        if self.is_filled:
-            self.compare_at = min(running + _QUIET_SECONDS, self._filled_by)
+        if self.state is AccountState.FILLING:
+            self.not_before = min(running + _QUIET_SECONDS, self._filled_by)
+        elif self.is_put_off:
+            return
         elif hint.entry is None:  # not at once: this would make a folder again while a program is deleting it
             self.compare_within(_SOON_SECONDS, running)
         elif len(self._hints) < _MOST_HINTS:
             self._hints.append((running, hint))
+            self.wants.add(Want.TURN)
         else:
             self.compare_within(0.0, running)
 
-    @property
-    def is_filled(self) -> bool:
-        """Whether mail is being copied into its new Maildir; this mail does not count as arriving."""
-        return self._filled_by < math.inf
-
-    def let_fill(self, running: float) -> None:
+    def wait_until_filled(self, running: float) -> None:
         """Mark the Maildir as new: compare it after a silence; mail that comes before then counts as already there."""
-        self._is_compared = False
+        self.wants.add(Want.COMPARE)
+        self.state, self.not_before = AccountState.FILLING, running + _QUIET_SECONDS
         self._filled_by = running + _LONGEST_FILLING
-        self.compare_at = running + _QUIET_SECONDS
 
     def compare_within(self, seconds: float, running: float) -> None:
         """Compare the folders with the ledger within that number of seconds."""
-        self._is_compared = False
-        self.compare_at = min(self.compare_at, running + seconds)
+        self.wants.add(Want.COMPARE)
+        self.not_before = min(self.not_before, running + seconds)
 
     def work(self, end: float) -> bool:
         """Look at the files named by hints, until `end` on the running clock, and act on what is due.
@@ -305,13 +327,17 @@ class Account:
         Returns whether it could do everything. While the ledger cannot be used, it drops hints: the folders are
         compared when the ledger is back.
         """
-        awake, running = self.awake, self._shared.running
-        while self._hints and running() < end:
-            came, hint = self._hints.pop(0)
-            if awake.has_ledger and hint.entry is not None:
-                self._shared.measurements.turn(running() - came)
-                awake.look(hint.root, hint.folder, hint.entry)
-        awake.act_on_due()
+        awake, running = self.awake, self._tools.running
+        try:
+            while self._hints and running() < end:
+                came, hint = self._hints.pop(0)
+                if awake.has_ledger and hint.entry is not None:
+                    self._tools.measurements.turn(running() - came)
+                    awake.look(hint.root, hint.folder, hint.entry)
+            awake.act_on_due()
+        finally:
+            if not self._hints:
+                self.wants.discard(Want.TURN)
         self.used_at = running()
         if not awake.is_well:
             self.compare_within(_RETRY_SECONDS, self.used_at)
@@ -322,54 +348,36 @@ class Account:
 
         If not, it is tried again after some seconds, each time after twice as many.
         """
-        awake, shared = self.awake, self._shared
+        awake, tools = self.awake, self._tools
         self._check()
         self._remember(self.ledger)
-        self._is_compared, self._filled_by = True, math.inf
+        self.wants.discard(Want.COMPARE)
+        self.not_before = math.inf
         awake.compare()
         is_over = self.faults.clear(_ACCOUNT)
         service = self.config.service
-        is_watched = all(map(shared.watcher.is_watched, self.roots))
+        is_watched = all(map(tools.watcher.is_watched, self.roots))
         period = service.reconcile_seconds if is_watched else service.poll_seconds
         if awake.is_well:
             if is_over:
                 _log.info("the account can be used again")
-            self.is_failed, self._retry = False, 0.0
+            self._retry = 0.0
         else:
-            self._put_off(_RETRY_SECONDS, shared.longest_retry)
+            self._put_off(_RETRY_SECONDS, tools.longest_retry)
             period = min(period, self._retry)
-        self.compare_at = shared.running() + period
+        self.not_before = min(self.not_before, tools.running() + period)
         return awake.is_well
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether the last fault was that another process holds the ledger. Call it only while the account is awake."""
-        return isinstance(self.awake.ledger_fault, LedgerBusyError)
-
-    @property
-    def is_stepping(self) -> bool:
-        """Whether a job has more steps to make."""
-        return self.awake.has_work
-
-    def step_jobs(self) -> bool:
-        """Step each due job, if the ledger can be used. Returns whether a job has more steps to make."""
-        return self.awake.step_jobs()
-
-    def once(self, shared: Surroundings, wait: Callable[[float], object]) -> None:
+    def once(self, tools: ServiceTools, wait: Callable[[float], object]) -> None:
         """Do everything that is due now or in a moment. wait: waits for that number of seconds, or less."""
-        self.wake(shared)
+        self.wake(tools)
         awake = self.awake
         awake.compare()
         while (due := awake.due(departures=False)) is not None:
-            wait(min(1.0, due - shared.now()))
+            wait(min(1.0, due - tools.now()))
             awake.act_on_due()
         awake.touch_departed(wait)
         awake.finish_jobs()
-
-    @property
-    def has_dues(self) -> bool:
-        """Whether a file dwells, or anything else except comparing has its time to come."""
-        return self.awake.due(departures=False) is not None
 
     def due(self) -> float:
         """Return when the account next has work other than comparing and departures, by the running clock.
@@ -377,4 +385,4 @@ class Account:
         Departures are shared by all accounts. Returns infinity for never. Call it only while the account is awake.
         """
         due = self.awake.due(departures=False)
-        return math.inf if due is None else self._shared.running() + due - self._shared.now()
+        return math.inf if due is None else self._tools.running() + due - self._tools.now()

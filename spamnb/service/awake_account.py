@@ -107,7 +107,7 @@ class AwakeAccount:
         for root, mailbox in self._watched.items():
             with self._guarded(root):
                 self._ledger.check()
-                self.context.look_up_skipped()
+                self.context.reading.look_up_skipped()
                 self._watch(root, find_directories(root, mailbox.folders.mailbox.layout))
                 if mailbox.has_begun:
                     mailbox.lock_again()
@@ -132,7 +132,7 @@ class AwakeAccount:
             return
         with self._guarded(root):
             if not mailbox.has_begun:
-                self.context.look_up_skipped()
+                self.context.reading.look_up_skipped()
                 mailbox.open()
                 mailbox.begin()
             folder = mailbox.folders.by_path.get(path)
@@ -147,6 +147,26 @@ class AwakeAccount:
             if mailbox.has_begun:
                 with self._guarded(root):
                     mailbox.act_on_due()
+
+    def learn_by_tag(self, paths: Sequence[str], *, is_tagged: bool) -> bool:
+        """Learn the message in these files, which has got the tag for spam in notmuch, or has lost it.
+
+        Returns whether one of them is in a mailbox. A stranger can write the Message-ID of any message, and notmuch
+        shows both as one: if the files hold different messages, nobody knows which one a person has seen.
+        """
+        found = []
+        for root, mailbox in self._watched.items():
+            if mailbox.has_begun:
+                with self._guarded(root):
+                    found += [(root, unread) for unread in mailbox.read_files(paths)]
+        if len({unread.digest for _, unread in found}) > 1:
+            names = ", ".join(self.context.name_of(unread) for _, unread in found)
+            _log.info("notmuch shows different messages as one, so its tag teaches nothing about them: %s", names)
+        elif found:
+            root, unread = found[0]
+            with self._guarded(root):
+                self._watched[root].learn_tag(unread, is_tagged=is_tagged)
+        return bool(found)
 
     def due(self, *, departures: bool = True) -> float | None:
         """Return when `act_on_due` has work, in seconds since the epoch; None for never, and without the ledger.
@@ -199,7 +219,7 @@ class AwakeAccount:
                     yield
                     is_done = True
                 finally:
-                    self.context.end_reading(is_done=is_done)
+                    self.context.reading.end(is_done=is_done)
         except SpamnbError as fault:
             if self._strict:
                 raise

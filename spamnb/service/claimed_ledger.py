@@ -34,6 +34,8 @@ class ClaimedLedger:
         only if the last service ended over damage.
         """
         if self.ledger is None:
+            if is_examined:
+                alive()
             if is_examined or self.record.last.damage:
                 opened = open_sound(self.path, now, self.record, alive, open_ledger)
             else:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from spamnb.acts.may_move import MissingCache
 from spamnb.acts.moves import bases_now
 from spamnb.acts.reconsider import Trace, missed_spam
-from spamnb.acts.skipped import clear
 from spamnb.base.label import Label, Role
 from spamnb.config import Config
 from spamnb.filter.judge import Filter
@@ -20,7 +19,7 @@ from spamnb.maildir.departures import Departures
 from spamnb.rules.reactions import learns_kept
 from spamnb.service.log import MailFaults, name_of
 from spamnb.service.measurements import Measurements
-from spamnb.service.reading_now import ReadingNow
+from spamnb.service.reading_now import AccountsReading, ReadingNow
 
 _log = logging.getLogger(__name__)
 DAY = 86_400.0  # seconds
@@ -31,8 +30,8 @@ class Context:
 
     config: as in its file; `in_force` adds a person's later choices, and may change at any moment. `now` gives seconds
     since the epoch. `alive` is called during long work, with its name, outside any transaction; it may raise to end the
-    work. departures, reading: shared by all mailboxes of the service. remembered: what the filter still lacked before
-    it may move mail. faults: the lasting faults of the mail.
+    work. departures: shared by all mailboxes of the service. reading: notes what is being read. remembered: what the
+    filter still lacked before it may move mail. faults: the lasting faults of the mail.
     """
 
     def __init__(
@@ -55,10 +54,7 @@ class Context:
         self.departures = departures or Departures(now)
         self.remembered = remembered or MissingCache()
         self.faults = faults or MailFaults(self.measurements.fault)
-        self._reading = reading or ReadingNow()
-        self._skipped: set[str] = set()
-        self._suspected: set[str] = set()
-        self._cleared: set[str] = set()
+        self.reading = AccountsReading(reading or ReadingNow(), ledger, config.user)
         self.bases = bases_now()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN
@@ -73,29 +69,6 @@ class Context:
     def filter(self) -> Filter:
         """The filter that judges a message now."""
         return Filter.of(self.ledger.lessons, self.in_force)
-
-    # --- messages that are not read, because the service crashed while it read them
-
-    def look_up_skipped(self) -> None:
-        """Load the skipped messages again: a command may have let some be read again."""
-        self._skipped, self._suspected = set(self.ledger.state.skipped), set(self.ledger.state.suspected)
-
-    def begin_to_read(self, base: str) -> bool:
-        """Note that a file of that base name is about to be read. Returns False if it is to be skipped."""
-        if base in self._skipped:
-            return False
-        self._reading.begin(self.config.user, base)
-        if base in self._suspected:
-            self._cleared.add(base)
-        return True
-
-    def end_reading(self, *, is_done: bool) -> None:
-        """Note that the work with this message has ended. is_done: it has ended well."""
-        self._reading.end()
-        if self._cleared and is_done:
-            self._suspected -= self._cleared
-            clear(self.ledger, *self._cleared)
-        self._cleared.clear()
 
     # --- folders and lessons
 

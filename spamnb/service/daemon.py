@@ -1,6 +1,6 @@
 """The service as a whole: start, the loop, reload, stop.
 
-One loop works for one person or for the users of a mail host: over one account, or over thousands (`accounts`). The
+One loop works for one person or for the users of a mail host: over one account, or over thousands (`scheduler`). The
 difference is in `tenants`.
 """
 
@@ -18,14 +18,14 @@ from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.maildir.departures import Departures
-from spamnb.service.account import Surroundings
-from spamnb.service.accounts import StoppedError
+from spamnb.service.account import ServiceTools
 from spamnb.service.awake_account import LEDGER
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
+from spamnb.service.scheduler import StoppedError
 from spamnb.service.spamd.service import SpamdService
 from spamnb.service.tenants import OnePerson, Sharing, Tenants
 from spamnb.service.watcher import Watcher
@@ -114,7 +114,7 @@ class Daemon:
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn new mail, and return."""
         with self._tenants() as tenants, closing(self._reading), suppress(StoppedError):
-            tenants.once(self._config, replace(self._surroundings(), is_strict=True), self._wait)
+            tenants.once(self._config, replace(self._tools(), is_strict=True), self._wait)
 
     @property
     def _of_service(self) -> Config:
@@ -129,15 +129,15 @@ class Daemon:
             return Roster(self._config, lambda: LogOnce(_log, logging.ERROR, self._count))
         return OnePerson(self._config, self._faults, self._notify.alive, self._instance)
 
-    def _surroundings(self) -> Surroundings:
+    def _tools(self) -> ServiceTools:
         now, running = self._now, self._running
         common = self._measurements, self._departures, self._reading
-        return Surroundings(self._watcher, now, running, self._long_work, *common)
+        return ServiceTools(self._watcher, now, running, self._long_work, *common)
 
     def _work(self, tenants: Tenants[Any]) -> None:
         """Work until the service is told to stop or reload."""
         try:
-            tenants.open(self._config, self._surroundings(), self._wait_for_ledger)
+            tenants.open(self._config, self._tools(), self._wait_for_ledger)
             self._spamd.use(self._config)
             self._watcher.start()
             self._begin(tenants.watch())

@@ -22,6 +22,7 @@ import threading
 from contextlib import suppress
 from typing import NamedTuple
 
+from spamnb.acts.skipped import clear
 from spamnb.base.wording import escaped
 from spamnb.ledger.ledger import Ledger
 
@@ -105,6 +106,42 @@ class ReadingNow:
             if descriptor is not None:
                 os.close(descriptor)
         self._file = self._fault = None
+
+
+class AccountsReading:
+    """The files that one account reads. It skips those over which the service has crashed.
+
+    user: the account's name.
+    """
+
+    def __init__(self, reading: ReadingNow, ledger: Ledger, user: str) -> None:
+        self._reading = reading
+        self._ledger = ledger
+        self._user = user
+        self._skipped: set[str] = set()
+        self._suspected: set[str] = set()
+        self._cleared: set[str] = set()  # suspected ones that are being read a second time
+
+    def look_up_skipped(self) -> None:
+        """Load the skipped messages again: a command may have let some be read again."""
+        self._skipped, self._suspected = set(self._ledger.state.skipped), set(self._ledger.state.suspected)
+
+    def begin(self, base: str) -> bool:
+        """Note that a file of that base name is about to be read. Returns False if it is to be skipped."""
+        if base in self._skipped:
+            return False
+        self._reading.begin(self._user, base)
+        if base in self._suspected:
+            self._cleared.add(base)
+        return True
+
+    def end(self, *, is_done: bool) -> None:
+        """Note that the work with this message has ended. is_done: it has ended well."""
+        self._reading.end()
+        if self._cleared and is_done:
+            self._suspected -= self._cleared
+            clear(self._ledger, *self._cleared)
+        self._cleared.clear()
 
 
 def _met(content: bytes, fault: bytes) -> list[Met]:

@@ -7,8 +7,8 @@ stays. If a directory cannot be listed, nobody below it counts as gone. A Maildi
 
 A command may ask the service to *let go* of a user's ledger, since it deletes the ledger (`host.forgetting`).
 
-`service.sweeps` finds out *whose folders have changed unseen*, and which users to look after. `service.rows` writes the
-state of each user into the register.
+`service.sweeps` finds out *whose folders have changed unseen*, and for whom the daily look is due. `service.host_users`
+keeps the state of each user, and writes it into the register.
 """
 
 import logging
@@ -31,17 +31,14 @@ from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Directory
-from spamnb.monitoring.exposition import Histogram, Metric
-from spamnb.monitoring.host import account_row
-from spamnb.service.account import Account, Surroundings
-from spamnb.service.accounts import Accounts
+from spamnb.service.account import Account, ServiceTools
 from spamnb.service.awake_account import AwakeAccount
+from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, OutdatedLessons, ServiceJob
-from spamnb.service.known import Known
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Met, remember
-from spamnb.service.rows import Rows
+from spamnb.service.scheduler import Scheduler
 from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.tenants import Sharing, Tenants, Wait
 from spamnb.service.watcher import Hint
@@ -50,6 +47,7 @@ _log = logging.getLogger(__name__)
 _PLACES = ""  # the root of hints that somebody may have come or gone
 _BUSY_SECONDS = 0.2  # to wait if another process holds a ledger or the register: all accounts wait
 _CACHE = 1_000  # KB of a ledger's pages; a host has many open at once
+_IDLE_SECONDS = 60.0  # without work, after which an account sleeps
 _SOON_SECONDS = 0.5
 _RETRY_SECONDS = 10.0
 _LONGEST_RETRY = 600.0
@@ -66,15 +64,14 @@ class Roster(Tenants[Host]):
         self._share = host.share or Share()
         self._faults_of = faults
         self._faults = LogOnce(_log, logging.ERROR)
-        self._known: dict[str, Known] = {}
         self._met: dict[str, list[Met]] = {}  # what the last process was reading when it ended, by user
         self._list_at = math.inf
         self._places: list[str] = []
         self._requests: str
-        self._shared: Surroundings
-        self._accounts: Accounts
+        self._tools: ServiceTools
+        self._scheduler: Scheduler
         self._sweeps: Sweeps
-        self._rows: Rows
+        self._users: HostUsers
         self._metrics: HostMetricsFile
         with ExitStack() as stack:
             stack.enter_context(claimed(host.directory, self._share))
@@ -82,39 +79,46 @@ class Roster(Tenants[Host]):
 
     # --- the configuration
 
-    def open(self, read: Host, shared: Surroundings, wait: Wait) -> None:
+    def open(self, read: Host, tools: ServiceTools, wait: Wait) -> None:
         """Begin to work by a new configuration."""
         self._host, self._requests = read, str(read.requests)
-        self._shared = replace(
-            shared,
-            alive=lambda status: self._alive(shared, status),
+        self._tools = replace(
+            tools,
+            alive=lambda status: self._alive(tools, status),
             open_ledger=partial(Ledger, busy_seconds=_BUSY_SECONDS, cache=_CACHE),
             patience=0.0,
             longest_retry=_LONGEST_RETRY,
             is_examined=False,
+            most_awake=read.template.users.awake,
+            idle_seconds=_IDLE_SECONDS,
+            has_others=True,
         )
-        self._accounts = Accounts(
-            self._shared, read.template.users.awake, self._strange, self._changed, self._looked_after
+        self._scheduler = Scheduler(
+            self._tools,
+            self._strange,
+            self._changed,
+            lambda account: self._users.note_daily_look(self._users[account.name]),
         )
-        self._known, self._places = {}, []
+        self._users, self._places = HostUsers(read.directory, self._share, self._tools), []
         self._sweeps = Sweeps(
-            self._shared, self._accounts, self._known, read.template, self._list_soon, self._has_new_settings
+            self._tools, self._scheduler, self._users, read.template, self._list_soon, self._has_new_settings
         )
-        stamps = self._sweeps.settle_stamp
-        self._rows = Rows(read.directory, self._share, self._known, stamps, self._shared.running)
-        instance = "" if self._share.of == 1 else str(self._share)
         self._metrics = HostMetricsFile(
-            lambda: self._host.template, self._rows.all, shared.measurements, self._measured, instance
+            lambda: self._host.template,
+            self._users.rows,
+            tools.measurements,
+            lambda _: self._users.measured(self._scheduler.awake()),
+            "" if self._share.of == 1 else str(self._share),
         )
-        for met in shared.reading.open(str(self._share.claim(read.directory))):
+        for met in tools.reading.open(str(self._share.claim(read.directory))):
             if self._share.owns(met.account):
                 self._met.setdefault(met.account, []).append(met)
             else:
                 self._remember_for_another(met)
 
-    def _alive(self, shared: Surroundings, status: str) -> None:
-        shared.alive(status)
-        self._accounts.give_turns()
+    def _alive(self, tools: ServiceTools, status: str) -> None:
+        tools.alive(status)
+        self._scheduler.give_turns()
 
     def _remember_for_another(self, met: Met) -> None:
         """Record a message that was read for a user of another share, whose mail server asked us."""
@@ -127,38 +131,26 @@ class Roster(Tenants[Host]):
             with about(met.account):
                 _log.warning("the message that ended the service is not recorded: %s", fault)
 
-    def _config_of(self, user: User) -> Config:
+    def _config_of(self, seen: User) -> Config:
         """Return the current configuration of a user."""
-        known = self._known[user.name]
-        known.own_read_at = self._shared.now()
-        known.config, fault = self._host.config_of(user, known.config)
-        self._tell_own(known, in_one_line(fault) if fault else "")
-        return known.config
+        user = self._users[seen.name]
+        user.own_read_at = self._tools.now()
+        user.config, fault = self._host.config_of(seen, user.config)
+        self._users.note_own_fault(user, in_one_line(fault) if fault else "")
+        return user.config
 
-    def _tell_own(self, known: Known, fault: str) -> None:
-        """Log a new fault of a user's own settings, or its end, and write it into the register soon."""
-        if fault == known.own_fault:
-            return
-        known.own_fault = fault
-        if fault:
-            _log.error("%s", fault)
-        else:
-            _log.info("own settings are in force again")
-        since = self._shared.now() if fault else None
-        self._rows.change(known, replace(known.row, fault=fault, fault_since=since))
-
-    def _has_new_settings(self, known: Known) -> bool:
+    def _has_new_settings(self, user: HostUser) -> bool:
         """Whether a user's own settings have changed since they were read, or faulty ones were removed."""
-        changed = changed_at(self._host, known.account.name)
-        return changed > known.own_read_at - TICK_SECONDS or (not changed and known.own_fault != "")
+        changed = changed_at(self._host, user.account.name)
+        return changed > user.own_read_at - TICK_SECONDS or (not changed and user.own_fault != "")
 
     def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
         """Return the jobs for looking after an account; made at each waking."""
         context = awake.context
-        known = self._known[context.config.user]
-        known.counted = known.counted or context.ledger.tallies.place(self._shared.now())
+        user = self._users[context.config.user]
+        user.counted = user.counted or context.ledger.tallies.place(self._tools.now())
         return (
-            DailyCopies(context, lambda: self._shared.alive("copying a ledger"), record, only_changed=True),
+            DailyCopies(context, lambda: self._tools.alive("copying a ledger"), record, only_changed=True),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
         )
@@ -168,42 +160,42 @@ class Roster(Tenants[Host]):
     def watch(self) -> str:
         """Watch all users, and compare those whose folders have changed, the latest first."""
         self._sweeps.plan()
-        if (found := self._users()) is not None:
+        if (found := self._find_users()) is not None:
             self._come(self._ours(found))
-            self._miss([*self._rows.absent.values()], found)
+            self._miss([*self._users.absent.values()], found)
             self._watch_places(found)
-        self._rows.write()  # so that all users are known at once
+        self._write_rows()  # so that all users are known at once
         with suppress(RegisterError):  # the next start tries it again
             remove_of_other_shares(self._host.directory, self._share)
         self._watch_requests()
         share = "" if self._share.of == 1 else f" of the share {self._share}"
-        return f"{plural(len(self._known), 'user')}{share}"
+        return f"{plural(len(self._users), 'user')}{share}"
 
-    def _users(self) -> FoundUsers | None:
+    def _find_users(self) -> FoundUsers | None:
         """Return who is there; None if that is unknown for now. Plans when to ask again."""
         service = self._host.template.service
         try:
             found = self._host.users()
         except MaildirError as fault:
             self._faults.log("users", str(fault))
-            self._list_at = self._shared.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
+            self._list_at = self._tools.running() + min(_RETRY_SECONDS, service.reconcile_seconds)
             return None
         if self._faults.clear("users"):
             _log.info("the users can be found again")
-        self._list_at = self._shared.running() + service.reconcile_seconds
+        self._list_at = self._tools.running() + service.reconcile_seconds
         return found
 
     def _come(self, users: Iterable[User]) -> None:
         """Add users, and compare those whose folders have changed since the last time, the latest first."""
         changed = []
-        for user in users:
-            known = self._add(user)
+        for seen in users:
+            user = self._add(seen)
             # A polled user may have very many folders; the sweep looks at them some seconds later, and gives turns.
-            has_changed, latest = (False, 0) if self._is_polled(known) else self._sweeps.has_changed(known)
-            if has_changed or known.account.met:
-                changed.append((latest, known.account))
+            has_changed, latest = (False, 0) if self._users.is_polled(user) else self._sweeps.has_changed(user)
+            if has_changed or user.account.met:
+                changed.append((latest, user.account))
         for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
-            self._accounts.compare(account)
+            self._scheduler.compare(account)
 
     def _miss(self, rows: Sequence[AccountRow], found: FoundUsers) -> None:
         """Record which users of the register are gone; if something of a user is left, find out what is wrong."""
@@ -218,34 +210,31 @@ class Roster(Tenants[Host]):
             elif row.state is not State.GONE:
                 left.append(User(row.name, Path(row.root)))
         self._come(left)
-        for user in left:
-            self._accounts.compare(self._known[user.name].account)
+        for seen in left:
+            self._scheduler.compare(self._users[seen.name].account)
 
     def _ours(self, found: FoundUsers) -> Iterator[User]:
-        return (user for user in found.users if self._share.owns(user.name))
+        return (seen for seen in found.users if self._share.owns(seen.name))
 
-    def _add(self, user: User) -> Known:
+    def _add(self, seen: User) -> HostUser:
         """Add a user who is there: watched, and asleep."""
-        row = self._rows.absent.pop(user.name, None)
-        row = row or AccountRow(user.name, str(user.root), State.LEARNING, looked_after_at=self._shared.now())
+        row = self._users.absent.pop(seen.name, None)
+        row = row or AccountRow(seen.name, str(seen.root), State.LEARNING, looked_after_at=self._tools.now())
         if row.state is State.GONE:
             row = replace(row, state=State.LEARNING, gone_at=None)
-        read = partial(self._config_of, user)
-        check = partial(self._host.check_root, user)
-        account = Account(user.name, [str(user.root)], read, self._jobs, self._faults_of(), check)
-        account.met = self._met.pop(user.name, [])
-        self._known[user.name] = known = Known(account, row, _device(user.root), row.stamp)
-        known.own_read_at = row.looked_after_at or 0.0
-        self._accounts.add(account)
+        read = partial(self._config_of, seen)
+        check = partial(self._host.check_root, seen)
+        account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
+        account.met = self._met.pop(seen.name, [])
+        self._users[seen.name] = user = HostUser(account, row, _device(seen.root))
+        user.own_read_at = row.looked_after_at or 0.0
+        self._scheduler.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
-            self._shared.watcher.watch(str(user.root), self._sweeps.find_directories(account))
-        known.row = replace(row, polled=self._is_polled(known))
-        self._rows.plan()
-        return known
-
-    def _is_polled(self, known: Known) -> bool:
-        return self._shared.watcher.is_polled(known.account.roots[0])
+            self._tools.watcher.watch(str(seen.root), self._sweeps.find_directories(account))
+        user.row = replace(row, polled=self._users.is_polled(user))
+        self._users.plan_to_write()
+        return user
 
     def _watch_places(self, found: FoundUsers) -> None:
         """Watch the directories where users may come or go. Links above all users are the administrator's."""
@@ -255,7 +244,7 @@ class Roster(Tenants[Host]):
             self._places = watched
             self._list_soon()
         try:
-            self._shared.watcher.watch(_PLACES, map(Directory, watched), is_limited=False)
+            self._tools.watcher.watch(_PLACES, map(Directory, watched), is_limited=False)
         except CannotWatchError as fault:
             self._faults.log(_PLACES, str(fault))
 
@@ -264,7 +253,7 @@ class Roster(Tenants[Host]):
         with suppress(OSError):  # then a command waits until the account sleeps
             os.makedirs(self._requests, mode=0o700, exist_ok=True)
         with suppress(CannotWatchError):  # the mailboxes tell it
-            self._shared.watcher.watch(self._requests, [Directory(self._requests)])
+            self._tools.watcher.watch(self._requests, [Directory(self._requests)])
         self._see_to_requests()
 
     def _see_to_requests(self) -> None:
@@ -273,11 +262,11 @@ class Roster(Tenants[Host]):
             for request in [*os.scandir(self._requests)]:
                 if not self._share.owns(request.name):
                     continue
-                if (known := self._known.get(request.name)) is not None:
-                    self._accounts.let_go(known.account)
-                    self._forget_figures(known)
-                self._rows.absent.pop(request.name, None)
-                self._rows.write()
+                if (user := self._users.get(request.name)) is not None:
+                    self._scheduler.let_go(user.account)
+                    self._users.begin_anew(user)
+                self._users.absent.pop(request.name, None)
+                self._write_rows()
                 os.rmdir(request)
 
     def _strange(self, hint: Hint) -> None:
@@ -288,32 +277,32 @@ class Roster(Tenants[Host]):
             self._see_to_requests()
 
     def _list_soon(self) -> None:
-        self._list_at = min(self._list_at, self._shared.running() + _SOON_SECONDS)
+        self._list_at = min(self._list_at, self._tools.running() + _SOON_SECONDS)
 
     def _list(self) -> None:
         """Find out who has come and who has gone."""
-        if (found := self._users()) is None:
+        if (found := self._find_users()) is None:
             return
-        there = {user.name: user for user in self._ours(found)}
-        before = {*self._known}
-        for name, known in [*self._known.items()]:
-            if name not in there and not self._is_gone(known.row, found, known.device):
-                known.is_away = True
-                self._compare_unless_failed(known.account)
-            elif name not in there or str(there[name].root) != known.account.roots[0]:
+        there = {seen.name: seen for seen in self._ours(found)}
+        before = {*self._users}
+        for name, user in [*self._users.items()]:
+            if name not in there and not self._is_gone(user.row, found, user.device):
+                user.is_away = True
+                self._compare_unless_put_off(user.account)
+            elif name not in there or str(there[name].root) != user.root:
                 self._remove(name)
-            elif known.is_away:  # its next try may be minutes away
-                known.is_away = False
-                self._accounts.compare(known.account)
-        new = [there[name] for name in sorted(there.keys() - self._known.keys())]
+            elif user.is_away:  # its next try may be minutes away
+                user.is_away = False
+                self._scheduler.compare(user.account)
+        new = [there[name] for name in sorted(there.keys() - self._users.keys())]
         self._come(new)
-        for user in new:
-            if (known := self._known[user.name]).stamp is None:  # else a disk was mounted late
-                with about(user.name):
-                    _log.info("watching %s", user.root)
-                self._accounts.let_fill(known.account)
-        if before != self._known.keys():
-            self._rows.write()  # who has come or gone is known at once
+        for seen in new:
+            if (user := self._users[seen.name]).stamp is None:  # else a disk was mounted late
+                with about(seen.name):
+                    _log.info("watching %s", seen.root)
+                self._scheduler.wait_until_filled(user.account)
+        if before != self._users.keys():
+            self._write_rows()  # who has come or gone is known at once
         self._watch_places(found)
 
     def _is_gone(self, row: AccountRow, found: FoundUsers, device: int | None = None) -> bool:
@@ -330,103 +319,94 @@ class Roster(Tenants[Host]):
         return device in (None, next(above))
 
     def _remove(self, name: str) -> None:
-        known = self._known[name]
-        self._accounts.remove(known.account)
-        self._shared.watcher.unwatch(known.account.roots[0])
-        del self._known[name]
+        user = self._users[name]
+        self._scheduler.remove(user.account)
+        self._tools.watcher.unwatch(user.root)
+        del self._users[name]
         with about(name):
-            _log.info("%s is gone; the ledger stays", known.account.roots[0])
-        self._put_gone(known.row)
+            _log.info("%s is gone; the ledger stays", user.root)
+        self._put_gone(user.row)
 
-    def _compare_unless_failed(self, account: Account) -> None:
-        if not account.is_failed:  # else it is tried again at its time
-            self._accounts.compare(account)
+    def _compare_unless_put_off(self, account: Account) -> None:
+        if not account.is_put_off:  # else it is tried again at its time
+            self._scheduler.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
         """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
         if not os.path.lexists(self._host.ledger_of(row.name).parent):
-            self._rows.absent.pop(row.name, None)
+            self._users.absent.pop(row.name, None)
         elif row.state is not State.GONE:
-            self._rows.absent[row.name] = replace(
-                row, state=State.GONE, gone_at=self._shared.now(), fault="", fault_since=None, stamp=None, polled=False
+            self._users.absent[row.name] = replace(
+                row, state=State.GONE, gone_at=self._tools.now(), fault="", fault_since=None, stamp=None, polled=False
             )
-        self._rows.plan()
+        self._users.plan_to_write()
 
     # --- the loop
 
     def take(self, hint: Hint) -> None:
         """Keep a hint until the account of its mailbox has its turn. New own settings hold for the hint."""
-        account = self._accounts.find(hint.root)
-        if account is not None and account.is_awake and self._has_new_settings(self._known[account.name]):
-            self._accounts.read_again(account)
-        self._accounts.take(hint)
+        account = self._scheduler.find(hint.root)
+        if account is not None and account.is_awake and self._has_new_settings(self._users[account.name]):
+            self._scheduler.read_again(account)
+        self._scheduler.take(hint)
 
     def work(self) -> None:
         """Give a turn, make a step of the work that can wait, and do the due work beside the accounts."""
-        running = self._shared.running()
+        running = self._tools.running()
         if running >= self._list_at:
             self._list()
-        if not self._shared.watcher.is_watched(self._requests):
+        if not self._tools.watcher.is_watched(self._requests):
             self._see_to_requests()
         self._sweeps.go_on()
-        self._accounts.work()
-        if running >= self._rows.due_at:
-            self._rows.write()
-        self._metrics.step_if_due(self._shared.now())
+        self._scheduler.work()
+        if running >= self._users.due_at:
+            self._write_rows()
+        self._metrics.step_if_due(self._tools.now())
 
     def due_in(self) -> float:
         """Return the seconds until there is work without a hint."""
-        ours = min(self._list_at, self._rows.due_at) - self._shared.running()
-        return max(0.0, min(ours, self._sweeps.due_in(), self._accounts.due_in()))
+        ours = min(self._list_at, self._users.due_at) - self._tools.running()
+        return max(0.0, min(ours, self._sweeps.due_in(), self._scheduler.due_in()))
 
     def sharing(self) -> Sequence[Sharing]:
         """All users of the share."""
-        return [self._sharing(known) for known in [*self._known.values()]]
+        return [self._sharing(user) for user in [*self._users.values()]]
 
-    def _sharing(self, known: Known) -> Sharing:
-        name = known.account.name
-        known.sharing = known.sharing or Sharing(name, str(self._host.ledger_of(name)), name)
-        return known.sharing
+    def _sharing(self, user: HostUser) -> Sharing:
+        name = user.account.name
+        user.sharing = user.sharing or Sharing(name, str(self._host.ledger_of(name)), name)
+        return user.sharing
 
     def forget(self, user: Sharing) -> None:
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""
-        if (known := self._known.get(user.name)) is not None:
-            self._accounts.forget(known.account, user.ledger)
-            self._forget_figures(known)
+        if (ours := self._users.get(user.name)) is not None:
+            self._scheduler.forget(ours.account, user.ledger)
+            self._users.begin_anew(ours)
 
-    def _forget_figures(self, known: Known) -> None:
-        """Begin anew with a user whose ledger is deleted."""
-        known.counted = known.stamp = known.slept = known.looked = None
-        looked_after_at = known.row.looked_after_at
-        self._rows.change(
-            known,
-            AccountRow(known.row.name, known.row.root, State.LEARNING, looked_after_at=looked_after_at),
-        )
-
-    def once(self, read: Host, shared: Surroundings, wait: Wait) -> None:
+    def once(self, read: Host, tools: ServiceTools, wait: Wait) -> None:
         """Do everything that is due now, for one user after the other."""
-        self.open(read, shared, wait)
+        self.open(read, tools, wait)
         failed = 0
-        for user in self._ours(read.users()):
-            known = self._add(user)
-            with about(user.name):
+        for seen in self._ours(read.users()):
+            user = self._add(seen)
+            with about(seen.name):
                 try:
-                    known.account.once(self._shared, wait)
-                    self._changed(known.account)
-                    fault = known.account.sleep()
+                    user.account.once(self._tools, wait)
+                    self._changed(user.account)
+                    fault = user.account.sleep()
                 except SpamnbError as met:
-                    fault = known.account.sleep(met)
+                    fault = user.account.sleep(met)
                 if fault is not None:
                     failed += 1
                     _log.error("%s", fault)
-        self._rows.write()
+        self._write_rows()
         if failed:
             raise SpamnbError(f"{plural(failed, 'user')} failed: the lines above say why")
 
     def rest(self) -> None:
         """Release all accounts."""
-        self._accounts.close()
-        self._rows.write()
+        self._scheduler.close()
+        self._write_rows()
 
     def close(self, fault: Exception | None) -> None:
         """Release the share."""
@@ -436,35 +416,19 @@ class Roster(Tenants[Host]):
 
     def _changed(self, account: Account) -> None:
         """Note that an account is about to sleep, or has a fault."""
-        known = self._known[account.name]
+        user = self._users[account.name]
         if account.is_awake:
-            self._count(known)
-            row = account_row(account.ledger, account.config, self._shared.now())
-            fault = known.own_fault or _of_skipped(account.ledger.state.skipped) or account.fault
-            self._sweeps.take_stamp(known)
+            self._sweeps.take_stamp(user)
         else:
-            row, fault = replace(known.row, state=State.BROKEN), account.fault
-            known.stamp = known.slept = known.looked = None
-        since = None if not fault else known.row.fault_since or self._shared.now()
-        row = replace(row, stamp=known.stamp, fault=fault, fault_since=since, polled=self._is_polled(known))
-        self._rows.change(known, replace(row, looked_after_at=known.row.looked_after_at))
+            user.stamp = user.slept = user.looked = None
+        self._users.note_change(user)
 
-    def _count(self, known: Known) -> None:
-        """Count the work done for a user who is awake."""
-        if known.counted is not None:
-            done, known.counted = known.account.ledger.tallies.since(known.counted, self._shared.now())
-            self._shared.measurements.done(done)
-
-    def _measured(self, _: float) -> Iterable[Metric | Histogram]:
-        """Return this service's measurements until now."""
-        for account in self._accounts.awake():
-            self._count(self._known[account.name])
-        measured = self._shared.measurements
-        return [*measured.of_host(len(self._accounts.awake())), *measured.metrics(self._shared.watcher.number)]
-
-    def _looked_after(self, account: Account) -> None:
-        known = self._known[account.name]
-        self._rows.change(known, replace(known.row, looked_after_at=self._shared.now()))
+    def _write_rows(self) -> None:
+        """Write the register, and once more later if a stamp does not count yet."""
+        is_settled = self._sweeps.settle_stamps()
+        self._users.write()
+        if not is_settled:
+            self._users.plan_to_write()
 
 
 def _device(path: str | Path) -> int | None:
@@ -473,9 +437,3 @@ def _device(path: str | Path) -> int | None:
         return os.lstat(path).st_dev
     except OSError:
         return None
-
-
-def _of_skipped(skipped: Sequence[str]) -> str:
-    if not skipped:
-        return ""
-    return f"{plural(len(skipped), 'message')} not read, because the service crashed over it: spamnb users retry"

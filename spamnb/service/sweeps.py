@@ -25,10 +25,10 @@ from typing import TypeVar
 from spamnb.base.errors import MaildirError
 from spamnb.config import Config
 from spamnb.maildir.folders import Directory, find_directories
-from spamnb.service.account import Account, Surroundings
-from spamnb.service.accounts import Accounts
+from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.context import DAY
-from spamnb.service.known import Known
+from spamnb.service.host_users import HostUser
+from spamnb.service.scheduler import Scheduler
 
 TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
 _SLICE = 50  # accounts whose stamps are looked at in one go: a few milliseconds
@@ -68,14 +68,14 @@ class Sweeps:
 
     def __init__(
         self,
-        shared: Surroundings,
-        accounts: Accounts,
-        known: Mapping[str, Known],
+        tools: ServiceTools,
+        scheduler: Scheduler,
+        users: Mapping[str, HostUser],
         template: Config,
         lost: Callable[[], None],
-        has_new_settings: Callable[[Known], bool],
+        has_new_settings: Callable[[HostUser], bool],
     ) -> None:
-        self._shared, self._accounts, self._known, self._template, self._lost = shared, accounts, known, template, lost
+        self._tools, self._scheduler, self._users, self._template, self._lost = tools, scheduler, users, template, lost
         self._has_new_settings = has_new_settings
         self._sweep: Iterator[None] | None = None
         self._is_lost = False  # hints were lost, and not all accounts have been looked at since
@@ -83,80 +83,80 @@ class Sweeps:
 
     def plan(self) -> None:
         """Look at all users when the configured time has passed, and at polled users when theirs has."""
-        running, service = self._shared.running(), self._template.service
+        running, service = self._tools.running(), self._template.service
         self._at, self._poll_at = running + service.reconcile_seconds, running + service.poll_seconds
 
     def due_in(self) -> float:
         """Return the seconds until there is something to look at."""
         if self._sweep is not None:
             return 0.0
-        polls = [self._poll_at] if self._shared.watcher.polling else []
-        return max(0.0, min([self._at, *polls]) - self._shared.running())
+        polls = [self._poll_at] if self._tools.watcher.polling else []
+        return max(0.0, min([self._at, *polls]) - self._tools.running())
 
     def go_on(self) -> None:
         """Look at the stamps of some accounts, if that is due: of all accounts, or of the polled ones."""
-        running, watcher = self._shared.running(), self._shared.watcher
+        running, watcher = self._tools.running(), self._tools.watcher
         if watcher.overflowed and not self._is_lost:  # else all are looked at once more after this time
             watcher.overflowed, self._is_lost = False, True
             self._lost()
-            self._sweep = self._looks([*self._known.values()], is_lost=True)
+            self._sweep = self._looks([*self._users.values()], is_lost=True)
         elif self._sweep is None and running >= self._at:
-            self._sweep = self._looks([*self._known.values()])
+            self._sweep = self._looks([*self._users.values()])
             self.plan()
         elif self._sweep is None and running >= self._poll_at:
-            polled = [each for each in self._known.values() if not watcher.is_watched(each.account.roots[0])]
+            polled = [each for each in self._users.values() if not watcher.is_watched(each.account.roots[0])]
             self._sweep = self._looks(polled)
             self._poll_at = running + self._template.service.poll_seconds
         if self._sweep is not None and next(self._sweep, self) is self:
             self._sweep, self._is_lost = None, False
 
-    def _looks(self, some: Sequence[Known], *, is_lost: bool = False) -> Iterator[None]:
+    def _looks(self, some: Sequence[HostUser], *, is_lost: bool = False) -> Iterator[None]:
         """Look at accounts, with a pause after each slice. is_lost: hints were lost, also of awake accounts."""
         for start in range(0, len(some), _SLICE):
-            for known in some[start : start + _SLICE]:
-                if self._known.get(known.account.name) is known:
-                    yield from self._look(known, is_lost=is_lost)
+            for user in some[start : start + _SLICE]:
+                if self._users.get(user.account.name) is user:
+                    yield from self._look(user, is_lost=is_lost)
             yield
 
-    def _look(self, known: Known, *, is_lost: bool) -> Iterator[None]:
-        account = known.account
-        if account.is_failed or account.is_filled:
+    def _look(self, user: HostUser, *, is_lost: bool) -> Iterator[None]:
+        account = user.account
+        if account.is_put_off:
             return
-        if account.is_awake or account.is_hinted or known.slept is not None:
+        if account.is_awake or Want.TURN in account.wants or user.slept is not None:
             has_changed = is_lost
         else:
-            has_changed, _ = yield from self._look_for_changes(known, is_lost=is_lost)
-            if self._known.get(account.name) is not known or account.is_failed:  # since a pause
+            has_changed, _ = yield from self._look_for_changes(user, is_lost=is_lost)
+            if self._users.get(account.name) is not user or account.is_put_off:  # since a pause
                 return
         if has_changed:
-            self._accounts.compare(account)
-        if self._is_to_be_looked_after(known):
-            self._accounts.look_after(account)
+            self._scheduler.compare(account)
+        if self._is_daily_look_due(user):
+            self._scheduler.daily_look(account)
 
-    def _is_to_be_looked_after(self, known: Known) -> bool:
+    def _is_daily_look_due(self, user: HostUser) -> bool:
         """Whether the account's daily time, which follows from its name, has passed since it was last looked after."""
-        now, of_day = self._shared.now(), zlib.crc32(known.account.name.encode()) % DAY
+        now, of_day = self._tools.now(), zlib.crc32(user.account.name.encode()) % DAY
         last = now - (now - of_day) % DAY
-        return not last <= (known.row.looked_after_at or 0.0) <= now  # the clock may have been set back
+        return not last <= (user.row.looked_after_at or 0.0) <= now  # the clock may have been set back
 
-    def has_changed(self, known: Known) -> tuple[bool, int]:
+    def has_changed(self, user: HostUser) -> tuple[bool, int]:
         """Whether folders or own settings may have changed since they were looked at, and the folders' latest time."""
-        return _at_once(self._look_for_changes(known))
+        return _at_once(self._look_for_changes(user))
 
-    def _look_for_changes(self, known: Known, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
+    def _look_for_changes(self, user: HostUser, *, is_lost: bool = False) -> Generator[None, None, tuple[bool, int]]:
         """See `has_changed`. is_lost: the lost hints may have reported a new directory."""
-        began = self._shared.now()  # a change in a pause may have been compared in it, or not
-        stamp, latest = yield from self._stamp_of(known.account, is_lost=is_lost)
+        began = self._tools.now()  # a change in a pause may have been compared in it, or not
+        stamp, latest = yield from self._stamp_of(user.account, is_lost=is_lost)
         is_lasting = began - latest / 1e9 > TICK_SECONDS  # any later change makes a new stamp
-        known.looked = stamp if is_lasting else None
-        return stamp is None or stamp != known.stamp or self._has_new_settings(known), latest
+        user.looked = stamp if is_lasting else None
+        return stamp is None or stamp != user.stamp or self._has_new_settings(user), latest
 
     def _stamp_of(self, account: Account, *, is_lost: bool = False) -> Generator[None, None, tuple[int | None, int]]:
         """Return the stamp of the watched directories, or else of those on the disk, and the latest time.
 
         The stamp is None if it is unknown.
         """
-        watched = [] if is_lost else self._shared.watcher.directories(account.roots[0])
+        watched = [] if is_lost else self._tools.watcher.directories(account.roots[0])
         try:
             return (yield from stamp_of(watched or self.find_directories(account)))
         except MaildirError:  # too many open files
@@ -166,32 +166,36 @@ class Sweeps:
         """Return the directories of an account on the disk."""
         return find_directories(account.roots[0], self._template.mailboxes[0].layout)
 
-    def take_stamp(self, known: Known) -> None:
+    def take_stamp(self, user: HostUser) -> None:
         """Take the stamp of an account that is about to sleep."""
-        known.slept = known.asked = None
-        if not known.account.is_compared:
+        user.slept = user.asked = None
+        if Want.COMPARE in user.account.wants:
             return  # the old stamp stays
-        if known.account.is_kept_from_mail:
-            known.stamp = known.looked = None  # then the next sweep compares its folders again
+        if user.account.is_kept_from_mail:
+            user.stamp = user.looked = None  # then the next sweep compares its folders again
             return
-        if self._shared.watcher.is_watched(known.account.roots[0]):
-            stamp, _ = _at_once(self._stamp_of(known.account))
-            known.slept = None if stamp is None else (stamp, self._shared.running())
-        elif known.looked is not None:
-            known.stamp = known.looked
+        if self._tools.watcher.is_watched(user.root):
+            stamp, _ = _at_once(self._stamp_of(user.account))
+            user.slept = None if stamp is None else (stamp, self._tools.running())
+        elif user.looked is not None:
+            user.stamp = user.looked
 
-    def settle_stamp(self, known: Known) -> bool:
-        """Make the stamp of a sleeping account count, if it is time. Returns False to be called again later."""
-        account, watcher = known.account, self._shared.watcher
-        if known.slept is None or account.is_awake or account.is_hinted or not account.is_compared:
+    def settle_stamps(self) -> bool:
+        """Make the stamps of sleeping accounts count for which it is time. Returns False to be called again later."""
+        waiting = [user for user in self._users.values() if user.slept is not None and not self._settle(user)]
+        return not waiting
+
+    def _settle(self, user: HostUser) -> bool:
+        account, watcher = user.account, self._tools.watcher
+        if user.slept is None or account.is_awake or account.wants & {Want.TURN, Want.COMPARE}:
             return True
-        stamp, at = known.slept
-        is_told = known.asked is not None and watcher.told >= known.asked
+        stamp, at = user.slept
+        is_told = user.asked is not None and watcher.told >= user.asked
         if is_told and not (self._is_lost or watcher.overflowed):
-            known.stamp, known.slept = stamp, None
+            user.stamp, user.slept = stamp, None
             return True
-        if known.asked is None and self._shared.running() - at >= TICK_SECONDS:
-            known.asked = watcher.ask()
+        if user.asked is None and self._tools.running() - at >= TICK_SECONDS:
+            user.asked = watcher.ask()
         return False
 
 

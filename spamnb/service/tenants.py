@@ -1,5 +1,6 @@
 """Whose mail a service works for: one person's, or that of the users of a mail host (`roster`)."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -8,13 +9,15 @@ from typing import Generic, NamedTuple, Self, TypeVar
 from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
-from spamnb.service.account import Account, Surroundings
-from spamnb.service.accounts import Accounts
+from spamnb.service.account import Account, ServiceTools
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, OutdatedLessons, ServiceJob
 from spamnb.service.log import LogOnce
+from spamnb.service.notmuch_tag import NotmuchTag
+from spamnb.service.scheduler import Scheduler
 from spamnb.service.watcher import Hint, Watcher
 
+_BETWEEN_STEPS = 0.1  # of jobs: SQLite waits as long before it checks again whether another process may write
 Read = TypeVar("Read")  # what is read of a configuration
 Wait = Callable[[float], object]
 """Waits for that number of seconds, or less; raises StoppedError if waiting is pointless."""
@@ -35,7 +38,7 @@ class Tenants(ABC, Generic[Read]):
     """Those whose mail a service works for, until the block ends. They keep their claims over a reload."""
 
     @abstractmethod
-    def open(self, read: Read, shared: Surroundings, wait: Wait) -> None:
+    def open(self, read: Read, tools: ServiceTools, wait: Wait) -> None:
         """Begin to work by a configuration. Raises SpamnbError if that is impossible."""
 
     @abstractmethod
@@ -63,7 +66,7 @@ class Tenants(ABC, Generic[Read]):
         """Remove the ledger of a user who was forgotten on another host, and begin a new one, if that is possible."""
 
     @abstractmethod
-    def once(self, read: Read, shared: Surroundings, wait: Wait) -> None:
+    def once(self, read: Read, tools: ServiceTools, wait: Wait) -> None:
         """Do everything that is due now. Raises SpamnbError if a part of it fails."""
 
     @abstractmethod
@@ -95,22 +98,22 @@ class OnePerson(Tenants[Config]):
         self._alive = alive
         self._instance = instance
         self._account = Account("", (), lambda: self._config, self._jobs, faults)
-        self._accounts: Accounts
+        self._scheduler: Scheduler
         self._watcher: Watcher
 
-    def open(self, read: Config, shared: Surroundings, wait: Wait) -> None:
+    def open(self, read: Config, tools: ServiceTools, wait: Wait) -> None:
         """Open the ledger, once it can be used, and lock the mailboxes."""
-        self._config, self._watcher = read, shared.watcher
+        self._config, self._watcher = read, tools.watcher
         self._account.roots = tuple(str(mailbox.path) for mailbox in read.mailboxes)
-        self._accounts = Accounts(shared)
-        self._accounts.add(self._account)
-        while not self._accounts.wake(self._account):
-            wait(max(0.0, self._account.compare_at - shared.running()))
-        self._account.met += shared.reading.open(str(read.ledger))
+        self._scheduler = Scheduler(tools)
+        self._scheduler.add(self._account)
+        while not self._scheduler.wake(self._account):
+            wait(max(0.0, self._account.not_before - tools.running()))
+        self._account.met += tools.reading.open(str(read.ledger))
 
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched."""
-        self._accounts.compare_now(self._account)
+        self._scheduler.compare_now(self._account)
         awake = self._account.awake
         number = len(awake.roots)
         folders = plural(len(awake.directories) // 2, "folder")
@@ -118,19 +121,21 @@ class OnePerson(Tenants[Config]):
 
     def take(self, hint: Hint) -> None:
         """Keep a hint until the account has its turn."""
-        self._accounts.take(hint)
+        self._scheduler.take(hint)
 
     def work(self) -> None:
         """Give a turn, do work that can wait, and make a step of each job."""
         if self._watcher.overflowed:
             self._watcher.overflowed = False
-            self._accounts.compare(self._account)
-        self._accounts.work()
-        self._accounts.step_jobs()
+            self._scheduler.compare(self._account)
+        self._scheduler.work()
+        self._scheduler.step_jobs()
 
     def due_in(self) -> float:
         """Return the seconds until a file has dwelt long enough, the folders are compared, or a job goes on."""
-        return self._accounts.due_in()
+        has_work = self._account.is_awake and self._account.awake.has_work
+        until_step = _BETWEEN_STEPS if has_work else math.inf
+        return min(until_step, self._scheduler.due_in())
 
     def sharing(self) -> Sequence[Sharing]:
         """Return this person."""
@@ -139,11 +144,11 @@ class OnePerson(Tenants[Config]):
 
     def forget(self, user: Sharing) -> None:
         """Remove the ledger, and begin a new one."""
-        self._accounts.forget(self._account, user.ledger)
+        self._scheduler.forget(self._account, user.ledger)
 
-    def once(self, read: Config, shared: Surroundings, wait: Wait) -> None:
+    def once(self, read: Config, tools: ServiceTools, wait: Wait) -> None:
         """Compare the folders with the ledger, judge and learn new mail."""
-        self._account.once(shared, wait)
+        self._account.once(tools, wait)
 
     def rest(self) -> None:
         """Release the mailboxes."""
@@ -163,4 +168,5 @@ class OnePerson(Tenants[Config]):
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
             MetricsFile(context, lambda: len(awake.directories), self._instance),
+            *([] if context.config.notmuch_tag is None else [NotmuchTag(awake, context.config.notmuch_tag)]),
         )

@@ -90,6 +90,7 @@ scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
 learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no}
 authserv_id: mx.example.org
 address_book: ~/.contacts
+notmuch_tag: junk mail
 breaker: off
 retention_days: 30.5
 service: {reconcile_seconds: 60, watch: polling, poll_seconds: 0.5}
@@ -113,6 +114,7 @@ log: {subjects: false}
         learning=Learning(False, 1.5, 0.0, 1, False, False),
         authserv_id="mx.example.org",
         address_book=Path("/home/anna/.contacts"),
+        notmuch_tag="junk mail",
         breaker=False,
         retention_days=30.5,
         service=Service(60.0, "polling", 0.5),
@@ -278,7 +280,8 @@ learning:
 """
     assert faults(content) == [
         "c.yaml:1: mailboxs: is not a key; the keys are mailboxes, ledger, address_book, scoring, learning, "
-        "senders, authserv_id, breaker, log, service, retention_days, spamd, exchange, users (did you mean mailboxes?)",
+        "senders, authserv_id, notmuch_tag, breaker, log, service, retention_days, spamd, exchange, users "
+        "(did you mean mailboxes?)",
         "c.yaml:3: scoring.alpha: '.inf' is not allowed; write a number above 0 to 1000",
         "c.yaml:4: scoring.model: 'yes' is not allowed; write one of bernoulli, multinomial, multinomial-boolean",
         "c.yaml:5: scoring.modl: is not a key; the keys are model, alpha, spam_cutoff, ham_cutoff "
@@ -346,6 +349,7 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
             "c.yaml:6: authserv_id: 'mx example' is not allowed; write the first word of your server's "
             "Authentication-Results, such as mx.example.org",
         ),
+        ('notmuch_tag: " "', "c.yaml:6: notmuch_tag: ' ' is not allowed; write a tag such as spam"),
         ("retention_days: -1", "c.yaml:6: retention_days: '-1' is not allowed; write a number from 0 to 36500"),
     ],
 )

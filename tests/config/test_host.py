@@ -88,11 +88,12 @@ def test_a_person_is_no_host() -> None:
     ]
 
 
-def test_an_address_book_is_of_one_person() -> None:
-    """A mail host's configuration names the server for all users, and no address book."""
+def test_what_is_of_one_person() -> None:
+    """A mail host's configuration names the server for all users, and no address book and no tag of notmuch."""
     assert parse(f"{HOST}authserv_id: mx.example.org\n", "c.yaml", {}).authserv_id == "mx.example.org"
-    assert faults(f"{HOST}authserv_id: mx.example.org\naddress_book: /srv/contacts\n") == [
-        "c.yaml:6: address_book: is for one person, and not for the users of a mail host; leave it out"
+    assert faults(f"{HOST}authserv_id: mx.example.org\naddress_book: /srv/contacts\nnotmuch_tag: spam\n") == [
+        f"c.yaml:{line}: {key}: is for one person, and not for the users of a mail host; leave it out"
+        for line, key in ((6, "address_book"), (7, "notmuch_tag"))
     ]
 
 
@@ -282,7 +283,7 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
     text = (
         "ledger: /l\nservice: {copies: 1}\nspamd: {}\nusers: {}\nscorng: {}\n"
         "mailboxes:\n  - path: /m/bob\n    layout: fs\n    rolls: {}\n"
-        "authserv_id: mx.example.org\naddress_book: /home/bob/.contacts\n"
+        "authserv_id: mx.example.org\naddress_book: /home/bob/.contacts\nnotmuch_tag: spam\n"
     )
     of_all = "holds for all users, and belongs only in the host's configuration; leave it out here"
     found = own_faults(config, tmp_path, text)
@@ -298,6 +299,7 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
     assert found[8:] == [
         f"10: authserv_id: {of_all}",
         "11: address_book: is for one person, and not for the users of a mail host; leave it out here",
+        "12: notmuch_tag: is for one person, and not for the users of a mail host; leave it out here",
     ]
 
 

@@ -246,6 +246,8 @@ def test_no_command_stumbles_over_odd_values(
         ("recorded", "1,2"), ("stopped at", "x"), ("paused until", "x"), ("paused until", "nan"),
         ("paused until", "-inf"), ("missed spam", "7"), ("begun with", "1.5"), ("tallied", "x"),
         ("forgetting done at", "x"), ("mark", "x" * 70_000), ("log", "x" * 70_000),
+        ("notmuch seen", "[]"), ("notmuch seen", '["spam", "m", "1", ""]'), ("notmuch seen", '["spam", "m", 1, "?"]'),
+        ("notmuch seen", '["spam", "m", 1, "AAAA"]'), ("notmuch seen", '["spam", "m", 1, 7]'),
     ],
 )  # fmt: skip
 def test_state(whole: Path, home: Path, run: Run, name: str, value: str) -> None:

@@ -31,6 +31,7 @@ from spamnb.rules.reactions import (
     reaction_to,
     reaction_to_end_of_waiting,
     reaction_to_keywords,
+    reaction_to_tag,
     taught_by,
 )
 from tests.table import over_rows
@@ -131,6 +132,13 @@ def lies(flags: str, role: Role, days: float) -> tuple[Do, bool, bool] | None:
     return None if meant is None else (meant.do, meant.weak, meant.rescued)
 
 
+def by_tag(is_tagged: bool, verdict: Verdict | None) -> tuple[Do, bool] | None:
+    """Return the lesson of a message that has got the tag for spam, or has lost it, and whether it is weak."""
+    meant = reaction_to_tag(is_tagged, verdict)
+    assert meant is None or meant.how is How.KEYWORD
+    return None if meant is None else (meant.do, meant.weak)
+
+
 # Each row with its cases: what is asked, of what, and what comes of it. In a list of places each is a case of its own.
 ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     "new in the inbox": [(lambda: lesson(Role.INBOX), JUDGE)],
@@ -219,6 +227,16 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(contradicts, label, verdict), False)
         for label in Label
         for verdict in (Verdict.SPAM if label is Label.SPAM else Verdict.HAM, Verdict.UNSURE, None)
+    ],
+    "tagged as [your tag for spam in notmuch](mail-server.md#notmuch), and the verdict was ham": [
+        (partial(by_tag, True, Verdict.HAM), (Do.LEARN_SPAM, False))
+    ],
+    "tagged so, and the verdict was unsure, or there was none": [
+        (partial(by_tag, True, verdict), (Do.LEARN_SPAM, True)) for verdict in (Verdict.UNSURE, None)
+    ],
+    "tagged so, and the verdict was spam": [(partial(by_tag, True, Verdict.SPAM), None)],
+    "tagged so before, and no longer": [
+        (partial(by_tag, False, verdict), (Do.LEARN_HAM, False)) for verdict in (*Verdict, None)
     ],
     "in Trash or Drafts; or gone": [(partial(lesson, Role.NEUTRAL, *places), NOTHING) for places in ELSEWHERE],
     "in a folder apart": [

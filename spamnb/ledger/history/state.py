@@ -4,18 +4,21 @@ Only this module knows the table `state`. A new value is one line below, and no 
 value that was never set. A row with an unknown name was written by a later program.
 """
 
+import base64
 import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.sqlite_errors import damage
 
 _T = TypeVar("_T")
+MARK_BYTES, MOST_MARKS = 8, 90_000
 LONGEST = 1 << 20  # bytes of a value: the names of a few hundred skipped files
 _LONGEST_NAME = 1000  # letters of one name: a mark has 32, the name of a log 36
 _SET = "INSERT OR REPLACE INTO state VALUES (?, ?)"
@@ -36,6 +39,34 @@ class MissedSpam(StrEnum):
     UNKNOWN = "unknown"
     IS_MOVED = "moved"  # to a spam folder
     IS_LEFT = "left"  # in its folder, read
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTags:
+    """The last look at a tag in notmuch: the database, its revision then, and marks of the messages that had the tag.
+
+    A mark has MARK_BYTES bytes. `write` keeps MOST_MARKS of them.
+    """
+
+    tag: str
+    database: str
+    revision: int
+    marks: frozenset[bytes]
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the text of `write`. Raises ValueError for any other."""
+        tag, database, revision, encoded = json.loads(text)
+        marks = base64.b64decode(encoded, validate=True)
+        if [type(tag), type(database), type(revision)] != [str, str, int] or len(marks) % MARK_BYTES:
+            raise ValueError(text)
+        each = (marks[start : start + MARK_BYTES] for start in range(0, len(marks), MARK_BYTES))
+        return cls(tag, database, revision, frozenset(each))
+
+    def write(self) -> str:
+        """Return the values as text."""
+        marks = b"".join(sorted(self.marks)[:MOST_MARKS])
+        return json.dumps([self.tag, self.database, self.revision, base64.b64encode(marks).decode()])
 
 
 def _finite(text: str) -> float:
@@ -117,6 +148,8 @@ class State:
     received: the place in it up to which this ledger has taken over lessons of others.
     to_receive: the place up to which all must be received before mail is moved.
     forgotten_at: when this user was last forgotten there, before this ledger was made; None if never.
+
+    notmuch_seen: the last look at the tag for spam in notmuch, or None.
     skipped: base names of files, and digests of requests, that are not read, because a process has died while it read
         them.
     suspected: the same, for those that are read a second time.
@@ -140,6 +173,9 @@ class State:
     received = _Value("heard", int, 0)
     to_receive = _Value("to hear", int, 0)
     forgotten_at = _Value[float | None]("forgotten at", _finite, None)
+    notmuch_seen = _Value[SeenTags | None](
+        "notmuch seen", SeenTags.read, None, lambda seen: seen.write() if seen else ""
+    )
     skipped = _Value[tuple[str, ...]]("skipped", _texts, (), json.dumps)
     suspected = _Value[tuple[str, ...]]("suspected", _texts, (), json.dumps)
 

@@ -179,7 +179,7 @@ class Folders:
         try:
             if not stat.S_ISREG(os.lstat(path).st_mode):
                 return None  # before it is opened: opening a device may have an effect
-            if not self._context.begin_to_read(parse_name(entry.name).key):
+            if not self._context.reading.begin(parse_name(entry.name).key):
                 self.unreadable.log(path, f"{path} is not read, because the service crashed over it: {_SKIPPED}")
                 return None
             raw = take(self._chunks(folder, entry))
@@ -199,7 +199,7 @@ class Folders:
             yield chunk
             if number % _CHUNKS == 0:
                 self._context.alive(f"reading a long message in {self.root}")
-                self._context.begin_to_read(parse_name(entry.name).key)  # other accounts may have read theirs
+                self._context.reading.begin(parse_name(entry.name).key)  # other accounts may have read theirs
 
     def read_at(self, folder: WatchedFolder, base: str, flags: str) -> LazyReading | None:
         """Return the message in the file of that base name, usually with these flags; None as for `read`.

@@ -9,11 +9,12 @@ from spamnb.base.label import Label, Role
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
 from spamnb.identity.digests import Digests
+from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
-from spamnb.rules.reactions import label_of_keywords, reaction_to_keywords
+from spamnb.rules.reactions import label_of_keywords, reaction_to_keywords, reaction_to_tag
 from spamnb.service.context import Context
 from spamnb.service.mailbox.arrivals import Arrivals
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -136,6 +137,24 @@ class WatchedMailbox:
         message = self._ledger.messages.find(unread.digest)
         reaction = reaction_to_keywords(label, None if message is None else message.verdict)
         self._performer.learn([unread.reading], reaction)
+
+    def read_files(self, paths: Iterable[str]) -> list[LazyReading]:
+        """Return the messages in files of these paths that are in a folder with a meaning, under any flags."""
+        by_path = {os.path.realpath(folder.path): folder for folder in self.folders if not folder.role.is_neutral}
+        found = []
+        for path in paths:
+            directory, name = os.path.split(path)
+            folder, parsed = by_path.get(os.path.realpath(os.path.dirname(directory))), parse_name(name)
+            if folder is not None and (unread := self.folders.read_at(folder, parsed.base, parsed.flags)) is not None:
+                found.append(unread)
+        return found
+
+    def learn_tag(self, unread: LazyReading, *, is_tagged: bool) -> None:
+        """Learn a message that has got the tag for spam in notmuch, or has lost it."""
+        message = self._ledger.messages.find(unread.digest)
+        reaction = reaction_to_tag(is_tagged, None if message is None else message.verdict)
+        if reaction is not None:
+            self._performer.learn([unread.reading], reaction)
 
     def compare(self) -> None:
         """Compare the folders with the ledger: which files appeared, left, have new flags, or were kept."""

@@ -46,6 +46,7 @@ from spamnb.service import open_files
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.spamd import protocol
+from spamnb.service.spamd.limits import ServerLimits
 from spamnb.service.spamd.peers import Allowed, Peer, peer_of
 from spamnb.service.spamd.protocol import (
     Answer,
@@ -59,6 +60,7 @@ from spamnb.service.spamd.protocol import (
 )
 
 _log = logging.getLogger(__name__)
+_LIMITS = ServerLimits()
 _PIECE = 1 << 16  # bytes read at once
 _AT_ONCE = 4  # pieces of one client
 _TAKEN = 1 << 18  # bytes of an answer; a client that takes this much is taking it
@@ -71,35 +73,6 @@ Answered = Answer | Future[Answer]
 """An answer, or a future of one that takes no worker until then."""
 
 Ask = Callable[[SpamdRequest, Peer], Answered]
-
-
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
-    """The limits for clients; times are seconds, sizes bytes.
-
-    message: of one message. held: of all messages and answers together; the first `protocol.SMALL` bytes of each
-    message are always read. wait: how long a message waits for room, in all. tick: how exactly these times are kept. A
-    connection that keeps others waiting is given up when one of these has passed. grace: since it came, got room, or
-    got its answer. silence: since it sent something, if it has room. untaken: since it took something of its answer.
-
-    workers: Python computes in one thread at a time, so more workers do not answer faster; after 7,000 requests the
-    service took 78 MB with two and 91 MB with four (benchmarks/spamd.py).
-    """
-
-    connections: int = 600  # fewer if the process may open too few files
-    message: int = protocol.MOST_MESSAGE
-    held: int = 2 * protocol.MOST_MESSAGE
-    workers: int = 2
-    first_line: float = 30.0  # this and the next are spamd's own
-    request: float = 300.0
-    wait: float = 60.0
-    answer: float = 300.0
-    drain: float = 1.0
-    grace: float = 5.0
-    silence: float = 1.0
-    untaken: float = 30.0
-    stop: float = 5.0
-    tick: float = 0.25
 
 
 @dataclass(slots=True, eq=False)
@@ -141,7 +114,7 @@ class SpamdServer:
     def __init__(
         self,
         answer: Ask,
-        limits: ServerLimits = ServerLimits(),
+        limits: ServerLimits = _LIMITS,
         measurements: Measurements | None = None,
         on_end: Callable[[], object] = lambda: None,
         running: Callable[[], float] = time.monotonic,

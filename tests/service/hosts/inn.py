@@ -22,12 +22,12 @@ from spamnb.maildir.departures import Departures
 from spamnb.maildir.folders import Folder, create_folder, find_folders
 from spamnb.maildir.messages import scan
 from spamnb.maildir.names import parse_name
-from spamnb.service.account import Account, Surroundings
-from spamnb.service.accounts import Accounts
+from spamnb.service.account import Account, ServiceTools
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
+from spamnb.service.scheduler import Scheduler
 from spamnb.service.watcher import Hint
 from tests.lessons import label_of
 from tests.mail_under_service import Mail, ServiceProcess
@@ -219,7 +219,7 @@ class Desk(Disk):
     def begin(self, host: Host) -> None:
         """Begin to work by a configuration."""
         assert self.roster is not None
-        self.roster.open(host, self._surroundings(host), lambda _: pytest.fail("nothing is waited for"))
+        self.roster.open(host, self._tools(host), lambda _: pytest.fail("nothing is waited for"))
         self.watcher.start()
         self.watched = self.roster.watch()
 
@@ -227,16 +227,16 @@ class Desk(Disk):
         """Do what `run --once` does."""
         host = self.host()
         self.roster = Roster(host, lambda: LogOnce(_log, logging.ERROR))
-        self.roster.once(host, self._surroundings(host), lambda seconds: setattr(self, "ahead", self.ahead + seconds))
+        self.roster.once(host, self._tools(host), lambda seconds: setattr(self, "ahead", self.ahead + seconds))
         self.reading.close()
         self.roster.close(None)
         self.roster = None
 
-    def _surroundings(self, host: Host) -> Surroundings:
+    def _tools(self, host: Host) -> ServiceTools:
         self.watcher = self.new_watcher(host)
         self.departures, self.reading = Departures(self.now), ReadingNow()
         common = Measurements(), self.departures, self.reading
-        return Surroundings(self.watcher, self.now, self.running, self._alive, *common)
+        return ServiceTools(self.watcher, self.now, self.running, self._alive, *common)
 
     def _alive(self, status: str) -> None:
         self.alive(status)
@@ -281,15 +281,15 @@ class Desk(Disk):
     # --- its work
 
     @property
-    def accounts(self) -> Accounts:
+    def accounts(self) -> Scheduler:
         """The loop over the accounts."""
         assert self.roster is not None
-        return self.roster._accounts
+        return self.roster._scheduler
 
     def account(self, name: str) -> Account:
         """The account of a user."""
         assert self.roster is not None
-        return self.roster._known[name].account
+        return self.roster._users[name].account
 
     @property
     def awake(self) -> set[str]:

@@ -11,7 +11,7 @@ from spamnb.host.register import State
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
-from spamnb.service.account import Account
+from spamnb.service.awake_account import AwakeAccount
 from tests.service.hosts.inn import DAY, Desk
 from tests.service.hosts.test_turns import Turns
 
@@ -78,14 +78,14 @@ def test_one_after_the_other(desk_of: Callable[[int], Desk], monkeypatch: pytest
     desk.start()
     desk.settle()
     desk.ahead += 3 * DAY
-    step_jobs = Account.step_jobs
+    step_jobs = AwakeAccount.step_jobs
 
-    def stepped(account: Account) -> bool:
+    def stepped(account: AwakeAccount) -> bool:
         nonlocal most
         most = max(most, len(desk.awake))
         return step_jobs(account)
 
-    monkeypatch.setattr(Account, "step_jobs", stepped)
+    monkeypatch.setattr(AwakeAccount, "step_jobs", stepped)
     desk.pass_time(3600.0)
     assert min(looked_after(desk).values()) > desk.now() - 3700.0
     assert most <= 3

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -106,7 +107,7 @@ def test_what_was_lost_is_not_forgotten_by_death(slow_of: Callable[..., Slow]) -
     desk.late.lose()
     with mock.patch.object(Account, "compare", side_effect=AssertionError):  # it does not come to that
         desk.late.flows = True
-        desk.accounts._most_awake = 0
+        desk.accounts._tools = replace(desk.accounts._tools, most_awake=0)
         desk.accounts._stepped_at = desk.running() + 1e9
         for _ in range(200):
             desk.ahead += 0.5

@@ -22,8 +22,8 @@ from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.service import sweeps
-from spamnb.service.account import Account
-from spamnb.service.known import Known
+from spamnb.service.account import Account, AccountState
+from spamnb.service.host_users import HostUser
 from spamnb.service.mailbox import folders, untouched
 from spamnb.service.watcher import Hint
 from tests.patience import PATIENCE
@@ -176,7 +176,7 @@ def test_others_have_turns_within_long_work(desk: Desk, caplog: pytest.LogCaptur
     caplog.set_level("INFO", "spamnb")
     old = fill(desk, "new@one.example", 100)
     desk.pass_time(9.0)
-    assert desk.account("new@one.example").is_filled
+    assert desk.account("new@one.example").state is AccountState.FILLING
     mail: dict[str, bytes] = {}
 
     def alive(status: str) -> None:
@@ -277,9 +277,9 @@ def test_a_start_with_very_many_folders_of_one_user(desk: Desk, monkeypatch: pyt
     looked_at: list[str] = []
     has_changed = sweeps.Sweeps.has_changed
 
-    def told(of: sweeps.Sweeps, known: Known) -> tuple[bool, int]:
-        looked_at.append(known.account.name)
-        return has_changed(of, known)
+    def told(of: sweeps.Sweeps, user: HostUser) -> tuple[bool, int]:
+        looked_at.append(user.account.name)
+        return has_changed(of, user)
 
     monkeypatch.setattr(sweeps.Sweeps, "has_changed", told)
     desk.start()
@@ -571,15 +571,15 @@ def test_removed(desk: Desk, what: str) -> None:
         desk.ledger(ONE).parent.touch()
         desk.deliver(ONE)
         desk.rest()
-        assert account.is_failed
+        assert account.state is AccountState.FAILED
     elif what == "waiting":
         desk.move(ONE, spam_in_junk(desk), "Junk", "Archive")
         desk.take()
         desk.step()
     elif what == "compared":
-        desk.accounts.look_after(account)
+        desk.accounts.daily_look(account)
     elif what == "filled":
-        desk.accounts.let_fill(account)
+        desk.accounts.wait_until_filled(account)
     desk.remove(ONE)
     mail = desk.deliver_to_all()
     desk.until(lambda: desk.are_moved(mail), "the others' mail moved")
@@ -587,7 +587,7 @@ def test_removed(desk: Desk, what: str) -> None:
     assert ONE not in {each.name for each in desk.accounts}
     assert not account.is_awake
     assert account._ledger is None
-    for waiting in ("_row", "_later", "_planned", "_awake", "_looked_after"):
+    for waiting in ("_row", "_later", "_planned", "_awake"):
         assert account not in getattr(desk.accounts, waiting)
     assert desk.rows()[ONE].state is State.GONE
 

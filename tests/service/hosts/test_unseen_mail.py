@@ -48,7 +48,7 @@ class Unseen(RuleBasedStateMachine):
         super().__init__()
         self.stack = ExitStack()
         directory = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
-        self.stack.enter_context(mock.patch.object(Sweeps, "_is_to_be_looked_after", lambda *_: False))
+        self.stack.enter_context(mock.patch.object(Sweeps, "_is_daily_look_due", lambda *_: False))
         taught = directory / "taught"
         taught.write_bytes(taught_ledger())
         self.desk = Slow(directory, taught, 3)

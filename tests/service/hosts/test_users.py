@@ -18,6 +18,7 @@ from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
 from spamnb.host.register import State
 from spamnb.maildir.folders import create_folder
+from spamnb.service.account import AccountState
 from tests.faults.conftest import mounted, run
 from tests.patience import PATIENCE, until
 from tests.service.hosts.inn import Desk, Process
@@ -215,11 +216,11 @@ def test_a_mailbox_is_back(desk: Desk, instead: Callable[[Path, Path], object]) 
     root.rename(aside)
     instead(root, aside)
     desk.pass_time(100.0)
-    assert desk.account(ONE).is_failed
+    assert desk.account(ONE).state is AccountState.FAILED
     root.unlink()
     aside.rename(root)
     desk.pass_time(1.0)
-    assert not desk.account(ONE).is_failed
+    assert desk.account(ONE).state is not AccountState.FAILED
     spam = desk.deliver(ONE)
     desk.rest()
     assert desk.contents(ONE, "Junk") == [spam]

@@ -23,10 +23,11 @@ from spamnb.config import Spamd
 from spamnb.monitoring.exposition import exposition
 from spamnb.service.measurements import Measurements
 from spamnb.service.open_files import for_connections, open_now
+from spamnb.service.spamd.limits import ServerLimits
 from spamnb.service.spamd.listeners import Listeners
 from spamnb.service.spamd.peers import Allowed, Peer
 from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
-from spamnb.service.spamd.server import ServerLimits, SpamdServer, _Connection
+from spamnb.service.spamd.server import SpamdServer, _Connection
 from tests.patience import PATIENCE, until
 from tests.service.spamd.conftest import exchange, request
 

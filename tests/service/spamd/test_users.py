@@ -30,7 +30,7 @@ from spamnb.service.daemon import Daemon
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.reading_now import ReadingNow
-from spamnb.service.spamd.server import ServerLimits
+from spamnb.service.spamd.limits import ServerLimits
 from spamnb.service.spamd.service import SpamdService
 from tests import warm
 from tests.lessons import learn, sample_lessons

@@ -3,8 +3,8 @@
 *Turns.* An account with hints, or with due work, waits in a row. Its turn lasts a twentieth of a second at most, then
 the next one has its turn. So a user who gets ten thousand messages at once delays the others only a little.
 
-*Work that can wait* (comparing folders, examining a ledger, the daily copies) is done one step at a time: when the row
-is empty, and once per second in any case.
+*Work that can wait* (comparing folders, the daily look) is done one step at a time: when the row is empty, and once per
+second in any case.
 
 *Long work* asks now and then whether it may go on (`give_turns`). On a host, the others have their turns at that
 moment. Long work within such a turn is put off: at most one long work is under way, with one turn inside it.
@@ -16,13 +16,12 @@ awake. So a command such as `restore` can get the ledger, and memory does not gr
 *Faults.* A fault of one account ends its turn and harms no other account: it is tried again after some time. One
 person's service has no other accounts, so a fault that does not pass by itself ends it, and the service manager reports
 it.
+
+`Account.wants` says what an account waits for. `Scheduler._queue` alone puts accounts into the queues, by their wants.
 """
 
-import heapq
-import itertools
 import logging
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -36,15 +35,14 @@ from spamnb.base.errors import (
     SpamnbError,
 )
 from spamnb.ledger.file.removal import remove
-from spamnb.service.account import Account, Surroundings
+from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.log import about
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
 _SLICE, _SHORT_SLICE = 0.05, 0.02  # seconds of a turn; the short one is for an account that has just had one
 _STEP_SECONDS = 1.0  # the row delays work that can wait by at most this
-_IDLE_SECONDS = 60.0  # without work, after which an account sleeps
-_BETWEEN_STEPS = 0.1  # of jobs: SQLite waits as long before it checks again whether another process may write
+_GIVEN_BACK_SECONDS = 60.0  # between two times that memory is given back, while somebody is awake
 _FORGETTING = "forgetting"  # the subject of a fault
 _FORGETTING_SECONDS = 0.2  # to wait for other processes; all accounts wait
 _FOR_A_PERSON = 3600.0  # until a fault that a person has to repair is tried again
@@ -63,36 +61,30 @@ class UnforeseenError(SpamnbError):
     """An error in spamnb itself, met while working with one account."""
 
 
-class Accounts:
-    """The accounts of a service.
+class Scheduler:
+    """The accounts of a service, and whose turn it is.
 
-    awake: how many accounts may be awake at once; None for one person, whose account does not sleep. strange: takes
-    hints that belong to no mailbox. changed: called with an account that has failed, or is about to sleep and still
-    awake. looked_after: called with an account whose daily work is done.
+    strange: takes hints that belong to no mailbox. changed: called with an account that has failed, or is about to
+    sleep and still awake. daily_look_done: called with an account after its daily look.
     """
 
     def __init__(
         self,
-        shared: Surroundings,
-        awake: int | None = None,
+        tools: ServiceTools,
         strange: Callable[[Hint], object] = lambda _: None,
         changed: Callable[[Account], object] = lambda _: None,
-        looked_after: Callable[[Account], object] = lambda _: None,
+        daily_look_done: Callable[[Account], object] = lambda _: None,
     ) -> None:
-        self._shared = shared
-        self._running = shared.running
-        self._most_awake = awake
+        self._tools = tools
+        self._running = tools.running
         self._strange = strange
         self._changed = changed
-        self._tell_looked_after = looked_after
+        self._daily_look_done = daily_look_done
         self._of_root: dict[str, Account] = {}
         self._row: dict[Account, None] = {}  # accounts that wait for a turn, in the order of waiting
-        self._later: OrderedDict[Account, None] = OrderedDict()  # accounts that wait for a step of work that can wait
-        self._looked_after: set[Account] = set()
+        self._later: dict[Account, None] = {}  # accounts that wait for a step of work that can wait, in that order
         self._awake: dict[Account, None] = {}  # the longest unused first
-        self._agenda: list[tuple[float, int, Account]] = []  # a heap; only the earliest entry of an account counts
-        self._planned: dict[Account, float] = {}
-        self._numbers = itertools.count()
+        self._planned: dict[Account, float] = {}  # when to ask accounts again: those that are awake, or are put off
         self._last: tuple[Account | None, ...] = None, None  # the accounts that had the last two turns
         self._stepped_at = self._turn_at = self._given_back_at = -math.inf
         self._at_work: Account | None = None
@@ -119,7 +111,6 @@ class Accounts:
             del self._of_root[root]
         for waiting in (self._row, self._later, self._planned):
             waiting.pop(account, None)
-        self._looked_after.discard(account)
 
     def forget(self, account: Account, ledger: str) -> None:
         """Remove an account's ledger, with all copies; then record the mail as if seen for the first time.
@@ -142,10 +133,8 @@ class Accounts:
     def let_go(self, account: Account) -> None:
         """Release an account's ledger for a moment, since a command waits for the ledger."""
         self._sleep(account)
-        for waiting in (self._row, self._later):
-            waiting.pop(account, None)
         account.let_go(self._running())
-        self._plan(account)
+        self._queue(account)
 
     def find(self, root: str) -> Account | None:
         """Return the account of a mailbox, or None."""
@@ -159,18 +148,17 @@ class Accounts:
     def compare(self, account: Account) -> None:
         """Compare an account's folders with the ledger when there is time."""
         account.compare_within(0.0, self._running())
-        self._later[account] = None
+        self._queue(account)
 
-    def let_fill(self, account: Account) -> None:
+    def wait_until_filled(self, account: Account) -> None:
         """Compare an account's folders after a silence: they are new, and are being filled."""
-        account.let_fill(self._running())
-        self._later.pop(account, None)
-        self._plan(account)
+        account.wait_until_filled(self._running())
+        self._queue(account)
 
-    def look_after(self, account: Account) -> None:
+    def daily_look(self, account: Account) -> None:
         """Examine an account's ledger, compare its folders and do its jobs when there is time."""
-        if account not in self._looked_after:
-            self._looked_after.add(account)
+        if Want.DAILY_LOOK not in account.wants:
+            account.wants.add(Want.DAILY_LOOK)
             self.compare(account)
 
     def close(self) -> None:
@@ -185,13 +173,9 @@ class Accounts:
         account = self.find(hint.root)
         if account is None:
             self._strange(hint)
-        elif not account.is_failed:  # else its folders are compared when it is tried again
-            before = account.compare_at
+        else:
             account.take(hint, self._running())
-            if account.is_hinted:
-                self._row[account] = None
-            if account.compare_at != before:
-                self._plan(account)
+            self._queue(account)
 
     def work(self) -> None:
         """Give one turn; if no other account waits for one, make one step of the work that can wait."""
@@ -204,13 +188,9 @@ class Accounts:
         """Return the seconds until there is work without a hint; infinity for never."""
         if self._row or self._later:
             return 0.0
-        waits = [math.inf]
-        if self._agenda:
-            waits.append(self._agenda[0][0] - self._running())
-        if (due := self._shared.departures.due()) is not None:
-            waits.append(due - self._shared.now())
-        if self._most_awake is None and any(account.is_stepping for account in self._awake):
-            waits.append(_BETWEEN_STEPS)
+        waits = [min(self._planned.values(), default=math.inf) - self._running()]
+        if (due := self._tools.departures.due()) is not None:
+            waits.append(due - self._tools.now())
         return max(0.0, min(waits))
 
     def give_turns(self) -> None:
@@ -222,10 +202,10 @@ class Accounts:
         if self._given_until < math.inf:
             if running >= self._turn_at + _SLICE:
                 raise PostponedError
-        elif self._most_awake is not None and self._at_work is not None and running - self._given_at >= _SLICE:
+        elif self._at_work is not None and running - self._given_at >= _SLICE:
             self._given_until = running + _SLICE
             try:
-                for hint in self._shared.watcher.read(0.0):
+                for hint in self._tools.watcher.read(0.0):
                     self.take(hint)
                 self._come_due()
                 while self._turn() and self._running() < self._given_until:
@@ -234,22 +214,15 @@ class Accounts:
                 self._given_until, self._given_at = math.inf, self._running()
 
     def _come_due(self) -> None:
-        """Add the accounts with due work to the row."""
-        self._shared.departures.touch()
+        """Let the accounts whose time has come wait for what is due; put idle ones to sleep."""
+        self._tools.departures.touch()
         running = self._running()
-        while self._agenda and self._agenda[0][0] <= running:
-            when, _, account = heapq.heappop(self._agenda)
-            if self._planned.get(account) != when:
-                continue
-            del self._planned[account]
-            if account.compare_at <= running:
-                self._later[account] = None
-            if account.is_awake and account.has_dues:  # by the running clock: the other clock may have been set back
-                self._row[account] = None
-            elif account.is_awake and running - account.used_at >= _IDLE_SECONDS and self._may_sleep(account):
+        for account in [one for one, when in self._planned.items() if when <= running]:
+            if account.is_awake and account.due() < math.inf:  # the other clock may have been set back
+                account.wants.add(Want.TURN)
+            if running - account.used_at >= self._tools.idle_seconds and self._may_sleep(account):
                 self._sleep(account)
-            else:
-                self._plan(account)
+            self._queue(account)
 
     def _turn(self) -> bool:
         """Give a turn to the account that has waited longest. Returns whether there was one."""
@@ -264,10 +237,7 @@ class Accounts:
         self._last, self._turn_at = (self._last[1], account), self._running()
         with self._working(account):
             self._wake(account)
-            if not account.work(self._running() + seconds) and self._most_awake is not None:
-                self._failed(account, None, is_busy=account.is_busy)
-        if account.is_hinted:  # put off: it goes on with the next hint, and its folders are compared
-            self._row[account] = None
+            self._check(account, is_well=account.work(self._running() + seconds))
         return True
 
     def _step(self) -> None:
@@ -275,50 +245,51 @@ class Accounts:
         account = next(iter(self._later), None)
         if account is None:
             return
-        del self._later[account]
         self._stepped_at = self._running()
-        is_looked_after, is_compared = account in self._looked_after, account.compare_at <= self._stepped_at
-        if is_looked_after and is_compared and self._may_sleep(account, is_compared=True):
+        is_daily, is_compared = Want.DAILY_LOOK in account.wants, account.not_before <= self._stepped_at
+        if not is_daily:  # a daily look stays the first until it is over, else all accounts would be awake
+            del self._later[account]
+        elif is_compared and self._may_sleep(account, is_compared=True):
             self._sleep(account)  # its ledger is examined when it wakes
         with self._working(account):
-            self._wake(account, is_examined=is_looked_after)
+            self._wake(account, is_examined=is_daily)
             if is_compared:
-                self._compare(account)
-            elif is_looked_after and not account.step_jobs():
-                self._looked_after.discard(account)
-                self._tell_looked_after(account)
-            if account in self._looked_after and not account.is_failed:
-                self._later[account] = None
-                self._later.move_to_end(account, last=False)  # one account after the other, else all would be awake
-        if is_looked_after and account not in self._looked_after and self._may_sleep(account):
-            self._sleep(account)  # so that a host of thousands, where somebody is always looked after, can rest
+                self._check(account, is_well=account.compare())
+            elif not account.awake.step_jobs():
+                account.wants.discard(Want.DAILY_LOOK)
+                self._daily_look_done(account)
+        if is_daily and Want.DAILY_LOOK not in account.wants and self._may_sleep(account):
+            self._sleep(account)  # so that a host of thousands, where somebody always has a daily look, can rest
 
     def compare_now(self, account: Account) -> None:
         """Compare the folders of an account that is awake."""
-        self._later.pop(account, None)
         with self._working(account):
-            self._compare(account)
-
-    def _compare(self, account: Account) -> None:
-        if not account.compare() and self._most_awake is not None:
-            self._failed(account, None, is_busy=account.is_busy)
+            self._check(account, is_well=account.compare())
 
     def step_jobs(self) -> None:
         """Make a step of each due job, for all accounts that are awake."""
         for account in [*self._awake]:
             with self._working(account):
-                account.step_jobs()
+                account.awake.step_jobs()
 
-    def _plan(self, account: Account) -> None:
-        """Plan when an account next has work without a hint, except work that it already waits for."""
-        when = account.due() if account.is_awake else math.inf
-        if account not in self._later:
-            when = min(when, account.compare_at)
-        if account.is_awake and self._most_awake is not None:
-            when = min(when, max(account.used_at + _IDLE_SECONDS, self._running() + _STEP_SECONDS))
-        if when < self._planned.get(account, math.inf):
+    def _queue(self, account: Account) -> None:
+        """Let an account wait for what it wants now, and plan when to ask it again."""
+        running, when = self._running(), math.inf
+        is_due = account.not_before <= running
+        if is_due:
+            account.wants.add(Want.COMPARE)  # perhaps nobody has asked for it, but its period is over
+        _put(account, self._row, is_in=Want.TURN in account.wants)
+        _put(account, self._later, is_in=is_due or (Want.DAILY_LOOK in account.wants and not account.is_put_off))
+        if not is_due:
+            when = account.not_before
+        if account.is_awake and account not in self._row:
+            when = min(when, account.due())
+        if account.is_awake:
+            when = min(when, max(account.used_at + self._tools.idle_seconds, running + _STEP_SECONDS))
+        if when < math.inf:
             self._planned[account] = when
-            heapq.heappush(self._agenda, (when, next(self._numbers), account))
+        else:
+            self._planned.pop(account, None)
 
     # --- awake and asleep
 
@@ -329,18 +300,17 @@ class Accounts:
         return account.is_awake
 
     def _wake(self, account: Account, *, is_examined: bool = False) -> None:
-        account.wake(self._shared, is_examined=is_examined)
+        account.wake(self._tools, is_examined=is_examined)
         self._awake.pop(account, None)
         self._awake[account] = None
-        if self._most_awake is not None and len(self._awake) > self._most_awake:
+        if len(self._awake) > self._tools.most_awake:
             idle = next((one for one in self._awake if one is not account and self._may_sleep(one)), None)
             if idle is not None:
                 self._sleep(idle)
 
     def _may_sleep(self, account: Account, *, is_compared: bool = False) -> bool:
         """Whether nothing keeps an account awake. is_compared: its folders are compared as soon as it wakes."""
-        is_wanted = account is self._at_work or account in self._row
-        return self._most_awake is not None and not is_wanted and account.may_sleep(is_compared=is_compared)
+        return account is not self._at_work and account.may_sleep(is_compared=is_compared)
 
     def _sleep(self, account: Account) -> None:
         was_awake = account.is_awake
@@ -350,9 +320,11 @@ class Accounts:
         self._awake.pop(account, None)
         if (fault := account.sleep()) is not None:
             self._failed(account, fault)
-        if was_awake and not (self._awake and (self._row or self._running() - self._given_back_at < _IDLE_SECONDS)):
+        is_soon = self._running() - self._given_back_at < _GIVEN_BACK_SECONDS
+        if was_awake and not (self._awake and (self._row or is_soon)):
             memory.give_back()  # from 80 to 44 MB, for a host with 1,000 users
             self._given_back_at = self._running()
+        self._queue(account)
 
     # --- faults
 
@@ -367,33 +339,48 @@ class Accounts:
             raise
         except PostponedError:
             account.compare_within(0.0, self._running())
-        except SpamnbError as fault:
-            self._failed(account, fault)
         except Exception as fault:
-            if self._most_awake is None:
-                raise
-            _log.debug("an unexpected error", exc_info=True)
-            what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with the log of -v"
-            self._failed(account, UnforeseenError(what))
+            self._failed(account, fault)
         finally:
             self._at_work = outer
-        self._plan(account)
+        self._queue(account)
 
-    def _failed(self, account: Account, fault: Exception | None, *, is_busy: bool = False) -> None:
+    def _check(self, account: Account, *, is_well: bool) -> None:
+        """Put an account that is not well to rest. One person's other mailboxes go on."""
+        if not is_well and self._tools.has_others:
+            self._failed(account, None)
+
+    def _failed(self, account: Account, fault: Exception | None) -> None:
         """Try the account again later, after a fault; None if it has been logged.
 
-        is_busy: the fault is that another process holds the ledger.
+        Raises the fault if it ends the service.
         """
-        if self._most_awake is None:
-            if fault is not None and not isinstance(fault, LedgerUnavailableError):
-                raise fault
+        logged = account.awake.ledger_fault if fault is None else None
+        if self._tools.has_others:
+            fault = account.sleep(_foreseen(fault))
+        elif isinstance(fault, LedgerUnavailableError):
             account.rest()
-        else:
-            fault = account.sleep(fault)
-        for waiting in (self._awake, self._row, self._later):
-            waiting.pop(account, None)
-        is_busy = self._most_awake is not None and (is_busy or isinstance(fault, LedgerBusyError))
+        elif fault is not None:
+            raise fault
+        self._awake.pop(account, None)
         retry = _FOR_A_PERSON if isinstance(fault, _LASTING) else None
-        account.failed(fault, retry, is_busy=is_busy)
+        account.failed(fault, retry, is_busy=isinstance(fault or logged, LedgerBusyError))
         self._changed(account)
-        self._plan(account)
+        self._queue(account)
+
+
+def _put(account: Account, waiting: dict[Account, None], *, is_in: bool) -> None:
+    """Let an account wait, behind those who wait already, or let it wait no longer."""
+    if is_in:
+        waiting.setdefault(account)
+    else:
+        waiting.pop(account, None)
+
+
+def _foreseen(fault: Exception | None) -> Exception | None:
+    """Return a fault that says what to do."""
+    if fault is None or isinstance(fault, SpamnbError):
+        return fault
+    _log.debug("an unexpected error", exc_info=fault)
+    what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with the log of -v"
+    return UnforeseenError(what)
