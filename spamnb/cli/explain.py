@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
         explanation = judge.explain(reading, without_itself=options.without_itself)
         sender = "" if ledger is None else of_sender(ledger, config, reading.relations)
     if options.json:
-        print(as_json(_as_object(source, explanation, known, options)))
+        print(as_json(_as_object(source, explanation, known, options) | {"sender": sender}))
     else:
         print("\n".join(_explained(reading, explanation, known, at_start, sender, config.senders, most, options)))
     return 0

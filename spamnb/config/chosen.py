@@ -19,8 +19,10 @@ CUTOFFS = ("ham_cutoff", "spam_cutoff")
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The choices. cutoffs: by their keys, the newest choice last. sorted: patterns with the role of a folder for mail
-    that is not spam, the newest choice first.
+    """The choices.
+
+    cutoffs: by their keys, the newest choice last. sorted: patterns, each with the role of the folder for mail that is
+    not spam, the newest choice first.
     """
 
     senders: Senders = field(default_factory=Senders)

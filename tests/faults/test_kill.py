@@ -9,6 +9,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
+from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import Faulty, mounted
 from tests.traced import calls, killed_before
 
@@ -19,19 +20,24 @@ pytestmark = [
 
 
 class Death:
-    """A site with spam to move, a correction to learn, and mail to learn and to file; and its mail."""
+    """A site with spam and a newsletter to move, corrections to learn, and mail to learn and to file; and its mail."""
 
     def __init__(self, directory: Path, far: bool = False) -> None:
         self.far = far
         self.site = Faulty(directory)
-        self.site.configure(dwell=0)
+        self.site.configure(dwell=0, newsletters_folder="Lists")
+        self.site.folders = {**self.site.folders, "Lists": create_folder(str(self.site.root), "maildir++", "Lists")}
         self.site.teach()
         self.filed = self.site.deliver(message("ham", 700))
         self.missed = self.site.deliver(message("ham", 701))
         self.site.work()  # notes the two as mail from before
-        for content, folder in ((self.filed, "Archive"), (self.missed, "Junk")):
+        self.kept = self.site.deliver(b"List-Id: <talk.club.example>\n" + message("ham", 704))
+        self.site.work()  # moves it
+        moves = ((self.filed, "INBOX", "Archive"), (self.missed, "INBOX", "Junk"), (self.kept, "Lists", "INBOX"))
+        for content, source, folder in moves:
             target = Path(self.site.folders[folder].subdir("cur")) / f"{next(self.site.bases)}:2,S"
-            shutil.move(self.site.path_of("INBOX", content), target)
+            shutil.move(self.site.path_of(source, content), target)
+        self.news = self.site.deliver(b"List-Id: <other.club.example>\n" + message("ham", 705))
         self.spam = self.site.spam(702)
         self.trained = self.site.deliver(message("spam", 703), "TrainSpam")
         self.mail = self.site.everything()
@@ -62,15 +68,20 @@ class Death:
         assert site.everything() == self.mail
         assert sorted(site.contents("Junk")) == sorted([self.missed, self.spam, self.trained])
         assert site.contents("Archive") == [self.filed]
+        assert (site.contents("INBOX"), site.contents("Lists")) == ([self.kept], [self.news])
         assert site.faults() == []
         with Ledger(str(site.ledger)) as ledger:
             learned = [action for action in ledger.journal.newest(100) if action.kind == "learned"][: -2 * 25]
             assert Counter((action.after, action.why) for action in learned) == {
                 (0, "a person filed it"): 1,
+                (0, "a person took it out of newsletters"): 1,
                 (1, "a person put it into a spam folder"): 1,
                 (1, "put into a folder for training spam"): 1,
             }
-            assert ledger.lessons.totals()[:2].tolist() == [26, 27]
+            assert ledger.lessons.totals()[:2].tolist() == [27, 27]
+            assert [(choice.kind, choice.value) for choice in ledger.choices.standing()] == [
+                ("inbox", "talk.club.example")
+            ]
 
 
 def points(death: Death, log: Path) -> Iterator[tuple[str, int]]:
