@@ -18,7 +18,7 @@ from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce
 
 _log = logging.getLogger(__name__)
-_SECONDS = 30.0  # between looks, or the service's longest wait: each takes 4 ms of processor time
+_SECONDS = 30.0  # between looks, if the service does not wait longer: each takes 7 ms of CPU beside 17,500 messages
 _AGAIN_SECONDS = 300.0  # until notmuch is asked again after a fault
 _MOMENT = 0.02  # seconds that mail may wait for an answer, which usually takes half of it
 _MOST = 1000  # messages that a person tags at a time; more of them were tagged by a program, or by mistake

@@ -11,6 +11,7 @@ from pathlib import Path
 from tests.imap.conftest import Client, Host
 from tests.patience import PATIENCE
 
+_SILENCE = 300.0  # Dovecot says "Still here" every two minutes
 NUMBER = re.compile(rb"from relay\.example id (\d+)\b")
 
 
@@ -43,6 +44,7 @@ class Phone(threading.Thread):
 
     def __init__(self, client: Client, last: int) -> None:
         super().__init__(daemon=True)
+        client.sock.settimeout(_SILENCE)
         self.told = 0
         self.heard: dict[int, float] = {}
         self._client = client

@@ -10,9 +10,10 @@ from spamnb.identity.digests import identity
 from tests.imap.conftest import Host, new_mail
 from tests.imap.dovecot import BOTH, Dovecot
 from tests.imap.phone import Phone, by_rename, numbered
-from tests.imap.test_sieve import LMTP, Way, by_lmtp
-from tests.patience import until
+from tests.imap.test_sieve import LMTP, Way, by_lmtp, filtering
+from tests.patience import PATIENCE, until
 
+__all__ = ["filtering"]  # the fixture
 pytestmark = BOTH
 
 _SPAM = 3  # messages that the filter has to move in time
@@ -46,6 +47,19 @@ def test_spam_is_not_told(make_host: Callable[..., Host], dovecot: Dovecot, way:
             if is_last:
                 break
     assert moved_in_time == _SPAM, "this machine is too busy: the filter was not in time"
+
+
+def test_spam_that_sieve_files_is_not_told(filtering: Host) -> None:
+    """If Sieve files by the verdict, a session in IDLE is told of no spam, however much comes at once."""
+    phone = Phone(filtering.client(), last=_TRIES)
+    phone.start()
+    phone.wait()
+    with by_lmtp(filtering) as deliver:
+        for number in range(_TRIES):
+            deliver(numbered(new_mail("spam"), number))
+        deliver(numbered(new_mail("ham"), _TRIES))
+    phone.join(PATIENCE)
+    assert (phone.told, list(phone.heard)) == (1, [_TRIES])
 
 
 def deliver_spam(host: Host, deliver: Callable[[bytes], None]) -> bool:

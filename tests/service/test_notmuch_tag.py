@@ -24,7 +24,8 @@ from tests.service.conftest import Site
 
 pytestmark = pytest.mark.skipif(shutil.which("notmuch") is None, reason="needs notmuch (Debian: notmuch)")
 
-_HURRIED = f"from spamnb.service import notmuch_tag; notmuch_tag._SECONDS = 0.1; {warm.HURRIED}"
+_OFTEN = "notmuch_tag._SECONDS = notmuch_tag._AGAIN_SECONDS = 0.1"
+_HURRIED = f"from spamnb.service import notmuch_tag; {_OFTEN}; {warm.HURRIED}"
 
 
 DOCUMENT = "docs/mail-server.md"
@@ -280,6 +281,30 @@ def test_nothing_is_written(indexed: Indexed) -> None:
     indexed.site.work()
     assert indexed.lesson(ham) == (Label.SPAM, False)
     assert {path: path.read_bytes() for path in database.rglob("*") if path.is_file()} == before
+
+
+def test_a_fault_that_lasts(indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log says once that notmuch does not answer, and once that it answers again; mail is judged all the time."""
+    ham = indexed.deliver("ham", 719)
+    indexed.run("tag", "+spam", "--", named(ham))
+    indexed.site.program = _HURRIED
+    mend = _with_a_damaged_database(indexed, monkeypatch)
+    indexed.site.start()
+    numbers = itertools.count(760)
+
+    def is_told(words: str) -> bool:
+        content = indexed.site.deliver(message("ham", next(numbers)))  # the service asks notmuch after it
+        indexed.site.wait_until_judged(content)
+        return words in indexed.site.log()
+
+    until(lambda: is_told("The tag spam teaches nothing until notmuch answers"), indexed.site.log)
+    for _ in range(3):
+        is_told("")
+    assert indexed.site.log().count("The tag spam teaches nothing") == 1
+    mend()
+    until(lambda: is_told("notmuch answers again"), indexed.site.log)
+    assert indexed.lesson(ham) == (Label.SPAM, False)
+    assert indexed.site.end() == 0
 
 
 def test_beside_a_writer(indexed: Indexed) -> None:
