@@ -18,7 +18,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 
 from spamnb.acts.may_move import MissingCache, await_nobody
@@ -46,7 +46,7 @@ _RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked
 _ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
 
 
-class AccountState(Enum):
+class AccountState(StrEnum):
     """What becomes of an account. The drawing above shows the ways from one to another."""
 
     ASLEEP = "asleep"
@@ -55,7 +55,7 @@ class AccountState(Enum):
     FAILED = "failed"  # asleep after a fault, or while a command has its ledger; hints are not kept
 
 
-class Want(Enum):
+class Want(StrEnum):
     """What an account waits for."""
 
     TURN = "turn"  # there are hints, or a file has dwelt long enough
@@ -238,8 +238,8 @@ class Account:
 
         is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
-        unfinished = {Want.TURN} if is_compared else {Want.TURN, Want.COMPARE}
-        if self._awake is None or self.wants & unfinished:
+        is_wanted = Want.TURN in self.wants or (Want.COMPARE in self.wants and not is_compared)
+        if self._awake is None or is_wanted:
             return False
         return self._awake.due(departures=False) is None and not self._awake.has_work
 
