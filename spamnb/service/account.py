@@ -18,7 +18,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import partial
 
 from spamnb.acts.may_move import MissingCache, await_nobody
@@ -33,7 +33,7 @@ from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce, MailFaults
 from spamnb.service.measurements import Measurements
-from spamnb.service.reading_now import Met, ReadingNow, remember
+from spamnb.service.reading_now import Interrupted, ReadingNow, remember
 from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ _RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked
 _ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
 
 
-class AccountState(Enum):
+class AccountState(StrEnum):
     """What becomes of an account. The drawing above shows the ways from one to another."""
 
     ASLEEP = "asleep"
@@ -55,7 +55,7 @@ class AccountState(Enum):
     FAILED = "failed"  # asleep after a fault, or while a command has its ledger; hints are not kept
 
 
-class Want(Enum):
+class Want(StrEnum):
     """What an account waits for."""
 
     TURN = "turn"  # there are hints, or a file has dwelt long enough
@@ -102,8 +102,8 @@ class Account:
 
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
     may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
-    the running clock. used_at: when it last worked, by that clock. met: what the last process was reading of this
-    account when it ended; it is still to be written into the ledger.
+    the running clock. used_at: when it last worked, by that clock. interrupted: what the last process was reading of
+    this account when it ended; it is still to be written into the ledger.
     """
 
     __slots__ = (
@@ -121,7 +121,7 @@ class Account:
         "_tools",
         "config",
         "faults",
-        "met",
+        "interrupted",
         "name",
         "not_before",
         "roots",
@@ -152,7 +152,7 @@ class Account:
         self.wants: set[Want] = set()
         self.not_before = math.inf
         self.used_at = -math.inf
-        self.met: list[Met] = []
+        self.interrupted: list[Interrupted] = []
         self._read = read
         self._check = check
         self._mail_faults: MailFaults | None = None
@@ -211,9 +211,9 @@ class Account:
         self._awake, self.state = awake, AccountState.AWAKE
 
     def _remember(self, ledger: Ledger) -> None:
-        if self.met:
-            remember(ledger, self.met)
-            self.met = []
+        if self.interrupted:
+            remember(ledger, self.interrupted)
+            self.interrupted = []
 
     def rest(self) -> None:
         """Release the mailboxes; the ledger stays open."""
@@ -238,8 +238,8 @@ class Account:
 
         is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
-        unfinished = {Want.TURN} if is_compared else {Want.TURN, Want.COMPARE}
-        if self._awake is None or self.wants & unfinished:
+        is_wanted = Want.TURN in self.wants or (Want.COMPARE in self.wants and not is_compared)
+        if self._awake is None or is_wanted:
             return False
         return self._awake.due(departures=False) is None and not self._awake.has_work
 

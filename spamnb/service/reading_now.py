@@ -34,7 +34,7 @@ _MOST_SAID = 1 << 20  # bytes of faulthandler's output: a hundred frames per thr
 _THREAD = re.compile(r"^Current thread (0x[0-9a-f]+)", re.MULTILINE)
 
 
-class Met(NamedTuple):
+class Interrupted(NamedTuple):
     """The last thing that an account read before a process ended: a file's base name, or "digest:…" of a request.
 
     is_cause: it is known to have ended the process.
@@ -58,7 +58,7 @@ class ReadingNow:
         self._lock = threading.Lock()
         self._slots: dict[int, int] = {}  # by thread
 
-    def open(self, stem: str) -> list[Met]:
+    def open(self, stem: str) -> list[Interrupted]:
         """Begin, in this process's own files with that path prefix. Returns what the last process was reading.
 
         If the files cannot be opened, it writes nothing: this must not stop the filter.
@@ -68,7 +68,9 @@ class ReadingNow:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self._file, self._fault = (os.open(stem + end, flags, 0o600) for end in (_READING, _FAULT))
-            met = _met(os.pread(self._file, _SLOT * _MOST_SLOTS, 0), os.pread(self._fault, _MOST_SAID, 0))
+            interrupted = _interrupted(
+                os.pread(self._file, _SLOT * _MOST_SLOTS, 0), os.pread(self._fault, _MOST_SAID, 0)
+            )
             os.ftruncate(self._file, 0)
             os.ftruncate(self._fault, 0)
         except OSError as fault:
@@ -77,7 +79,7 @@ class ReadingNow:
             return []
         if self._tells_faults:
             faulthandler.enable(self._fault)
-        return met
+        return interrupted
 
     def begin(self, account: str, what: str) -> None:
         """Note that this thread begins to read something, and has finished its last reading."""
@@ -144,7 +146,7 @@ class AccountsReading:
         self._cleared.clear()
 
 
-def _met(content: bytes, fault: bytes) -> list[Met]:
+def _interrupted(content: bytes, fault: bytes) -> list[Interrupted]:
     """Return what the files of an ended process held."""
     found = []
     said = fault.decode(errors="replace")
@@ -156,15 +158,15 @@ def _met(content: bytes, fault: bytes) -> list[Met]:
             match json.loads(content[start : start + _SLOT].partition(b"\0")[0]):
                 case [str(reader), str(account), str(what)]:
                     is_cause = int(reader, 16) == ended_in
-                    found.append(Met(account, what, is_cause))
+                    found.append(Interrupted(account, what, is_cause))
     return found
 
 
-def remember(ledger: Ledger, met: list[Met]) -> None:
+def remember(ledger: Ledger, interrupted: list[Interrupted]) -> None:
     """Record in the account's ledger what was being read when a process ended: it is skipped, or suspected."""
     state = ledger.state
     with ledger.transaction():
-        for _, what, is_cause in met:
+        for _, what, is_cause in interrupted:
             if is_cause or what in state.suspected:
                 state.suspected = tuple(one for one in state.suspected if one != what)
                 state.skipped = tuple(dict.fromkeys((*state.skipped, what)))

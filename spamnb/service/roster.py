@@ -37,7 +37,7 @@ from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, OutdatedLessons, ServiceJob
 from spamnb.service.log import LogOnce, about
-from spamnb.service.reading_now import Met, remember
+from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
 from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.tenants import Sharing, Tenants, Wait
@@ -64,7 +64,7 @@ class Roster(Tenants[Host]):
         self._share = host.share or Share()
         self._faults_of = faults
         self._faults = LogOnce(_log, logging.ERROR)
-        self._met: dict[str, list[Met]] = {}  # what the last process was reading when it ended, by user
+        self._interrupted: dict[str, list[Interrupted]] = {}  # what the last process was reading when it ended, by user
         self._list_at = math.inf
         self._places: list[str] = []
         self._requests: str
@@ -72,16 +72,16 @@ class Roster(Tenants[Host]):
         self._scheduler: Scheduler
         self._sweeps: Sweeps
         self._users: HostUsers
-        self._metrics: HostMetricsFile
+        self._interruptedrics: HostMetricsFile
         with ExitStack() as stack:
             stack.enter_context(claimed(host.directory, self._share))
             self._stack = stack.pop_all()
 
     # --- the configuration
 
-    def open(self, read: Host, tools: ServiceTools, wait: Wait) -> None:
+    def open(self, config: Host, tools: ServiceTools, wait: Wait) -> None:
         """Begin to work by a new configuration."""
-        self._host, self._requests = read, str(read.requests)
+        self._host, self._requests = config, str(config.requests)
         self._tools = replace(
             tools,
             alive=lambda status: self._alive(tools, status),
@@ -89,7 +89,7 @@ class Roster(Tenants[Host]):
             patience=0.0,
             longest_retry=_LONGEST_RETRY,
             is_examined=False,
-            most_awake=read.template.users.awake,
+            most_awake=config.template.users.awake,
             idle_seconds=_IDLE_SECONDS,
             has_others=True,
         )
@@ -99,36 +99,36 @@ class Roster(Tenants[Host]):
             self._changed,
             lambda account: self._users.note_daily_look(self._users[account.name]),
         )
-        self._users, self._places = HostUsers(read.directory, self._share, self._tools), []
+        self._users, self._places = HostUsers(config.directory, self._share, self._tools), []
         self._sweeps = Sweeps(
-            self._tools, self._scheduler, self._users, read.template, self._list_soon, self._has_new_settings
+            self._tools, self._scheduler, self._users, config.template, self._list_soon, self._has_new_settings
         )
-        self._metrics = HostMetricsFile(
+        self._interruptedrics = HostMetricsFile(
             lambda: self._host.template,
             self._users.rows,
             tools.measurements,
             lambda _: self._users.measured(self._scheduler.awake()),
             "" if self._share.of == 1 else str(self._share),
         )
-        for met in tools.reading.open(str(self._share.claim(read.directory))):
-            if self._share.owns(met.account):
-                self._met.setdefault(met.account, []).append(met)
+        for interrupted in tools.reading.open(str(self._share.claim(config.directory))):
+            if self._share.owns(interrupted.account):
+                self._interrupted.setdefault(interrupted.account, []).append(interrupted)
             else:
-                self._remember_for_another(met)
+                self._remember_for_another(interrupted)
 
     def _alive(self, tools: ServiceTools, status: str) -> None:
         tools.alive(status)
         self._scheduler.give_turns()
 
-    def _remember_for_another(self, met: Met) -> None:
+    def _remember_for_another(self, interrupted: Interrupted) -> None:
         """Record a message that was read for a user of another share, whose mail server asked us."""
-        if self._host.find(met.account) is None:
+        if self._host.find(interrupted.account) is None:
             return
         try:
-            with Ledger(str(self._host.ledger_of(met.account)), busy_seconds=_BUSY_SECONDS) as ledger:
-                remember(ledger, [met])
+            with Ledger(str(self._host.ledger_of(interrupted.account)), busy_seconds=_BUSY_SECONDS) as ledger:
+                remember(ledger, [interrupted])
         except LedgerError as fault:
-            with about(met.account):
+            with about(interrupted.account):
                 _log.warning("the message that ended the service is not recorded: %s", fault)
 
     def _config_of(self, seen: User) -> Config:
@@ -192,7 +192,7 @@ class Roster(Tenants[Host]):
             user = self._add(seen)
             # A polled user may have very many folders; the sweep looks at them some seconds later, and gives turns.
             has_changed, latest = (False, 0) if self._users.is_polled(user) else self._sweeps.has_changed(user)
-            if has_changed or user.account.met:
+            if has_changed or user.account.interrupted:
                 changed.append((latest, user.account))
         for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
             self._scheduler.compare(account)
@@ -225,7 +225,7 @@ class Roster(Tenants[Host]):
         read = partial(self._config_of, seen)
         check = partial(self._host.check_root, seen)
         account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
-        account.met = self._met.pop(seen.name, [])
+        account.interrupted = self._interrupted.pop(seen.name, [])
         self._users[seen.name] = user = HostUser(account, row, _device(seen.root))
         user.own_read_at = row.looked_after_at or 0.0
         self._scheduler.add(account)
@@ -361,7 +361,7 @@ class Roster(Tenants[Host]):
         self._scheduler.work()
         if running >= self._users.due_at:
             self._write_rows()
-        self._metrics.step_if_due(self._tools.now())
+        self._interruptedrics.step_if_due(self._tools.now())
 
     def due_in(self) -> float:
         """Return the seconds until there is work without a hint."""
@@ -383,19 +383,19 @@ class Roster(Tenants[Host]):
             self._scheduler.forget(ours.account, user.ledger)
             self._users.begin_anew(ours)
 
-    def once(self, read: Host, tools: ServiceTools, wait: Wait) -> None:
+    def once(self, config: Host, tools: ServiceTools, wait: Wait) -> None:
         """Do everything that is due now, for one user after the other."""
-        self.open(read, tools, wait)
+        self.open(config, tools, wait)
         failed = 0
-        for seen in self._ours(read.users()):
+        for seen in self._ours(config.users()):
             user = self._add(seen)
             with about(seen.name):
                 try:
                     user.account.once(self._tools, wait)
                     self._changed(user.account)
                     fault = user.account.sleep()
-                except SpamnbError as met:
-                    fault = user.account.sleep(met)
+                except SpamnbError as reason:
+                    fault = user.account.sleep(reason)
                 if fault is not None:
                     failed += 1
                     _log.error("%s", fault)

@@ -18,7 +18,7 @@ from spamnb.service.scheduler import Scheduler
 from spamnb.service.watcher import Hint, Watcher
 
 _BETWEEN_STEPS = 0.1  # of jobs: SQLite waits as long before it checks again whether another process may write
-Read = TypeVar("Read")  # what is read of a configuration
+Configuration = TypeVar("Configuration")  # one person's, or a host's
 Wait = Callable[[float], object]
 """Waits for that number of seconds, or less; raises StoppedError if waiting is pointless."""
 
@@ -34,11 +34,11 @@ class Sharing(NamedTuple):
     about: str = ""
 
 
-class Tenants(ABC, Generic[Read]):
+class Tenants(ABC, Generic[Configuration]):
     """Those whose mail a service works for, until the block ends. They keep their claims over a reload."""
 
     @abstractmethod
-    def open(self, read: Read, tools: ServiceTools, wait: Wait) -> None:
+    def open(self, config: Configuration, tools: ServiceTools, wait: Wait) -> None:
         """Begin to work by a configuration. Raises SpamnbError if that is impossible."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Tenants(ABC, Generic[Read]):
         """Remove the ledger of a user who was forgotten on another host, and begin a new one, if that is possible."""
 
     @abstractmethod
-    def once(self, read: Read, tools: ServiceTools, wait: Wait) -> None:
+    def once(self, config: Configuration, tools: ServiceTools, wait: Wait) -> None:
         """Do everything that is due now. Raises SpamnbError if a part of it fails."""
 
     @abstractmethod
@@ -101,15 +101,15 @@ class OnePerson(Tenants[Config]):
         self._scheduler: Scheduler
         self._watcher: Watcher
 
-    def open(self, read: Config, tools: ServiceTools, wait: Wait) -> None:
+    def open(self, config: Config, tools: ServiceTools, wait: Wait) -> None:
         """Open the ledger, once it can be used, and lock the mailboxes."""
-        self._config, self._watcher = read, tools.watcher
-        self._account.roots = tuple(str(mailbox.path) for mailbox in read.mailboxes)
+        self._config, self._watcher = config, tools.watcher
+        self._account.roots = tuple(str(mailbox.path) for mailbox in config.mailboxes)
         self._scheduler = Scheduler(tools)
         self._scheduler.add(self._account)
         while not self._scheduler.wake(self._account):
             wait(max(0.0, self._account.not_before - tools.running()))
-        self._account.met += tools.reading.open(str(read.ledger))
+        self._account.interrupted += tools.reading.open(str(config.ledger))
 
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched."""
@@ -146,7 +146,7 @@ class OnePerson(Tenants[Config]):
         """Remove the ledger, and begin a new one."""
         self._scheduler.forget(self._account, user.ledger)
 
-    def once(self, read: Config, tools: ServiceTools, wait: Wait) -> None:
+    def once(self, config: Config, tools: ServiceTools, wait: Wait) -> None:
         """Compare the folders with the ledger, judge and learn new mail."""
         self._account.once(tools, wait)
 

@@ -11,7 +11,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.service.reading_now import Met, ReadingNow, remember
+from spamnb.service.reading_now import Interrupted, ReadingNow, remember
 from tests.patience import until
 from tests.service.conftest import Site
 
@@ -139,7 +139,7 @@ def test_each_thread_has_a_place(stem: str) -> None:
     for thread in threads:
         thread.join()
     reading.close()
-    assert sorted(met) == [Met("anna", f"{number}.host", is_cause=False) for number in range(3)]
+    assert sorted(met) == [Interrupted("anna", f"{number}.host", is_cause=False) for number in range(3)]
 
 
 @pytest.mark.parametrize("what", ["x" * 255, "\udcff" * 255, 'a"\\\0b', ""])
@@ -149,7 +149,7 @@ def test_any_name_can_be_written(stem: str, what: str) -> None:
     reading.open(stem)
     reading.begin(account, what)
     after = ReadingNow()
-    assert after.open(stem) == [Met(account, what, is_cause=False)]
+    assert after.open(stem) == [Interrupted(account, what, is_cause=False)]
     reading.close()
     after.close()
 
@@ -181,8 +181,8 @@ def test_what_is_met_twice_is_skipped(tmp_path: Path) -> None:
     """A suspected message is skipped when it is met again; a different one is not."""
     with Ledger(str(tmp_path / "ledger")) as ledger:
         for what in ("a", "b", "a"):
-            remember(ledger, [Met("", what, is_cause=False)])
-        remember(ledger, [Met("", "c", is_cause=True)])
+            remember(ledger, [Interrupted("", what, is_cause=False)])
+        remember(ledger, [Interrupted("", "c", is_cause=True)])
         assert (ledger.state.skipped, ledger.state.suspected) == (("a", "c"), ("b",))
 
 

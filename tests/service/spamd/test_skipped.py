@@ -10,7 +10,7 @@ import spamnb.mail.reading
 from spamnb.acts.skipped import retry
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
-from spamnb.service.reading_now import Met, ReadingNow, remember
+from spamnb.service.reading_now import Interrupted, ReadingNow, remember
 from tests.service.spamd.conftest import OfHost, Service, request
 
 SPAM, OTHER = message("spam", 1), message("spam", 2)
@@ -23,7 +23,7 @@ def test_refused(service: Service, command: str) -> None:
     """A message that has ended a process is not read, for any command, until a person asks for a retry."""
     learned = ["Message-class: spam", "Set: local"] if command == "TELL" else []
     with service.ledger() as ledger:
-        remember(ledger, [Met("", WHAT, is_cause=True)])
+        remember(ledger, [Interrupted("", WHAT, is_cause=True)])
     assert service.ask(request(command, SPAM, "1.5", *learned)) == REFUSED
     assert b" 0 EX_OK" in service.ask(request(command, OTHER, "1.5", *learned))
     with service.ledger() as ledger:
@@ -35,7 +35,7 @@ def test_of_one_user(host: OfHost) -> None:
     """A message refused to one user of a mail host is answered for another."""
     anna, bob = host.user("anna@example.org"), host.user("bob@example.net")
     with host.ledger(anna) as ledger:
-        remember(ledger, [Met(anna, WHAT, is_cause=True)])
+        remember(ledger, [Interrupted(anna, WHAT, is_cause=True)])
     assert host.ask(request("CHECK", SPAM, user=anna)) == REFUSED
     assert b" 0 EX_OK" in host.ask(request("CHECK", SPAM, user=bob))
 
@@ -43,7 +43,7 @@ def test_of_one_user(host: OfHost) -> None:
 def test_no_more_suspected(service: Service) -> None:
     """A message that is read to its end is not suspected any longer."""
     with service.ledger() as ledger:
-        remember(ledger, [Met("", WHAT, is_cause=False), Met("", "another", is_cause=False)])
+        remember(ledger, [Interrupted("", WHAT, is_cause=False), Interrupted("", "another", is_cause=False)])
     assert b" 0 EX_OK" in service.ask(request("CHECK", SPAM))
     with service.ledger() as ledger:
         assert ledger.state.suspected == ("another",)
