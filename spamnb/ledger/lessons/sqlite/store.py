@@ -1,6 +1,6 @@
 """The lessons of a ledger: labels, the exact tokens behind each, and the counts that are their sum, in SQLite."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -34,12 +34,13 @@ from spamnb.ledger.lessons.sqlite.imports import add_import, take_import_back
 from spamnb.ledger.lessons.sqlite.kind_codes import decode, encode, in_order, spans
 from spamnb.ledger.lessons.sqlite.lookup import TOTALS, SqliteEvidence, look_up_counts, look_up_seen, total
 from spamnb.ledger.lessons.sqlite.read_again import learned_with_other_tokenizer, read_again
+from spamnb.ledger.lessons.sqlite.sent_mail import SqliteSentMail
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.lessons.sqlite.token_search import beginning_with, frequent
 from spamnb.ledger.lessons.sqlite.verification import verification
 from spamnb.ledger.queries import look_up_bound
 from spamnb.mail.reading import Reading
-from spamnb.mail.relations import Addressees, Relations
+from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.kinds import family_of, kind
 from spamnb.mail.tokens.tokenizer import VERSION
 
@@ -78,7 +79,7 @@ class _New(NamedTuple):
     relations: Relations
 
 
-class SqliteLessons(SqliteEvidence):
+class SqliteLessons(SqliteEvidence, SqliteSentMail):
     """The learned messages of a ledger, and their counts, by the port `Lessons`. The only writer of counts."""
 
     def evidence(self, tokens: Sequence[str], without: bytes | None = None) -> Evidence:
@@ -289,31 +290,6 @@ class SqliteLessons(SqliteEvidence):
             return super().seen(messages)
         with self._db.snapshot():
             return [look_up_seen(self._db, each, without) for each in messages]
-
-    def add_sent(self, messages: Mapping[bytes, Addressees]) -> None:
-        """Keep to whom a person's sent messages went, by the identities of the messages."""
-        answers = [(digest, each) for digest, found in messages.items() for each in (found.answers or [0])]
-        recipients = [(digest, each) for digest, found in messages.items() for each in found.recipients]
-        with self._db.transaction():
-            self._db.executemany("INSERT OR IGNORE INTO sent VALUES (?, ?)", sorted(answers))
-            self._db.executemany("INSERT OR IGNORE INTO recipient VALUES (?, ?)", sorted(recipients))
-
-    def drop_sent(self, digests: Iterable[bytes]) -> None:
-        """Forget messages that the person has sent."""
-        gone = [(digest,) for digest in digests]
-        with self._db.transaction():
-            for table in ("sent", "recipient"):
-                self._db.executemany(f"DELETE FROM {table} WHERE digest = ?", gone)  # noqa: S608 - one of the two
-
-    def sent(self, after: bytes = b"", most: int = 1000) -> list[bytes]:
-        """Return the first identities of sent messages above `after`, at most `most`, sorted."""
-        rows = self._db.all("SELECT DISTINCT digest FROM sent WHERE digest > ? ORDER BY digest LIMIT ?", (after, most))
-        return [row[0] for row in rows]
-
-    def recipients(self, most: int) -> int:
-        """Return to how many addresses the person has written, counted up to `most`."""
-        (number,) = self._db.row("SELECT count(*) FROM (SELECT DISTINCT address FROM recipient LIMIT ?)", (most,))
-        return int(number)
 
     def frequent(self, least: int, kinds: Sequence[str] | None = None) -> FrequentTokens:
         """Return the tokens that at least `least` messages hold; kinds: with one of these prefixes."""
