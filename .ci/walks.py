@@ -39,7 +39,7 @@ _WAY = re.compile(r"^## The way of a message.*?(?=^## )", re.MULTILINE | re.DOTA
 _STEP = re.compile(r"`(spamnb/[a-z_/]+\.py)`\s+`([A-Za-z_.]+)`")
 _QUIET = 0.5  # seconds without a step of the loop, after which it has nothing to do
 _ASLEEP_AFTER = 70.0  # seconds
-_PATIENCE = 60  # times _QUIET
+_PATIENCE = 240  # times _QUIET
 
 
 class _Passed(Notifier):

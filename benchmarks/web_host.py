@@ -31,7 +31,7 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.host import load_host
-from spamnb.host.register import AccountRow, State, line_of, path_of, write
+from spamnb.host.register import AccountRow, FilterState, line_of, path_of, write
 from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
@@ -152,7 +152,7 @@ def _overview(config: Path, users: Sequence[str]) -> Iterator[Figure]:
     """Let the administrator ask for the worst 200 users and for all."""
     judged = {"ham": 1200, "unsure": 5, "spam": 700}
     rows = (
-        AccountRow(user, f"/m/{user}", State.MOVING, ham=300, spam=200, judged=judged, judged_at=time.time())
+        AccountRow(user, f"/m/{user}", FilterState.MOVING, ham=300, spam=200, judged=judged, judged_at=time.time())
         for user in users
     )
     write(path_of(load_host(config, {}).directory, Share()), map(line_of, rows))

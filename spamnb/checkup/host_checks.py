@@ -12,7 +12,7 @@ from spamnb.checkup.finding import Finding, fault, name_of, network_file_system,
 from spamnb.checkup.installation import Installation
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, State, files_in, read
+from spamnb.host.register import AccountRow, FilterState, files_in, read
 from spamnb.host.shares import not_running, running
 from spamnb.maildir.folders import FolderUnavailableError, find_folders
 
@@ -23,7 +23,7 @@ _OF_SERVICE = 256  # files beside these: sockets, connections, files being read
 _NO_ROOM = 10_000_000  # bytes
 _LITTLE = 20  # one part in 20 of a disk should be free
 _SHOWN = 10  # users with faults to name
-_TOLD_OTHERWISE = (State.BROKEN, State.STOPPED, State.GONE)  # not as a mere fault
+_TOLD_OTHERWISE = (FilterState.BROKEN, FilterState.STOPPED, FilterState.GONE)  # not as a mere fault
 OWN_STEP = "fix that line; until then the settings of all users apply"
 
 
@@ -172,10 +172,10 @@ def of_register(host: Host, here: Installation, told: Container[str] = ()) -> It
 
 def _in_need(rows: Sequence[AccountRow], spamnb: str, told: Container[str]) -> Iterator[Finding]:
     """Report users that need attention. spamnb: how a command begins here. told: as in `of_register`."""
-    if gone := sum(row.state is State.GONE for row in rows):
+    if gone := sum(row.state is FilterState.GONE for row in rows):
         means = f"the mailbox of {plural(gone, 'user')} is gone, but the ledger stays"
         yield warning("users", means, f"for those who do not come back: {spamnb} users forget NAME")
-    worst = [row for row in rows if row.state in (State.BROKEN, State.STOPPED)]
+    worst = [row for row in rows if row.state in (FilterState.BROKEN, FilterState.STOPPED)]
     others = [row for row in rows if row.fault and row.name not in told and row.state not in _TOLD_OTHERWISE]
     for state, row in [*((fault, row) for row in worst), *((warning, row) for row in others)][:_SHOWN]:
         since = "" if row.fault_since is None else f", since {clock(row.fault_since)}"

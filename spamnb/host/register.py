@@ -27,7 +27,7 @@ _MOST_SAID = 500  # characters of a fault that are kept
 _FILE = lazy_pattern(r"register-([0-9]+-of-[0-9]+)\.jsonl")
 
 
-class State(StrEnum):
+class FilterState(StrEnum):
     """What the filter of an account does."""
 
     MOVING = "moving"
@@ -52,7 +52,7 @@ class AccountRow:
 
     name: str
     root: str
-    state: State
+    state: FilterState
     stamp: int | None = None
     fault: str = ""
     fault_since: float | None = None
@@ -75,7 +75,7 @@ class Sums:
     the sum over all verdicts. judged_at: the latest. The others are sums of the fields of `AccountRow`.
     """
 
-    states: Mapping[State, int] = field(default_factory=lambda: dict.fromkeys(State, 0), hash=False)
+    states: Mapping[FilterState, int] = field(default_factory=lambda: dict.fromkeys(FilterState, 0), hash=False)
     faulty: int = 0
     ham: int = 0
     spam: int = 0
@@ -88,7 +88,7 @@ class Sums:
     def of(cls, rows: Iterable[AccountRow]) -> Self:
         """Add up rows."""
         rows = list(rows)
-        states = dict.fromkeys(State, 0)
+        states = dict.fromkeys(FilterState, 0)
         for row in rows:
             states[row.state] += 1
         return cls(
@@ -172,8 +172,8 @@ def by_need(rows: Iterable[AccountRow]) -> list[AccountRow]:
     return sorted(
         rows,
         key=lambda row: (
-            row.state is not State.BROKEN,
-            row.state is not State.STOPPED,
+            row.state is not FilterState.BROKEN,
+            row.state is not FilterState.STOPPED,
             not row.fault,
             -row.corrected,
             row.name,
@@ -221,7 +221,7 @@ def _row(line: bytes) -> AccountRow | None:
             return None
         if not (judged.keys() <= _VERDICTS and all(_is_of(number, _NUMBER) for number in judged.values())):
             return None
-        return AccountRow(**values | {"state": State(values["state"])})
+        return AccountRow(**values | {"state": FilterState(values["state"])})
     except (LookupError, RecursionError, TypeError, ValueError):
         return None
 

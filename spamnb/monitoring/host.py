@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from spamnb.acts.may_move import missing_by_numbers, stop_of
 from spamnb.config import Config
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, State, Sums, read
+from spamnb.host.register import AccountRow, FilterState, Sums, read
 from spamnb.host.shares import Share, running
 from spamnb.ledger.file.parts import sizes
 from spamnb.ledger.ledger import Ledger
@@ -44,11 +44,11 @@ def account_row(ledger: Ledger, config: Config, now: float) -> AccountRow:
         )
 
 
-def _state(ledger: Ledger, config: Config, now: float) -> State:
+def _state(ledger: Ledger, config: Config, now: float) -> FilterState:
     stop = stop_of(ledger, now)
     if stop is not None:
-        return State.PAUSED if stop.tripped_at is None else State.STOPPED
-    return State.MOVING if missing_by_numbers(ledger, config.learning) == "" else State.LEARNING
+        return FilterState.PAUSED if stop.tripped_at is None else FilterState.STOPPED
+    return FilterState.MOVING if missing_by_numbers(ledger, config.learning) == "" else FilterState.LEARNING
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class HostStatus:
     @property
     def in_need(self) -> int:
         """The number of users whose filter needs somebody's look: it is broken, or has stopped moving by itself."""
-        return self.sums.states[State.BROKEN] + self.sums.states[State.STOPPED]
+        return self.sums.states[FilterState.BROKEN] + self.sums.states[FilterState.STOPPED]
 
 
 def host_status(host: Host) -> HostStatus:

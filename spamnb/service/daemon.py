@@ -27,7 +27,7 @@ from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
 from spamnb.service.scheduler import StoppedError
 from spamnb.service.spamd.service import SpamdService
-from spamnb.service.tenants import OnePerson, Sharing, Tenants
+from spamnb.service.tenants import OnePerson, SharingUser, Tenants
 from spamnb.service.watcher import Watcher
 
 _log = logging.getLogger(__name__)
@@ -154,19 +154,19 @@ class Daemon:
             tenants.rest()
 
     @contextmanager
-    def _exchanging(self, tenants: Tenants[Any]) -> Iterator[deque[Sharing]]:
+    def _exchanging(self, tenants: Tenants[Any]) -> Iterator[deque[SharingUser]]:
         """Share lessons with other hosts, if the configuration says so; otherwise import nothing for it.
 
         Yields a queue of the users who were forgotten on another host; the queue grows while the service runs.
         """
-        forgotten: deque[Sharing] = deque()
+        forgotten: deque[SharingUser] = deque()
         settings = self._of_service.exchange
         if settings.database is None:
             yield forgotten
             return
         from spamnb.service.exchanging import Exchanging
 
-        def forget(user: Sharing) -> None:
+        def forget(user: SharingUser) -> None:
             forgotten.append(user)
             self._wake()
 

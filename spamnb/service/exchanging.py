@@ -27,7 +27,7 @@ from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.log import LogOnce, about
 from spamnb.service.measurements import Measurements
-from spamnb.service.tenants import Sharing
+from spamnb.service.tenants import SharingUser
 
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 0.2
@@ -60,9 +60,9 @@ class Exchanging:
     def __init__(
         self,
         settings: Exchange,
-        accounts: Callable[[], Sequence[Sharing]],
+        accounts: Callable[[], Sequence[SharingUser]],
         measurements: Measurements,
-        forgotten: Callable[[Sharing], object],
+        forgotten: Callable[[SharingUser], object],
         running: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
@@ -137,12 +137,12 @@ class Exchanging:
             self._measurements.exchanged_at = time.time()
         return is_over
 
-    def _is_up_to_date(self, account: Sharing, stamp: _Stamp, news: News) -> bool:
+    def _is_up_to_date(self, account: SharingUser, stamp: _Stamp, news: News) -> bool:
         seen = self._seen.get(account.name)
         is_same = seen is not None and (seen.stamp, seen.news) == (stamp, news)
         return is_same and seen is not None and self._running() - seen.at < _LOOK_ANYWAY
 
-    def _keep_up(self, account: Sharing, stamp: _Stamp, log: Log, news: News) -> bool:
+    def _keep_up(self, account: SharingUser, stamp: _Stamp, log: Log, news: News) -> bool:
         """Make a round. Returns whether no other round should follow at once. Raises ExchangeAwayError."""
         until = self._running() + _SLICE_SECONDS
         last = self._running()

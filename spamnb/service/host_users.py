@@ -12,14 +12,14 @@ from pathlib import Path
 from spamnb.base.errors import RegisterError
 from spamnb.base.wording import plural
 from spamnb.config import Config
-from spamnb.host.register import AccountRow, State, line_of, path_of, read, write
+from spamnb.host.register import AccountRow, FilterState, line_of, path_of, read, write
 from spamnb.host.shares import Share
 from spamnb.ledger.history.tallies import Place
 from spamnb.monitoring.exposition import Histogram, Metric
 from spamnb.monitoring.host import account_row
 from spamnb.service.account import Account, ServiceTools
 from spamnb.service.log import LogOnce
-from spamnb.service.tenants import Sharing
+from spamnb.service.tenants import SharingUser
 
 _log = logging.getLogger(__name__)
 _GATHERED_SECONDS = 5.0  # from a change to the writing: the file is written whole, 1.5 MB for 5,000 users
@@ -48,7 +48,7 @@ class HostUser:
     own_fault: str = ""
     own_read_at: float = 0.0
     is_away: bool = False
-    sharing: Sharing | None = None
+    sharing: SharingUser | None = None
     config: Config | None = None
     _written: tuple[AccountRow, str] | None = None
 
@@ -120,7 +120,7 @@ class HostUsers(dict[str, HostUser]):
             row = account_row(account.ledger, account.config, self._tools.now())
             fault = user.own_fault or _of_skipped(account.ledger.state.skipped) or account.fault
         else:
-            row, fault = replace(before, state=State.BROKEN), account.fault
+            row, fault = replace(before, state=FilterState.BROKEN), account.fault
         self._change(
             user,
             replace(
@@ -152,7 +152,7 @@ class HostUsers(dict[str, HostUser]):
         """Forget what is known of a user whose ledger is deleted."""
         user.counted = user.slept = user.looked = None
         name, root, looked_after_at = user.row.name, user.row.root, user.row.looked_after_at
-        self._change(user, AccountRow(name, root, State.LEARNING, looked_after_at=looked_after_at))
+        self._change(user, AccountRow(name, root, FilterState.LEARNING, looked_after_at=looked_after_at))
 
     def _change(self, user: HostUser, row: AccountRow) -> None:
         user.row = row

@@ -26,7 +26,7 @@ from spamnb.config import Config
 from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
 from spamnb.host.own_settings import changed_at, in_one_line
-from spamnb.host.register import AccountRow, State, remove_of_other_shares
+from spamnb.host.register import AccountRow, FilterState, remove_of_other_shares
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
@@ -40,7 +40,7 @@ from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
 from spamnb.service.sweeps import TICK_SECONDS, Sweeps
-from spamnb.service.tenants import Sharing, Tenants, Wait
+from spamnb.service.tenants import SharingUser, Tenants, Wait
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
@@ -207,7 +207,7 @@ class Roster(Tenants[Host]):
         for row in rows:
             if self._is_gone(row, found):
                 self._put_gone(row)
-            elif row.state is not State.GONE:
+            elif row.state is not FilterState.GONE:
                 left.append(User(row.name, Path(row.root)))
         self._come(left)
         for seen in left:
@@ -219,9 +219,9 @@ class Roster(Tenants[Host]):
     def _add(self, seen: User) -> HostUser:
         """Add a user who is there: watched, and asleep."""
         row = self._users.absent.pop(seen.name, None)
-        row = row or AccountRow(seen.name, str(seen.root), State.LEARNING, looked_after_at=self._tools.now())
-        if row.state is State.GONE:
-            row = replace(row, state=State.LEARNING, gone_at=None)
+        row = row or AccountRow(seen.name, str(seen.root), FilterState.LEARNING, looked_after_at=self._tools.now())
+        if row.state is FilterState.GONE:
+            row = replace(row, state=FilterState.LEARNING, gone_at=None)
         read = partial(self._config_of, seen)
         check = partial(self._host.check_root, seen)
         account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
@@ -335,9 +335,15 @@ class Roster(Tenants[Host]):
         """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
         if not os.path.lexists(self._host.ledger_of(row.name).parent):
             self._users.absent.pop(row.name, None)
-        elif row.state is not State.GONE:
+        elif row.state is not FilterState.GONE:
             self._users.absent[row.name] = replace(
-                row, state=State.GONE, gone_at=self._tools.now(), fault="", fault_since=None, stamp=None, polled=False
+                row,
+                state=FilterState.GONE,
+                gone_at=self._tools.now(),
+                fault="",
+                fault_since=None,
+                stamp=None,
+                polled=False,
             )
         self._users.plan_to_write()
 
@@ -368,16 +374,16 @@ class Roster(Tenants[Host]):
         ours = min(self._list_at, self._users.due_at) - self._tools.running()
         return max(0.0, min(ours, self._sweeps.due_in(), self._scheduler.due_in()))
 
-    def sharing(self) -> Sequence[Sharing]:
+    def sharing(self) -> Sequence[SharingUser]:
         """All users of the share."""
         return [self._sharing(user) for user in [*self._users.values()]]
 
-    def _sharing(self, user: HostUser) -> Sharing:
+    def _sharing(self, user: HostUser) -> SharingUser:
         name = user.account.name
-        user.sharing = user.sharing or Sharing(name, str(self._host.ledger_of(name)), name)
+        user.sharing = user.sharing or SharingUser(name, str(self._host.ledger_of(name)), name)
         return user.sharing
 
-    def forget(self, user: Sharing) -> None:
+    def forget(self, user: SharingUser) -> None:
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""
         if (ours := self._users.get(user.name)) is not None:
             self._scheduler.forget(ours.account, user.ledger)

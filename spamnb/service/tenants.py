@@ -23,7 +23,7 @@ Wait = Callable[[float], object]
 """Waits for that number of seconds, or less; raises StoppedError if waiting is pointless."""
 
 
-class Sharing(NamedTuple):
+class SharingUser(NamedTuple):
     """A user who shares lessons with other hosts. name: in the shared log. ledger: its path. about: in our log.
 
     A missing ledger is not created here: it exists once the service has looked at the mail.
@@ -58,11 +58,11 @@ class Tenants(ABC, Generic[Configuration]):
         """Return the seconds until there is work without a hint; infinity for never."""
 
     @abstractmethod
-    def sharing(self) -> Sequence[Sharing]:
+    def sharing(self) -> Sequence[SharingUser]:
         """Return those who share lessons, if any do; safe in another thread."""
 
     @abstractmethod
-    def forget(self, user: Sharing) -> None:
+    def forget(self, user: SharingUser) -> None:
         """Remove the ledger of a user who was forgotten on another host, and begin a new one, if that is possible."""
 
     @abstractmethod
@@ -137,12 +137,12 @@ class OnePerson(Tenants[Config]):
         until_step = _BETWEEN_STEPS if has_work else math.inf
         return min(until_step, self._scheduler.due_in())
 
-    def sharing(self) -> Sequence[Sharing]:
+    def sharing(self) -> Sequence[SharingUser]:
         """Return this person."""
         name = self._config.account
-        return [] if name is None else [Sharing(name, str(self._config.ledger))]
+        return [] if name is None else [SharingUser(name, str(self._config.ledger))]
 
-    def forget(self, user: Sharing) -> None:
+    def forget(self, user: SharingUser) -> None:
         """Remove the ledger, and begin a new one."""
         self._scheduler.forget(self._account, user.ledger)
 

@@ -11,17 +11,17 @@ import pytest
 from spamnb.base.wording import clock
 from spamnb.checkup import host_checks, inotify
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, State, path_of
+from spamnb.host.register import AccountRow, FilterState, path_of
 from spamnb.host.shares import Share, claimed
 from tests.cli.conftest import Run
 from tests.host.conftest import Site
 from tests.registers import put
 
 WELL = AccountRow(
-    "anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged={"ham": 5}, judged_at=1e9, bytes=5000
+    "anna@a.example", "/m/anna", FilterState.MOVING, ham=20, spam=30, judged={"ham": 5}, judged_at=1e9, bytes=5000
 )
-BROKEN = AccountRow("bob@a.example", "/m/bob", State.BROKEN, fault="it has no inbox", fault_since=1e9)
-STOPPED = AccountRow("eve@a.example", "/m/eve", State.STOPPED, corrected=2)
+BROKEN = AccountRow("bob@a.example", "/m/bob", FilterState.BROKEN, fault="it has no inbox", fault_since=1e9)
+STOPPED = AccountRow("eve@a.example", "/m/eve", FilterState.STOPPED, corrected=2)
 
 
 @pytest.fixture
@@ -147,7 +147,7 @@ def test_faulty_own_settings(site: Site, host: Host, run: Run) -> None:
         assert told[0] == ("fault", f"{own}:1: scoring.alpha: 'x'")
         assert told[1][1].startswith(f"{own}:2: spamd: ")
         assert len(told) == 2
-    put(host, replace(WELL, state=State.BROKEN, fault="it has no inbox"))
+    put(host, replace(WELL, state=FilterState.BROKEN, fault="it has no inbox"))
     assert said(host, run, "fault", "it has no inbox")
 
 
@@ -253,8 +253,8 @@ def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_register(site: Site, host: Host, run: Run) -> None:
     """What the register says about users comes with the next step; users unknown to it are counted."""
     site.maildir("b.example/new/Maildir")
-    put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", State.GONE, gone_at=1e9))
-    put(host, AccountRow("gesa@a.example", "/m/gesa", State.MOVING, fault="own settings: line 3"))
+    put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", FilterState.GONE, gone_at=1e9))
+    put(host, AccountRow("gesa@a.example", "/m/gesa", FilterState.MOVING, fault="own settings: line 3"))
     found = findings(host, run)
     assert ("fault", "user bob@a.example", f"it has no inbox, since {clock(1e9)}") in found
     assert ("fault", "user eve@a.example", "moving has stopped: too much mail looked like spam") in found
@@ -262,7 +262,7 @@ def test_register(site: Site, host: Host, run: Run) -> None:
     assert ("warning", "users", "nothing is known yet of 1 user") in found
     assert ("warning", "users", "the mailbox of 1 user is gone, but the ledger stays") in found
     assert f"{call(host)} --user bob@a.example doctor" in run("--config", host.path, "doctor").out
-    put(host, *(AccountRow(f"user{number}@a.example", "/m", State.BROKEN, fault="x") for number in range(30)))
+    put(host, *(AccountRow(f"user{number}@a.example", "/m", FilterState.BROKEN, fault="x") for number in range(30)))
     found = findings(host, run)
     assert len([what for _, what, _ in found if what.startswith("user ")]) == 10
     assert ("warning", "users", "23 more users with a problem") in found

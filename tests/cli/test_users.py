@@ -14,7 +14,7 @@ from spamnb.base.wording import clock
 from spamnb.host import forgetting
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, State, drop, files_in, path_of, read
+from spamnb.host.register import AccountRow, FilterState, drop, files_in, path_of, read
 from spamnb.host.shares import Share
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
@@ -29,16 +29,24 @@ from tests.registers import put
 
 ANNA = "anna@a.example"
 OF_ANNA = AccountRow(
-    ANNA, "/m/anna", State.MOVING, 5, ham=20, spam=30, judged={"ham": 5, "spam": 2}, judged_at=1e9, bytes=3_000_000
+    ANNA,
+    "/m/anna",
+    FilterState.MOVING,
+    5,
+    ham=20,
+    spam=30,
+    judged={"ham": 5, "spam": 2},
+    judged_at=1e9,
+    bytes=3_000_000,
 )
 USERS = [
     OF_ANNA,
-    AccountRow("bob@a.example", "/m/bob", State.STOPPED),
-    AccountRow("carl@a.example", "/m/carl", State.BROKEN, fault="its ledger is damaged", fault_since=1e9),
-    AccountRow("dora@a.example", "/m/dora", State.LEARNING, corrected=1),
-    AccountRow("eve@a.example", "/m/eve", State.MOVING, corrected=3, polled=True),
-    AccountRow("finn@a.example", "/m/finn", State.GONE, gone_at=1e9),
-    AccountRow("gesa@a.example", "/m/gesa", State.MOVING, fault="own settings: line 3\x1b[2J"),
+    AccountRow("bob@a.example", "/m/bob", FilterState.STOPPED),
+    AccountRow("carl@a.example", "/m/carl", FilterState.BROKEN, fault="its ledger is damaged", fault_since=1e9),
+    AccountRow("dora@a.example", "/m/dora", FilterState.LEARNING, corrected=1),
+    AccountRow("eve@a.example", "/m/eve", FilterState.MOVING, corrected=3, polled=True),
+    AccountRow("finn@a.example", "/m/finn", FilterState.GONE, gone_at=1e9),
+    AccountRow("gesa@a.example", "/m/gesa", FilterState.MOVING, fault="own settings: line 3\x1b[2J"),
 ]
 
 
@@ -287,10 +295,10 @@ def test_the_document(home: Path, run: Run) -> None:
     users = [
         replace(OF_ANNA, name="anna@example.org", ham=212, spam=304, judged={"ham": 1204, "unsure": 31, "spam": 402},
                 corrected=2, judged_at=at, bytes=4_100_000),
-        AccountRow("bob@example.org", "/m", State.LEARNING, ham=7, spam=3, judged={"ham": 40, "unsure": 12},
+        AccountRow("bob@example.org", "/m", FilterState.LEARNING, ham=7, spam=3, judged={"ham": 40, "unsure": 12},
                    judged_at=at - 86_400, bytes=310_000),
-        AccountRow("carl@example.org", "/m", State.BROKEN, fault="there is no inbox", fault_since=at - 3600, ham=90,
-                   spam=45, judged={"ham": 10}, judged_at=at - 7200, bytes=1_200_000),
+        AccountRow("carl@example.org", "/m", FilterState.BROKEN, fault="there is no inbox", fault_since=at - 3600,
+                   ham=90, spam=45, judged={"ham": 10}, judged_at=at - 7200, bytes=1_200_000),
     ]  # fmt: skip
     put(host, *users)
     shown = re.findall(r"^\$ spamnb (.*)\n((?:[^$].*\n|\n)*)", block("docs/commands.md", "users"), re.MULTILINE)

@@ -26,7 +26,7 @@ from spamnb.mail.relations import Relations
 from spamnb.service import exchanging
 from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
-from spamnb.service.tenants import Sharing
+from spamnb.service.tenants import SharingUser
 
 USERS = ("anna", "bert", "carl", "dora")
 _MESSAGES = 250
@@ -62,7 +62,7 @@ def main(directory: Path, database: str, seed: int) -> None:
     exchanging._FIRST_PATIENCE, exchanging._LONGEST_PATIENCE = 0.1, 1.0
     chance = random.Random(seed)
     skew = chance.uniform(-2.0, 2.0)
-    accounts = [Sharing(user, str(directory / user / "ledger"), user) for user in USERS]
+    accounts = [SharingUser(user, str(directory / user / "ledger"), user) for user in USERS]
     ends: list[int] = []
     signal.signal(signal.SIGTERM, lambda number, _: ends.append(number))
     settings = Exchange(database=f"{database} application_name={directory.name}", host=directory.name, seconds=0.1)

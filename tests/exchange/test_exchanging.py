@@ -28,7 +28,7 @@ from spamnb.mail.reading import read
 from spamnb.service import exchanging
 from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
-from spamnb.service.tenants import Sharing
+from spamnb.service.tenants import SharingUser
 from tests.exchange.cluster import Cluster, made_log, run, why_not
 from tests.exchange.learned import ALL, by_the_ledger, by_the_log, files_with, letter_with
 from tests.exchange.test_log import lesson
@@ -61,14 +61,14 @@ def label(path: Path, digest: bytes) -> Label | None:
         return None if found is None else found.label
 
 
-def accounts(*paths: Path) -> list[Sharing]:
+def accounts(*paths: Path) -> list[SharingUser]:
     """Accounts of users, each with a ledger."""
-    return [Sharing(path.parent.name, str(path), path.parent.name) for path in paths]
+    return [SharingUser(path.parent.name, str(path), path.parent.name) for path in paths]
 
 
 @contextmanager
 def keeping_up(
-    database: str, *kept: Sharing, host: str = "mx1", running: Callable[[], float] = time.monotonic
+    database: str, *kept: SharingUser, host: str = "mx1", running: Callable[[], float] = time.monotonic
 ) -> Iterator[Measurements]:
     """The thread of a service over these accounts; with its measurements."""
     measurements = Measurements()
@@ -248,7 +248,9 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
         mock.patch.object(exchanging, "_SLICE_SECONDS", 0.02),
         mock.patch.object(exchanging, "exchange", noted),
         mock.patch("spamnb.exchange.rounds._RECEIVED_TOGETHER", 1),
-        keeping_up(database, Sharing("anna", str(new)), *accounts(few), host="mx2", running=lambda: next(looks) / 1000),
+        keeping_up(
+            database, SharingUser("anna", str(new)), *accounts(few), host="mx2", running=lambda: next(looks) / 1000
+        ),
         connected(database) as log,
     ):
         until(lambda: log.has("bert", [other]) == {other}, "the other account")

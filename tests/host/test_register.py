@@ -19,7 +19,7 @@ from spamnb.base.label import Verdict
 from spamnb.base.wording import escaped
 from spamnb.host.register import (
     AccountRow,
-    State,
+    FilterState,
     Sums,
     by_need,
     drop,
@@ -37,8 +37,10 @@ from tests.table import over_rows
 from tests.traced import calls, killed_before
 
 ONLY = Share()
-ANNA = AccountRow("anna@a.example", "/mail/a.example/anna", State.MOVING, 7, ham=20, spam=30, judged={"ham": 5})
-BOB = AccountRow("bob@a.example", "/mail/a.example/bob", State.BROKEN, fault="no inbox", fault_since=5.0, bytes=100)
+ANNA = AccountRow("anna@a.example", "/mail/a.example/anna", FilterState.MOVING, 7, ham=20, spam=30, judged={"ham": 5})
+BOB = AccountRow(
+    "bob@a.example", "/mail/a.example/bob", FilterState.BROKEN, fault="no inbox", fault_since=5.0, bytes=100
+)
 
 times = st.none() | st.floats(0, 4e9)
 numbers = st.integers(0, 2**40)
@@ -46,7 +48,7 @@ rows = st.builds(
     AccountRow,
     name=st.text(st.characters(codec="utf-8"), min_size=1, max_size=20),
     root=st.binary(min_size=1, max_size=30).map(os.fsdecode),
-    state=st.sampled_from(State),
+    state=st.sampled_from(FilterState),
     stamp=st.none() | st.integers(-(2**63), 2**63 - 1),
     fault=st.text(max_size=600),
     fault_since=times,
@@ -80,7 +82,12 @@ def test_what_is_written_is_read(some: list[AccountRow]) -> None:
 def test_sums() -> None:
     """The sums are over all rows, with each state and each verdict."""
     found = Sums.of([ANNA, BOB, replace(ANNA, judged_at=9.0, corrected=2)])
-    assert (found.users, found.states[State.MOVING], found.states[State.BROKEN], found.states[State.GONE]) == (
+    assert (
+        found.users,
+        found.states[FilterState.MOVING],
+        found.states[FilterState.BROKEN],
+        found.states[FilterState.GONE],
+    ) == (
         3,
         2,
         1,
@@ -94,13 +101,13 @@ def test_sums() -> None:
 def test_the_worst_first() -> None:
     """Those that need somebody most come first: broken, stopped, with a fault, corrected most; then by name."""
     some = [
-        AccountRow("a", "/a", State.MOVING),
-        AccountRow("b", "/b", State.LEARNING, corrected=2),
-        AccountRow("c", "/c", State.MOVING, corrected=5),
-        AccountRow("d", "/d", State.PAUSED, fault="the disk is full"),
-        AccountRow("e", "/e", State.STOPPED),
-        AccountRow("f", "/f", State.BROKEN),
-        AccountRow("g", "/g", State.STOPPED, corrected=1),
+        AccountRow("a", "/a", FilterState.MOVING),
+        AccountRow("b", "/b", FilterState.LEARNING, corrected=2),
+        AccountRow("c", "/c", FilterState.MOVING, corrected=5),
+        AccountRow("d", "/d", FilterState.PAUSED, fault="the disk is full"),
+        AccountRow("e", "/e", FilterState.STOPPED),
+        AccountRow("f", "/f", FilterState.BROKEN),
+        AccountRow("g", "/g", FilterState.STOPPED, corrected=1),
     ]
     assert [row.name for row in by_need(some)] == ["f", "g", "e", "d", "c", "b", "a"]
 

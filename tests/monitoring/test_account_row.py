@@ -9,7 +9,7 @@ import pytest
 from spamnb.acts import may_move
 from spamnb.base.label import Role
 from spamnb.config import Config, Learning, Mailbox
-from spamnb.host.register import AccountRow, State
+from spamnb.host.register import AccountRow, FilterState
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import sizes
 from spamnb.ledger.ledger import Ledger
@@ -38,7 +38,7 @@ def test_a_new_one(ledger: Ledger, config: Config) -> None:
     """A new filter has only its user, its mailbox and its size."""
     size = sum(sizes(ledger.path))
     judged = {"ham": 0, "unsure": 0, "spam": 0}
-    row = AccountRow("anna@a.example", "/mail/anna", State.LEARNING, judged=judged, bytes=size)
+    row = AccountRow("anna@a.example", "/mail/anna", FilterState.LEARNING, judged=judged, bytes=size)
     assert account_row(ledger, config, NOW) == row
 
 
@@ -63,12 +63,12 @@ def test_its_state(ledger: Ledger, config: Config) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(may_move, "without_groups", None)
         learn(ledger, sample_lessons(3))
-        assert account_row(ledger, config, NOW).state is State.LEARNING
+        assert account_row(ledger, config, NOW).state is FilterState.LEARNING
         ledger.state.begun_with = 2
-        assert account_row(ledger, config, NOW).state is State.MOVING
+        assert account_row(ledger, config, NOW).state is FilterState.MOVING
         ledger.state.paused_until = math.inf
-        assert account_row(ledger, config, NOW).state is State.PAUSED
+        assert account_row(ledger, config, NOW).state is FilterState.PAUSED
         ledger.state.stopped_at = NOW
-        assert account_row(ledger, config, NOW).state is State.STOPPED
+        assert account_row(ledger, config, NOW).state is FilterState.STOPPED
         ledger.state.stopped_at, ledger.state.paused_until = None, NOW
-        assert account_row(ledger, config, NOW).state is State.MOVING, "the pause is over"
+        assert account_row(ledger, config, NOW).state is FilterState.MOVING, "the pause is over"

@@ -21,7 +21,7 @@ from spamnb.acts.training import learn_message
 from spamnb.base.label import LEARNED_BY, How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox, Service
-from spamnb.host.register import AccountRow, State, Sums
+from spamnb.host.register import AccountRow, FilterState, Sums
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.history.tallies import Tally
@@ -65,9 +65,9 @@ def config(ledger: Ledger) -> Config:
 def rows() -> list[AccountRow]:
     """The rows of three users: the filter of one has stopped, and that of another is broken."""
     return [
-        AccountRow("anna@a.example", "/m/anna", State.MOVING, ham=20, spam=30, judged_at=1e6, bytes=100),
-        AccountRow("bob@a.example", "/m/bob", State.STOPPED, ham=1, judged_at=5.0, bytes=10),
-        AccountRow("eve@a.example", "/m/eve", State.BROKEN, fault="no inbox"),
+        AccountRow("anna@a.example", "/m/anna", FilterState.MOVING, ham=20, spam=30, judged_at=1e6, bytes=100),
+        AccountRow("bob@a.example", "/m/bob", FilterState.STOPPED, ham=1, judged_at=5.0, bytes=10),
+        AccountRow("eve@a.example", "/m/eve", FilterState.BROKEN, fault="no inbox"),
     ]
 
 
@@ -148,8 +148,8 @@ def test_of_a_host(config: Config, rows: list[AccountRow]) -> None:
         measured.turn(seconds)
     text = of_host(config, rows, measured)
     found = values(text)
-    assert {state: found[f'spamnb_users{{state="{state}"}}'] for state in State} == {
-        **dict.fromkeys(State, 0), State.MOVING: 1, State.STOPPED: 1, State.BROKEN: 1,
+    assert {state: found[f'spamnb_users{{state="{state}"}}'] for state in FilterState} == {
+        **dict.fromkeys(FilterState, 0), FilterState.MOVING: 1, FilterState.STOPPED: 1, FilterState.BROKEN: 1,
     }  # fmt: skip
     assert found['spamnb_known_messages{label="ham"}'] == 21
     assert found["spamnb_ledger_bytes"] == 110

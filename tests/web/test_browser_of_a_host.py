@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from spamnb.host.register import AccountRow, State
+from spamnb.host.register import AccountRow, FilterState
 from tests.registers import put
 from tests.web.chromium import LOOKS, PHONE, Browser, Window, browser, driven
 from tests.web.host_desk import HostDesk
@@ -44,10 +44,12 @@ def overview(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     figures: dict[str, Any] = {"judged": {"ham": 1200, "unsure": 3, "spam": 700}, "judged_at": NOW, "bytes": 3_300_000}
     rows = [
         AccountRow(f"somebody{number}@example.org", f"/m/{number}", state, ham=number, corrected=number % 5, **figures)
-        for number, state in zip(range(300), itertools.cycle(State), strict=False)
+        for number, state in zip(range(300), itertools.cycle(FilterState), strict=False)
     ]
-    rows.append(AccountRow(f"{'x' * 60}@example.org", "/m/x", State.BROKEN, fault=FAULT, fault_since=NOW, corrected=9))
-    rows.append(AccountRow("gone@example.org", "/m/g", State.GONE, gone_at=NOW))
+    rows.append(
+        AccountRow(f"{'x' * 60}@example.org", "/m/x", FilterState.BROKEN, fault=FAULT, fault_since=NOW, corrected=9)
+    )
+    rows.append(AccountRow("gone@example.org", "/m/g", FilterState.GONE, gone_at=NOW))
     put(desk.host, *rows)
     with served(desk, "--overview", "--listen", "127.0.0.1:0") as server:
         yield Overview(browser, desk, server.base)

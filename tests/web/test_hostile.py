@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.config.writing import render
 from spamnb.host.host import load_host
-from spamnb.host.register import AccountRow, State
+from spamnb.host.register import AccountRow, FilterState
 from spamnb.maildir.messages import deliver
 from tests.mail.hostile import MESSAGES
 from tests.registers import put
@@ -59,7 +59,7 @@ def page_of_a_host(place: Path, fault: str) -> Answer:
         f"ledger: '{place}/ledgers/{{user}}/ledger.sqlite'\n"
     )
     host = load_host(config, {})
-    put(host, AccountRow("anna", f"{place}/mail/anna", State.BROKEN, fault=fault, fault_since=1e9))
+    put(host, AccountRow("anna", f"{place}/mail/anna", FilterState.BROKEN, fault=fault, fault_since=1e9))
     return Browser(pages_of(lambda: host.template, host=host)).get("/")
 
 

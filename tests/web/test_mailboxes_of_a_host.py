@@ -9,7 +9,7 @@ from unittest import mock
 import pytest
 
 from spamnb.host.host import Host
-from spamnb.host.register import AccountRow, State
+from spamnb.host.register import AccountRow, FilterState
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.config_file import HostFile
@@ -20,7 +20,7 @@ from tests.web.host_desk import HostDesk
 
 NOW = time.time()
 ROW = AccountRow(
-    "anna@one.example", "/m/anna", State.MOVING, ham=20, spam=30, judged={"ham": 5, "spam": 7}, judged_at=NOW
+    "anna@one.example", "/m/anna", FilterState.MOVING, ham=20, spam=30, judged={"ham": 5, "spam": 7}, judged_at=NOW
 )
 
 
@@ -54,10 +54,10 @@ def test_a_line_for_each_user(desk: HostDesk) -> None:
     host = desk.host
     rows = [
         ROW,
-        AccountRow("ben@one.example", "/m/ben", State.LEARNING, corrected=3, gone_at=NOW),
-        AccountRow("carl@one.example", "/m/carl", State.BROKEN, fault="no inbox", fault_since=NOW, bytes=208_896),
-        AccountRow("dora@one.example", "/m/dora", State.STOPPED, polled=True),
-        AccountRow("ed@one.example", "/m/ed", State.MOVING, fault="the disk is full"),
+        AccountRow("ben@one.example", "/m/ben", FilterState.LEARNING, corrected=3, gone_at=NOW),
+        AccountRow("carl@one.example", "/m/carl", FilterState.BROKEN, fault="no inbox", fault_since=NOW, bytes=208_896),
+        AccountRow("dora@one.example", "/m/dora", FilterState.STOPPED, polled=True),
+        AccountRow("ed@one.example", "/m/ed", FilterState.MOVING, fault="the disk is full"),
     ]
     put(host, *rows)
     found = table(overview(host))
@@ -84,17 +84,20 @@ def test_what_is_to_be_known_first(desk: HostDesk) -> None:
     (directory / "1-of-2.lock").unlink()
     with claimed(directory, Share()):
         assert title(overview(host)) == "All is well"
-        put(host, AccountRow("ed@one.example", "/m/ed", State.MOVING, fault="the disk is full"))
+        put(host, AccountRow("ed@one.example", "/m/ed", FilterState.MOVING, fault="the disk is full"))
         assert title(overview(host)) == "1 user with a fault"
-        put(host, AccountRow("dora@one.example", "/m/dora", State.STOPPED))
+        put(host, AccountRow("dora@one.example", "/m/dora", FilterState.STOPPED))
         assert title(overview(host)) == "1 filter to look at"
 
 
 def test_of_many_users(desk: HostDesk) -> None:
     """Of thousands of users the page shows the 200 with the greatest need, or all on request; the sums are of all."""
     host = desk.host
-    put(host, *(AccountRow(f"u{number}@one.example", f"/m/{number}", State.MOVING, ham=2) for number in range(1000)))
-    put(host, AccountRow("last@one.example", "/m/last", State.BROKEN))
+    put(
+        host,
+        *(AccountRow(f"u{number}@one.example", f"/m/{number}", FilterState.MOVING, ham=2) for number in range(1000)),
+    )
+    put(host, AccountRow("last@one.example", "/m/last", FilterState.BROKEN))
     page = overview(host)
     assert len(table(page)) == 200 and table(page)[0][0] == "last@one.example"
     assert "1,001 users" in page.words and "These are 200 of 1,001 users." in page.words
@@ -106,7 +109,7 @@ def test_no_mail_of_anybody(tmp_path: Path) -> None:
     """No ledger is opened, nothing is written, and no subject, sender or word of anybody is on the page."""
     desk = HostDesk(tmp_path, "dorothea@one.example")
     try:
-        put(desk.host, AccountRow("dorothea@one.example", "/m/d", State.MOVING))
+        put(desk.host, AccountRow("dorothea@one.example", "/m/d", FilterState.MOVING))
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
         opened = Ledger.__init__
         with pytest.MonkeyPatch.context() as patch:

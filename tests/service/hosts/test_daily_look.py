@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from spamnb.host.register import State
+from spamnb.host.register import FilterState
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
@@ -129,7 +129,7 @@ def test_who_cannot_be_worked_for(few: Desk) -> None:
     (few.root(ONE) / "cur").rename(few.root(ONE) / "away")
     few.pass_time(1.2 * DAY)
     after = looked_after(few)
-    assert few.rows()[ONE].state is State.BROKEN
+    assert few.rows()[ONE].state is FilterState.BROKEN
     assert after[ONE] == before[ONE]
     assert all(after[name] > before[name] for name in few.names[1:])
     (few.root(ONE) / "away").rename(few.root(ONE) / "cur")

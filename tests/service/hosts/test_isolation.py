@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.host.register import State
+from spamnb.host.register import FilterState
 from spamnb.identity.digests import identity
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
@@ -45,7 +45,7 @@ class Trial:
         self.desk.until(lambda: self.desk.are_moved(mail), "the mail of the others moved")
         assert self.desk.running() - began < 30.0  # seconds; a machine that is busy takes some of them
 
-    def is_told(self, text: str, state: State | None = State.BROKEN, times: int = 1) -> None:
+    def is_told(self, text: str, state: FilterState | None = FilterState.BROKEN, times: int = 1) -> None:
         """The fault of the one is logged once, however long it lasts, and is in the register."""
         self.desk.pass_time(1500.0)
         said = [record for record in self._caplog.records if text in record.getMessage()]
@@ -68,7 +68,7 @@ class Trial:
         self.desk.pass_time(3700.0)
         assert late in self.desk.contents(VICTIM, "Junk")
         row = self.desk.rows()[VICTIM]
-        assert (row.state, row.fault, row.fault_since) == (State.MOVING, "", None)
+        assert (row.state, row.fault, row.fault_since) == (FilterState.MOVING, "", None)
         assert self.desk.account(VICTIM).fault == ""
         assert self.desk.faults(VICTIM) == []
         assert "should not happen" not in self._caplog.text
@@ -175,7 +175,7 @@ def test_a_missing_directory(trial: Trial) -> None:
     trial.others_are_served()
     trial.desk.pass_time(30.0)
     row = trial.desk.rows()[VICTIM]
-    assert (row.state, row.fault) == (State.GONE, "")
+    assert (row.state, row.fault) == (FilterState.GONE, "")
     assert trial.log.count("is gone; the ledger stays") == 1
     trial.root.with_name("away").rename(trial.root)
     trial.is_over()
@@ -305,7 +305,7 @@ def test_a_full_disk(small: tuple[str, Path, Desk], caplog: pytest.LogCaptureFix
         if what == "ledger":
             trial.is_told("the free space")
         elif what == "Junk":
-            trial.is_told("cannot move a message", State.MOVING)
+            trial.is_told("cannot move a message", FilterState.MOVING)
     desk.pass_time(700.0)
     assert spam in desk.contents(VICTIM, "Junk")
     trial.is_over()
@@ -321,7 +321,7 @@ def test_a_disk_that_takes_no_writing(small: tuple[str, Path, Desk], caplog: pyt
         desk.pass_time(700.0)
         assert spam in desk.contents(VICTIM)
         if what == "Junk":
-            trial.is_told("cannot move a message", State.MOVING)
+            trial.is_told("cannot move a message", FilterState.MOVING)
     desk.pass_time(700.0)
     assert spam in desk.contents(VICTIM, "Junk")
     trial.is_over()
@@ -394,7 +394,7 @@ def test_a_message_that_cannot_be_read(trial: Trial) -> None:
         trial.others_are_served()
         desk.rest()
         assert other in desk.contents(VICTIM, "Junk")
-        trial.is_told("cannot read", State.MOVING)
+        trial.is_told("cannot read", FilterState.MOVING)
         path.chmod(0o600)
         desk.pass_time(DAY)
         assert spam in desk.contents(VICTIM, "Junk")
@@ -410,7 +410,7 @@ def test_an_unreadable_message_that_is_deleted(trial: Trial) -> None:
         desk.deliver(VICTIM)
         (path,) = (trial.root / "new").iterdir()
         path.chmod(0)
-        trial.is_told("cannot read", State.MOVING)
+        trial.is_told("cannot read", FilterState.MOVING)
         path.unlink()
         desk.pass_time(DAY)
         trial.is_over()
@@ -426,7 +426,7 @@ def test_a_folder_that_cannot_be_listed(trial: Trial, where: str) -> None:
         (trial.root / where).chmod(0)
         desk.accounts.compare(desk.account(VICTIM))
         trial.others_are_served()
-        trial.is_told("cannot", State.BROKEN if where == "cur" else State.MOVING)
+        trial.is_told("cannot", FilterState.BROKEN if where == "cur" else FilterState.MOVING)
         (trial.root / where).chmod(0o700)
         trial.is_over()
     assert set(mail) <= set(desk.everything(VICTIM))

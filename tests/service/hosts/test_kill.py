@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.label import Label
-from spamnb.host.register import State
+from spamnb.host.register import FilterState
 from spamnb.ledger.ledger import Ledger
 from tests.service.conftest import LESSONS
 from tests.service.hosts.inn import Desk
@@ -93,7 +93,7 @@ class Death:
             kinds = Counter(each.kind for each in done)
             assert (kinds["moved"], kinds["learned"]) == (3, 2 * LESSONS + 1), name
             row = rows[name]
-            assert (row.state, row.fault, row.ham, row.spam) == (State.MOVING, "", ham, spam_learned)
+            assert (row.state, row.fault, row.ham, row.spam) == (FilterState.MOVING, "", ham, spam_learned)
         assert rows.keys() == set(self.desk.names)
 
 

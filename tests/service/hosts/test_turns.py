@@ -17,7 +17,7 @@ import pytest
 from spamnb.base import memory
 from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
-from spamnb.host.register import State
+from spamnb.host.register import FilterState
 from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
@@ -589,7 +589,7 @@ def test_removed(desk: Desk, what: str) -> None:
     assert account._ledger is None
     for waiting in ("_row", "_later", "_planned", "_awake"):
         assert account not in getattr(desk.accounts, waiting)
-    assert desk.rows()[ONE].state is State.GONE
+    assert desk.rows()[ONE].state is FilterState.GONE
 
 
 def spam_in_junk(desk: Desk) -> bytes:
@@ -616,7 +616,7 @@ def test_removed_in_the_midst_of_long_work(desk: Desk) -> None:
     desk.pass_time(60.0)
     assert served
     assert desk.are_moved(served)
-    assert desk.rows()[name].state is State.GONE
+    assert desk.rows()[name].state is FilterState.GONE
 
 
 def test_nothing_sleeps(desk_of: Callable[[int], Desk], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
-from spamnb.host.register import State
+from spamnb.host.register import FilterState
 from spamnb.maildir.folders import create_folder
 from spamnb.service.account import AccountState
 from tests.faults.conftest import mounted, run
@@ -39,7 +39,7 @@ def test_a_user_is_made(desk: Desk) -> None:
     desk.settle()
     assert desk.contents(NEW, "Junk") == [new]
     assert sorted(desk.contents(NEW)) == sorted(old)
-    assert desk.rows()[NEW].state is State.MOVING
+    assert desk.rows()[NEW].state is FilterState.MOVING
 
 
 def test_a_user_is_made_during_long_work(desk: Desk) -> None:
@@ -74,7 +74,7 @@ def test_a_user_who_is_new_to_the_filter(desk: Desk) -> None:
     new = desk.deliver(NEW)
     desk.settle()
     assert desk.contents(NEW) == [new]
-    assert desk.rows()[NEW].state is State.LEARNING
+    assert desk.rows()[NEW].state is FilterState.LEARNING
     assert desk.ledger(NEW).stat().st_mode & 0o777 == 0o600
 
 
@@ -86,7 +86,7 @@ def test_a_user_is_removed_and_made_again(desk: Desk) -> None:
     desk.remove(ONE)
     desk.pass_time(1.0)
     row = desk.rows()[ONE]
-    assert (row.state, row.stamp) == (State.GONE, None)
+    assert (row.state, row.stamp) == (FilterState.GONE, None)
     assert row.gone_at is not None
     assert desk.ledger(ONE).stat().st_ino == before
     desk.add(ONE, is_taught=False)
@@ -94,7 +94,7 @@ def test_a_user_is_removed_and_made_again(desk: Desk) -> None:
     spam = desk.deliver(ONE)
     desk.settle()
     assert desk.contents(ONE, "Junk") == [spam]
-    assert (desk.rows()[ONE].state, desk.rows()[ONE].gone_at) == (State.MOVING, None)
+    assert (desk.rows()[ONE].state, desk.rows()[ONE].gone_at) == (FilterState.MOVING, None)
 
 
 def test_a_user_is_renamed(desk: Desk) -> None:
@@ -110,7 +110,7 @@ def test_a_user_is_renamed(desk: Desk) -> None:
     desk.settle()
     assert spam in desk.contents(NEW, "Junk")
     assert len(desk.contents(NEW, "Junk")) == 2
-    assert desk.rows()[ONE].state is State.GONE
+    assert desk.rows()[ONE].state is FilterState.GONE
 
 
 def test_a_user_is_renamed_with_the_ledger(desk: Desk) -> None:
@@ -159,13 +159,13 @@ def test_a_living_user_is_forgotten(desk: Desk) -> None:
     assert forgotten(desk, ONE) == []
     desk.pass_time(6.0)
     row = desk.rows()[ONE]
-    assert (row.state, row.ham, row.spam, row.judged) == (State.LEARNING, 0, 0, {})
+    assert (row.state, row.ham, row.spam, row.judged) == (FilterState.LEARNING, 0, 0, {})
     desk.deliver(ONE)
     desk.settle()
     assert len(desk.contents(ONE)) + len(desk.contents(ONE, "Junk")) == 3
     assert all(content in desk.everything(ONE) for content in old)
     row = desk.rows()[ONE]
-    assert (row.state, row.ham, row.spam) == (State.LEARNING, 0, 0)
+    assert (row.state, row.ham, row.spam) == (FilterState.LEARNING, 0, 0)
     assert desk.judgements(ONE).count("judged") == 1
     assert not [*desk.host().requests.iterdir()]
     other = desk.deliver(TWO)
@@ -269,7 +269,7 @@ def test_a_domain_that_cannot_be_listed(desk: Desk, monkeypatch: pytest.MonkeyPa
     spam = desk.deliver(ONE)
     desk.settle()
     assert desk.contents(ONE, "Junk") == [spam]
-    assert State.GONE not in {row.state for row in desk.rows().values()}
+    assert FilterState.GONE not in {row.state for row in desk.rows().values()}
 
 
 def test_a_domain_whose_disk_is_away(desk_of: Callable[[int], Desk]) -> None:
@@ -291,7 +291,7 @@ def test_a_domain_whose_disk_is_away(desk_of: Callable[[int], Desk]) -> None:
         mail = desk.deliver_to_all([TWO])
         desk.rest()
         assert desk.are_moved(mail)
-        assert {row.state for name, row in desk.rows().items() if name.endswith("one.example")} == {State.BROKEN}
+        assert {row.state for name, row in desk.rows().items() if name.endswith("one.example")} == {FilterState.BROKEN}
         with mounted(domain):
             for path in made:
                 path.mkdir(exist_ok=True, parents=True)
@@ -301,7 +301,7 @@ def test_a_domain_whose_disk_is_away(desk_of: Callable[[int], Desk]) -> None:
             mail = desk.deliver_to_all()
             desk.settle()
             assert desk.are_moved(mail)
-            assert {row.state for row in desk.rows().values()} == {State.MOVING}
+            assert {row.state for row in desk.rows().values()} == {FilterState.MOVING}
             desk.stop()
 
 
@@ -318,7 +318,7 @@ def test_no_directory_of_mail_at_the_start(desk: Desk, caplog: pytest.LogCapture
     assert compared(desk, lambda: desk.pass_time(15.0)) == [ONE]
     assert desk.contents(ONE, "Junk") == [late]
     assert caplog.text.count("mount the disk") == 1
-    assert State.GONE not in {row.state for row in desk.rows().values()}
+    assert FilterState.GONE not in {row.state for row in desk.rows().values()}
 
 
 def test_an_empty_directory_of_mail_at_the_start(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
@@ -329,7 +329,7 @@ def test_an_empty_directory_of_mail_at_the_start(desk: Desk, caplog: pytest.LogC
     vmail.mkdir()
     desk.start()
     desk.pass_time(400.0)
-    assert State.GONE not in {row.state for row in desk.rows().values()}
+    assert FilterState.GONE not in {row.state for row in desk.rows().values()}
     assert caplog.text.count("mount its disk if it is not mounted") == 1
     vmail.rmdir()
     (desk.directory / "away").rename(vmail)
@@ -344,7 +344,7 @@ def test_damaged_while_the_service_was_down(desk: Desk) -> None:
     (desk.root(ONE) / "cur").rename(desk.root(ONE) / "away")
     desk.start()
     desk.pass_time(20.0)
-    assert desk.rows()[ONE].state is State.BROKEN
+    assert desk.rows()[ONE].state is FilterState.BROKEN
     (desk.root(ONE) / "away").rename(desk.root(ONE) / "cur")
     spam = desk.deliver(ONE)
     desk.pass_time(800.0)
@@ -363,12 +363,12 @@ def test_who_is_left_out(desk: Desk) -> None:
     assert desk.watched == "2 users"
     assert desk.are_moved({name: content for name, content in mail.items() if name.endswith("two.example")})
     assert desk.contents(ONE) == [mail[ONE]]
-    assert desk.rows()[ONE].state is State.GONE
+    assert desk.rows()[ONE].state is FilterState.GONE
     desk.configure()
     desk.reload()
     desk.settle()
     assert desk.are_moved(mail)
-    assert desk.rows()[ONE].state is State.MOVING
+    assert desk.rows()[ONE].state is FilterState.MOVING
 
 
 def own_file(desk: Desk) -> Path:
@@ -397,7 +397,7 @@ def test_settings_of_ones_own(desk: Desk, caplog: pytest.LogCaptureFixture) -> N
     (record,) = (record for record in caplog.records if record.levelname == "ERROR")
     assert row.fault == record.getMessage()
     assert row.fault.startswith(f"own settings are not in force: {own}:2: learning.dwell: ")
-    assert row.state is State.MOVING
+    assert row.state is FilterState.MOVING
     desk.settle()
     assert sorted(desk.contents(ONE)) == sorted([ham, still])
     assert desk.rows()[ONE].fault == row.fault
@@ -467,7 +467,7 @@ def test_another_template(desk: Desk) -> None:
         spam = desk.deliver(ONE)
         desk.settle()
         assert desk.contents(ONE, "Junk") == [spam]
-    assert desk.rows()[TWO].state is State.GONE
+    assert desk.rows()[TWO].state is FilterState.GONE
 
 
 # --- the process
@@ -501,4 +501,4 @@ def test_reload(process: Process) -> None:
         until(lambda mail=mail: process.are_moved(mail), f"mail is moved after {told!r}")  # type: ignore[misc]
     assert process.end() == 0
     assert "Traceback" not in process.log()
-    assert process.rows()[ONE].state is State.GONE
+    assert process.rows()[ONE].state is FilterState.GONE
