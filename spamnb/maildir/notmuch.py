@@ -1,8 +1,8 @@
 """Ask the program `notmuch`, which indexes mail, for messages and their tags. Its database is only read.
 
 The program is asked, and not its library: pip cannot install that, and it would read a damaged database in this
-process. An answer takes a hundredth of a second, but minutes on a cold disk, so the caller may look for it again and
-again.
+process. An answer takes a hundredth of a second, but much longer on a cold disk. So the caller may look for it again
+and again.
 """
 
 import contextlib

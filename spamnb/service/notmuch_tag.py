@@ -94,6 +94,8 @@ class NotmuchTag(ServiceJob):
                 # changed again.
                 if self._awake.learn_by_tag(paths, is_tagged=_mark(message) not in marks):
                     marks ^= {_mark(message)}
+                if not self._awake.has_ledger:
+                    return  # all of them are looked at again when it is back
                 yield
         self._keep(revision, marks)
 

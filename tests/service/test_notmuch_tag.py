@@ -4,8 +4,11 @@ import itertools
 import logging
 import os
 import shutil
+import sqlite3
 import subprocess
+import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,10 @@ from spamnb.config import load
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.service import notmuch_tag
+from spamnb.service.awake_account import AwakeAccount
+from spamnb.service.context import Context
+from spamnb.service.log import LogOnce
+from spamnb.service.notmuch_tag import NotmuchTag
 from tests import warm
 from tests.documents import block
 from tests.patience import PATIENCE, until
@@ -305,6 +312,28 @@ def test_a_fault_that_lasts(indexed: Indexed, monkeypatch: pytest.MonkeyPatch) -
     until(lambda: is_told("notmuch answers again"), indexed.site.log)
     assert indexed.lesson(ham) == (Label.SPAM, False)
     assert indexed.site.end() == 0
+
+
+def test_a_ledger_that_is_held_for_a_moment(indexed: Indexed) -> None:
+    """If the ledger cannot be written when a message gets the tag, it is learned when the ledger is back."""
+    ham = indexed.deliver("ham", 711)
+    indexed.run("tag", "+spam", "--", named(ham))
+    config = load(indexed.site.config, {})
+    with (
+        Ledger(str(config.ledger), busy_seconds=0.1) as ledger,
+        closing(sqlite3.connect(config.ledger, isolation_level=None)) as other,
+    ):
+        faults = LogOnce(logging.getLogger("test"), count=lambda _: other.execute("ROLLBACK"))
+        account = AwakeAccount(Context(config, ledger, time.time), faults)
+        account.compare()
+        other.execute("BEGIN IMMEDIATE")
+        for has_ledger in (False, True):
+            account.take_jobs([NotmuchTag(account, "spam")])
+            account.finish_jobs()
+            assert account.has_ledger == has_ledger
+            account.compare()
+        account.close()
+    assert indexed.lesson(ham) == (Label.SPAM, False)
 
 
 def test_beside_a_writer(indexed: Indexed) -> None:
