@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spamnb.evaluation.runs import Figures
     from spamnb.evaluation.user import UserRun
 
-_APART = (Role.NEWCOMERS,)
+_APART = (Role.NEWCOMERS, Role.NEWSLETTERS)
 INTERRUPTED = "the measurement has no result"
 CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--habit", choices=HABITS, metavar="NAME", help=f"with --protocol user: {', '.join(HABITS)}")
     a_day = "with --protocol user: how many messages come per day (default: 20)"
     option("--messages-a-day", type=at_least(1), metavar="N", help=a_day)
-    apart = "with --protocol user: also a folder for newcomers, as `newcomers_folder` names one"
+    apart = "with --protocol user: also a folder for newcomers, or for newsletters"
     option("--apart", action="append", choices=_APART, metavar="WHAT", help=apart)
     option("--model", choices=get_args(Model), help="default: as configured")
     option("--limit", type=at_least(1), metavar="N", help="only the first N messages")

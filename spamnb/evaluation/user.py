@@ -8,7 +8,8 @@ Overview", and go further here.
 
 Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it. If
 the mailbox has a folder for newcomers, the user looks into it as into the inbox: as much of the spam there is moved to
-spam, and of the ham to the inbox, and as late. What stays there teaches nothing.
+spam, and of the ham to the inbox, and as late. Of a folder for newsletters only the spam is moved, to spam. What stays
+in these folders teaches nothing.
 """
 
 import heapq
@@ -31,10 +32,12 @@ from spamnb.evaluation.measures import Outcome, one_minus_roca
 from spamnb.evaluation.newcomers import Newcomers
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.state import MissedSpam
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
 from spamnb.rules.destination import destination_of
 from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips, why_it_waits
+from spamnb.rules.newsletters import newsletter
 from spamnb.rules.reactions import kept
 
 _DAY = 86_400.0
@@ -203,6 +206,7 @@ class _Mailbox:
             self._lacking(),
             self._is_stopped(),
             self._goals,
+            newsletter=newsletter(sample.reading.relations, self._seen(place), chosen=None),
             is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(sample.reading.relations),
             are_many=self._newcomers.are_many,
         )
@@ -216,7 +220,7 @@ class _Mailbox:
         if then.goal is None or is_moved:
             self._react(place, self._as_seen(sample.label), is_moved, judgement.probability)
         else:
-            self._react_apart(place, self._as_seen(sample.label))
+            self._react_apart(place, self._as_seen(sample.label), then.goal)
 
     def _as_seen(self, label: Label) -> Label:
         return Label(1 - label) if self._choose.random() < self._habit.wrong else label
@@ -244,14 +248,14 @@ class _Mailbox:
             self._do(self._kept_after, self._keep, place)
             self._lie(place, is_left=True)
 
-    def _react_apart(self, place: int, label: Label) -> None:
+    def _react_apart(self, place: int, label: Label, goal: Role) -> None:
         """Let the user find the message among mail that was put apart, at once or later, or never."""
         habit, is_found = self._habit, self._choose.random() < self._habit.correct
         if habit.told:
             self._correct(place, label)
         elif is_found and label is Label.SPAM:
             self._do(habit.corrected_after, self._move_to_spam, place)
-        elif is_found and self._choose.random() < habit.keep:
+        elif is_found and goal is Role.NEWCOMERS and self._choose.random() < habit.keep:
             self._do(habit.corrected_after, self._move_to_inbox, place)
 
     def _lie(self, place: int, *, is_left: bool) -> None:
@@ -341,10 +345,12 @@ class _Mailbox:
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _teaches_spam(self, place: int, then: float) -> bool:
-        reading = self._samples[place].reading
-        if self._lessons.seen([reading.relations])[0].known:
+        if self._seen(place).known:
             return False
-        return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
+        return weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability)
+
+    def _seen(self, place: int) -> Seen:
+        return self._lessons.seen([self._samples[place].reading.relations])[0]
 
     def _lacking(self) -> str:
         """Return what must still be learned before mail is moved. Once nothing is missing, this stays so."""

@@ -51,6 +51,10 @@ _OF_USER = {
     "newcomers_spam": "spam in the folder for newcomers",
     "newcomers_ham_a_week": "ham in the folder for newcomers per week, from the second month on",
     "newcomers_spam_a_week": "spam in the folder for newcomers per week, from the second month on",
+    "newsletters_ham": "ham in the folder for newsletters",
+    "newsletters_spam": "spam in the folder for newsletters",
+    "newsletters_ham_a_week": "ham in the folder for newsletters per week, from the second month on",
+    "newsletters_spam_a_week": "spam in the folder for newsletters per week, from the second month on",
 }
 _NAMED = 5  # messages at most that contradict their label
 

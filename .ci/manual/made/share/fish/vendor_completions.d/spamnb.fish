@@ -336,7 +336,7 @@ complete -c spamnb -n '_shtab_spamnb_using evaluate' -l json -d 'as one JSON obj
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l protocol -xka "online batch folds user" -d 'default: online; for your own mail, folds'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l habit -xka "told tidy tidy-init hasty deleting careless careless-init blind noisy" -d 'with --protocol user: told, tidy, tidy-init, hasty, deleting, careless, careless-init, blind, noisy'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l messages-a-day -x -d 'with --protocol user: how many messages come per day (default: 20)'
-complete -c spamnb -n '_shtab_spamnb_using evaluate' -l apart -xka "newcomers" -d 'with --protocol user: also a folder for newcomers, as `newcomers_folder` names one'
+complete -c spamnb -n '_shtab_spamnb_using evaluate' -l apart -xka "newcomers newsletters" -d 'with --protocol user: also a folder for newcomers, or for newsletters'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l model -xka "bernoulli multinomial multinomial-boolean" -d 'default: as configured'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l limit -x -d 'only the first N messages'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l warm-up -x -d 'leave the first N messages out of the measures'
