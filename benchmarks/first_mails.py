@@ -32,10 +32,11 @@ from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, read_content
 from spamnb.rules.acquaintances import why_known
 from spamnb.rules.destination import destination_of
+from spamnb.rules.newsletters import newsletter
 from tests.mail.today.first_mails import FIRST_MAILS, OURS, with_results
 from tests.mail.today.library import LIBRARY
 
-_APART = (Role.NEWCOMERS,)
+_APART = (Role.NEWCOMERS, Role.NEWSLETTERS)
 _WAYS: tuple[tuple[str, str | None, Collection[Role]], ...] = (
     ("before", None, ()),
     ("server", OURS, ()),
@@ -100,8 +101,9 @@ def _goal(mail: Content, judgement: Judgement, lessons: MemoryLessons, apart: Co
     """Return the role of the folder to which a message is moved that is the first of its sender; None: it stays."""
     (seen,) = lessons.seen([mail.relations])
     known = why_known(mail.relations, seen, Learned(), Learned(), frozenset(), "")
+    of_list = newsletter(mail.relations, seen, chosen=None)
     verdict, goals = judgement.verdict, (Role.SPAM, *apart)
-    return destination_of(verdict, "", None, "", False, goals, is_newcomer=not known).goal
+    return destination_of(verdict, "", None, "", False, goals, newsletter=of_list, is_newcomer=not known).goal
 
 
 if __name__ == "__main__":
