@@ -58,15 +58,17 @@ def test_a_day_with_too_many() -> None:
 
 
 @functools.cache
-def made(kind: str, number: int) -> Reading:
+def made(kind: str, number: int, fields: str = "") -> Reading:
     """A letter of one of many friends, or spam; over a known path."""
     raw = message(kind, number).replace(b"@friends.example", b"%d@friends.example" % (number % _SENDERS))
-    return read(_PATH.encode() + raw)
+    return read((_PATH + fields).encode() + raw)
 
 
-def run(habit: str, apart: Sequence[Role]) -> UserRun:
-    """A life with 200 ham and as many spam."""
-    samples = [Sample(f"{label.word}/{each}", label, made(label.word, each)) for each in range(200) for label in Label]
+def run(habit: str, apart: Sequence[Role], fields: str = "") -> UserRun:
+    """A life with 200 ham and as many spam, all of them with these fields."""
+    samples = [
+        Sample(f"{label.word}/{each}", label, made(label.word, each, fields)) for each in range(200) for label in Label
+    ]
     random.Random(1).shuffle(samples)
     return simulate(samples, Scoring(), Learning(), True, habit, messages_a_day=10, apart=apart)
 
@@ -90,6 +92,20 @@ def test_a_life_with_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(figures["newcomers_ham_a_week"], float)
     assert 0 < len(reasons["moved to the inbox"]) <= figures["newcomers_ham"]
     assert set(reasons["moved to the inbox"]) == {Label.HAM}
+
+
+def test_a_life_with_newsletters_apart() -> None:
+    """Ham and unsure mail of a list goes there, also that of newcomers. It stays there; only its spam is moved on."""
+    both = (Role.NEWCOMERS, Role.NEWSLETTERS)
+    found = run("tidy", both, "List-Id: <news.friends.example>\n")
+    begun = found.switched_on_at
+    assert begun is not None
+    assert set(found.goals[begun:]) == {Role.SPAM, Role.NEWSLETTERS}
+    labels = [one.label for goal, one in zip(found.goals, found.outcomes, strict=True) if goal is Role.NEWSLETTERS]
+    figures = found.figures()
+    assert [figures["newsletters_ham"], figures["newsletters_spam"]] == [labels.count(label) for label in Label]
+    assert found.learned[Label.HAM] < run("tidy", ()).learned[Label.HAM]
+    assert Role.NEWSLETTERS not in run("tidy", both).goals
 
 
 def test_a_life_without_the_folder() -> None:
