@@ -254,7 +254,7 @@ class _Mailbox:
         if habit.told:
             self._correct(place, label)
         elif is_found and label is Label.SPAM:
-            self._do(habit.corrected_after, self._move_to_spam, place)
+            self._do(habit.corrected_after, self._move_on_to_spam, place)
         elif is_found and goal is Role.NEWCOMERS and self._choose.random() < habit.keep:
             self._do(habit.corrected_after, self._move_to_inbox, place)
 
@@ -295,6 +295,9 @@ class _Mailbox:
         for each in left_behind if self._learning.kept else ():
             self._learn(each, Label.HAM, weak_lessons.LEFT_BEHIND, How.KEPT, weak=True)
             del self._unsorted[each]
+
+    def _move_on_to_spam(self, place: int) -> None:
+        self._learn(place, Label.SPAM, "moved to spam", How.MOVE)  # no trace: what is left there leaves none
 
     def _move_to_inbox(self, place: int) -> None:
         self._learn(place, Label.HAM, "moved to the inbox", How.MOVE)
