@@ -8,8 +8,8 @@ Overview", and go further here.
 
 Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it. If
 the mailbox has a folder for newcomers, the user looks into it as into the inbox: as much of the spam there is moved to
-spam, and of the ham to the inbox, and as late. Of a folder for newsletters only the spam is moved, to spam. What stays
-in these folders teaches nothing.
+spam, and of the ham to the inbox, and as late. In a folder for newsletters the user only finds the spam. What stays in
+these folders teaches nothing.
 """
 
 import heapq
