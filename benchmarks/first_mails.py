@@ -1,8 +1,11 @@
 """Measure what becomes of the first mails of shops, banks, parcel services, clubs and newsletters, and at what cost.
 
 The filter learns CORPUS without the ham of lists, so it knows letters and spam. Then it judges sixty made-up messages
-(`tests/mail/today/first_mails.py`), each as the first of its sender: without a named server, and with the server that
-wrote their Authentication-Results. Half of those that are no newsletters offer to unsubscribe, as newsletters do.
+(`tests/mail/today/first_mails.py`), each as the first of its sender. Half of those that are no newsletters offer to
+unsubscribe, as newsletters do. before: without a named server. server: with the server that wrote their
+Authentication-Results. folders: without the server, and with folders for newcomers and newsletters. both: with all.
+
+Junk, newcomers, newsletters: moved to these folders. unsure: in doubt, and in the inbox. The rest is in the inbox.
 
 The cost: the twenty spam messages of `tests/mail/today`, each with the results of the same server, which takes every
 signature in them for right. With DIRECTORY, whose files are all spam, also these, by the results that they came with.
@@ -13,22 +16,33 @@ The first field of theirs without a server's name (those of Outlook) counts as o
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import common
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the messages belong to the tests
-from spamnb.base.label import How, Label, Verdict
+from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Sample, load_corpus, samples
-from spamnb.filter.judge import FrozenFilter
+from spamnb.filter.judge import FrozenFilter, Judgement
 from spamnb.filter.vouching import Trusted
+from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, read_content
+from spamnb.rules.acquaintances import why_known
+from spamnb.rules.destination import destination_of
+from spamnb.rules.newsletters import newsletter
 from tests.mail.today.first_mails import FIRST_MAILS, OURS, with_results
 from tests.mail.today.library import LIBRARY
 
+_APART = (Role.NEWCOMERS, Role.NEWSLETTERS)
+_WAYS: tuple[tuple[str, str | None, Collection[Role]], ...] = (
+    ("before", None, ()),
+    ("server", OURS, ()),
+    ("folders", None, _APART),
+    ("both", OURS, _APART),
+)
 _LIST = frozenset({"precedence:list", "precedence:bulk", "field:list-post", "field:mailing-list"})
 _NAMELESS = re.compile(rb"^Authentication-Results:\s*((?:spf|dkim|dmarc)=[^\n]*\n(?:[ \t][^\n]*\n)*)", re.M | re.I)
 
@@ -73,11 +87,23 @@ def _named(directory: Path) -> Iterator[bytes]:
 
 def _row(name: str, mail: Sequence[Content], lessons: MemoryLessons) -> dict[str, object]:
     row: dict[str, object] = {"first mails": name, "messages": len(mail)}
-    for way, authserv_id in (("before", None), ("after", OURS)):
+    for way, authserv_id, apart in _WAYS:
         judged = FrozenFilter(lessons, Scoring(), Senders(), Trusted(authserv_id)).judge_all(mail)
-        for verdict in (Verdict.SPAM, Verdict.UNSURE):
-            row[f"{verdict}, {way}"] = sum(each.verdict is verdict for each in judged)
+        goals = [_goal(each, judgement, lessons, apart) for each, judgement in zip(mail, judged, strict=True)]
+        row[f"Junk, {way}"] = goals.count(Role.SPAM)
+        in_doubt = [judgement.verdict is Verdict.UNSURE for judgement in judged]
+        row[f"unsure, {way}"] = sum(goal is None and doubt for goal, doubt in zip(goals, in_doubt, strict=True))
+        row |= {f"{role}, {way}": goals.count(role) for role in apart}
     return row
+
+
+def _goal(mail: Content, judgement: Judgement, lessons: MemoryLessons, apart: Collection[Role]) -> Role | None:
+    """Return the role of the folder to which a message is moved that is the first of its sender; None: it stays."""
+    (seen,) = lessons.seen([mail.relations])
+    known = why_known(mail.relations, seen, Learned(), Learned(), frozenset(), "")
+    of_list = newsletter(mail.relations, seen, chosen=None)
+    verdict, goals = judgement.verdict, (Role.SPAM, *apart)
+    return destination_of(verdict, "", None, "", False, goals, newsletter=of_list, is_newcomer=not known).goal
 
 
 if __name__ == "__main__":

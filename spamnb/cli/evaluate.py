@@ -27,6 +27,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, get_args
 
 from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.label import Role
 from spamnb.base.libraries import how_to_install
 from spamnb.bulk.mapping import executor_at
 from spamnb.cli.common import evaluation_report, output_files
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from spamnb.evaluation.runs import Figures
     from spamnb.evaluation.user import UserRun
 
+_APART = (Role.NEWCOMERS, Role.NEWSLETTERS)
 INTERRUPTED = "the measurement has no result"
 CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 
@@ -61,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     option("--habit", choices=HABITS, metavar="NAME", help=f"with --protocol user: {', '.join(HABITS)}")
     a_day = "with --protocol user: how many messages come per day (default: 20)"
     option("--messages-a-day", type=at_least(1), metavar="N", help=a_day)
+    apart = "with --protocol user: also a folder for newcomers, or for newsletters"
+    option("--apart", action="append", choices=_APART, metavar="WHAT", help=apart)
     option("--model", choices=get_args(Model), help="default: as configured")
     option("--limit", type=at_least(1), metavar="N", help="only the first N messages")
     option("--warm-up", type=number, default=0, metavar="N", help="leave the first N messages out of the measures")
@@ -116,9 +120,9 @@ def run(options: argparse.Namespace) -> int:
 def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
     if options.delay and options.protocol != "online":
         raise UsageError(f"--delay is for --protocol online: {options.protocol} learns before it scores")
-    of_user = options.habit is not None, options.messages_a_day is not None
-    if any(of_user) and options.protocol != "user":
-        raise UsageError("--habit and --messages-a-day are for --protocol user")
+    of_user = options.habit, options.messages_a_day, options.apart
+    if options.protocol != "user" and any(given is not None for given in of_user):
+        raise UsageError("--habit, --messages-a-day and --apart are for --protocol user")
     if options.protocol == "user":
         _refuse_what_a_user_has_not(options)
     if options.orders == 1:
@@ -227,7 +231,9 @@ def _run_as_user(options: argparse.Namespace, config: Config, kept: Packed) -> i
 
     def run_of(ordered: Packed, number: int) -> UserRun:
         how = {"seed": options.seed + number, "messages_a_day": options.messages_a_day or 20}
-        return simulate(list(ordered), config.scoring, config.learning, config.breaker, options.habit, **how)
+        apart = tuple(dict.fromkeys(map(Role, options.apart or ())))
+        rules = config.scoring, config.learning, config.breaker
+        return simulate(list(ordered), *rules, options.habit, **how, apart=apart)
 
     if options.orders > 1:
         return _print_average(options, kept, lambda ordered, number: run_of(ordered, number).figures())

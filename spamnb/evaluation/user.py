@@ -6,14 +6,17 @@ decide when mail may be moved and when the circuit breaker trips. The user acts 
 filter the true label of each message at once. Delayed and partial feedback are those of Cormack, "TREC 2006 Spam Track
 Overview", and go further here.
 
-Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it.
+Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it. If
+the mailbox has a folder for newcomers, the user looks into it as into the inbox: as much of the spam there is moved to
+spam, and of the ham to the inbox, and as late. In a folder for newsletters the user only finds the spam. What stays in
+these folders teaches nothing.
 """
 
 import heapq
 import itertools
 import random
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,27 +29,35 @@ from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
+from spamnb.evaluation.newcomers import Newcomers
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.state import MissedSpam
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
 from spamnb.rules.destination import destination_of
 from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips, why_it_waits
+from spamnb.rules.newsletters import newsletter
 from spamnb.rules.reactions import kept
 
 _DAY = 86_400.0
+_MONTH, _WEEK = 30, 7  # days
 
 
 @dataclass(slots=True)
 class UserRun:
     """The result of a run. outcomes: of the messages after those learned first; SPAM means that it was moved.
 
-    switched_on_at: the message, counted from 0 over the whole order, before which moving began; None: never.
+    switched_on_at: the message, counted from 0 over the whole order, before which moving began; None: never. apart: the
+    roles of the folders for mail that is put apart. goals: to which folder each message was moved; None: it stayed.
     """
 
     habit: str
     outcomes: list[Outcome] = field(default_factory=list)
     messages: int = 0
+    a_day: int = 20
+    apart: Collection[Role] = ()
+    goals: list[Role | None] = field(default_factory=list)
     switched_on_at: int | None = None
     breaker_tripped: int = 0
     learned: tuple[int, int] = (0, 0)
@@ -69,7 +80,23 @@ class UserRun:
             "learned_spam": self.learned[Label.SPAM],
             "switched_on_at": self.switched_on_at,
             "breaker_tripped": self.breaker_tripped,
+            **(self._of_apart() if self.apart else {}),
         }
+
+    def _of_apart(self) -> dict[str, float | None]:
+        """Return what lies in the inbox and in the folders for mail that is put apart; the week is a mean."""
+        lying = list(zip(self.goals, self.outcomes, strict=True))
+        inbox = [outcome for goal, outcome in lying if goal is None]
+        unsure_ham = sum(one.label is Label.HAM and one.verdict is Verdict.UNSURE for one in inbox)
+        found: dict[str, float | None] = {"inbox_unsure_ham": unsure_ham}
+        found["inbox_spam"] = sum(one.label is Label.SPAM for one in inbox)
+        for role in self.apart:
+            labels = [outcome.label if goal is role else None for goal, outcome in lying]
+            late = labels[max(0, _MONTH * self.a_day - (self.messages - len(labels))) :]
+            weeks = len(late) / (_WEEK * self.a_day)
+            found |= {f"{role}_{label.word}": labels.count(label) for label in Label}
+            found |= {f"{role}_{label.word}_a_week": late.count(label) / weeks if weeks else None for label in Label}
+        return found
 
 
 def _is_lost(outcome: Outcome) -> bool:
@@ -98,10 +125,14 @@ def simulate(
     *,
     seed: int = 0,
     messages_a_day: int = 20,
+    apart: Collection[Role] = (),
 ) -> UserRun:
-    """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock."""
-    run = UserRun(habit, messages=len(samples))
-    mailbox = _Mailbox(samples, scoring, learning, breaker, HABITS[habit], random.Random(seed), messages_a_day, run)  # noqa: S311 - repeatable
+    """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock.
+
+    apart: the roles of the mailbox's folders for mail that is put apart.
+    """
+    run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart)
+    mailbox = _Mailbox(samples, scoring, learning, breaker, HABITS[habit], random.Random(seed), run)  # noqa: S311 - repeatable
     mailbox.work()
     return run
 
@@ -117,12 +148,13 @@ class _Mailbox:
         breaker: bool,
         habit: Habit,
         choose: random.Random,
-        messages_a_day: int,
         run: UserRun,
     ) -> None:
         self._samples, self._scoring, self._learning, self._has_breaker = samples, scoring, learning, breaker
-        self._habit, self._choose, self._a_day, self._run = habit, choose, messages_a_day, run
+        self._habit, self._choose, self._a_day, self._run = habit, choose, run.a_day, run
+        self._goals = {Role.SPAM, *run.apart}
         self._lessons = MemoryLessons()
+        self._newcomers = Newcomers(self._lessons, run.a_day)
         self._filter = Filter(self._lessons, scoring, Senders())
         self._now = 0  # the message that comes next
         self._later: list[
@@ -157,6 +189,7 @@ class _Mailbox:
                 self._learn(place, sample.label, "learned at the beginning", How.HAND)
             else:
                 self._arrive(place, sample)
+            self._newcomers.came(sample.reading)
         ham, spam = self._lessons.totals().tolist()[:2]
         self._run.learned = ham, spam
 
@@ -166,13 +199,28 @@ class _Mailbox:
         self._verdicts.append(judgement.verdict)
         self._judged.append((place, judgement.verdict))
         label = None if lesson is None else lesson.decision
-        then = destination_of(judgement.verdict, "", label, self._lacking(), self._is_stopped(), goals=(Role.SPAM,))
+        then = destination_of(
+            judgement.verdict,
+            "",
+            label,
+            self._lacking(),
+            self._is_stopped(),
+            self._goals,
+            newsletter=newsletter(sample.reading.relations, self._seen(place), chosen=None),
+            is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(sample.reading.relations),
+            are_many=self._newcomers.are_many,
+        )
         is_moved = then.goal is Role.SPAM
+        self._newcomers.judged(then.goal is Role.NEWCOMERS)
+        self._run.goals.append(then.goal)
         seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
         scored = bool(self._lessons.totals()[:2].all())
         probability, score, summary = judgement.probability, judgement.log_odds, sample.reading.summary
         self._run.outcomes.append(Outcome(sample.name, sample.label, seen, probability, score, scored, summary))
-        self._react(place, self._as_seen(sample.label), is_moved, judgement.probability)
+        if then.goal is None or is_moved:
+            self._react(place, self._as_seen(sample.label), is_moved, judgement.probability)
+        else:
+            self._react_apart(place, self._as_seen(sample.label), then.goal)
 
     def _as_seen(self, label: Label) -> Label:
         return Label(1 - label) if self._choose.random() < self._habit.wrong else label
@@ -199,6 +247,16 @@ class _Mailbox:
         elif label is Label.HAM and chance < habit.keep:
             self._do(self._kept_after, self._keep, place)
             self._lie(place, is_left=True)
+
+    def _react_apart(self, place: int, label: Label, goal: Role) -> None:
+        """Let the user find the message among mail that was put apart, at once or later, or never."""
+        habit, is_found = self._habit, self._choose.random() < self._habit.correct
+        if habit.told:
+            self._correct(place, label)
+        elif is_found and label is Label.SPAM:
+            self._do(habit.corrected_after, self._move_on_to_spam, place)
+        elif is_found and goal is Role.NEWCOMERS and self._choose.random() < habit.keep:
+            self._do(habit.corrected_after, self._move_to_inbox, place)
 
     def _lie(self, place: int, *, is_left: bool) -> None:
         """Note a message that is in the inbox only because the filter has not begun to move mail."""
@@ -237,6 +295,12 @@ class _Mailbox:
         for each in left_behind if self._learning.kept else ():
             self._learn(each, Label.HAM, weak_lessons.LEFT_BEHIND, How.KEPT, weak=True)
             del self._unsorted[each]
+
+    def _move_on_to_spam(self, place: int) -> None:
+        self._learn(place, Label.SPAM, "moved to spam", How.MOVE)  # no trace: what is left there leaves none
+
+    def _move_to_inbox(self, place: int) -> None:
+        self._learn(place, Label.HAM, "moved to the inbox", How.MOVE)
 
     def _rescue(self, place: int) -> None:
         if self._in_spam.pop(place, None) is not None:
@@ -284,10 +348,12 @@ class _Mailbox:
                 self._doubtful += [place for place in self._kept if self._digest(place) in forgotten]
 
     def _teaches_spam(self, place: int, then: float) -> bool:
-        reading = self._samples[place].reading
-        if self._lessons.seen([reading.relations])[0].known:
+        if self._seen(place).known:
             return False
-        return weak_lessons.teaches_spam(then, self._filter.judge(reading).probability)
+        return weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability)
+
+    def _seen(self, place: int) -> Seen:
+        return self._lessons.seen([self._samples[place].reading.relations])[0]
 
     def _lacking(self) -> str:
         """Return what must still be learned before mail is moved. Once nothing is missing, this stays so."""

@@ -66,6 +66,17 @@ def test_warm_up(run: Run, corpus: Path, home: Path) -> None:
     assert float(str(rest["unsure"])) < float(str(whole["unsure"])), "an empty filter is unsure"
 
 
+def test_a_user_with_folders_for_mail_apart(run: Run, corpus: Path) -> None:
+    """With --apart, the figures of a simulated user say what lies in that folder; other protocols have none."""
+    of_user = (corpus, "--protocol", "user", "--habit", "told")
+    without, found = measured(run, *of_user), measured(run, *of_user, "--apart", "newcomers")
+    assert found.keys() > without.keys()
+    assert found["newcomers_ham"] == 0, "too few addresses are known"
+    assert "ham in the folder for newcomers" in run("evaluate", *of_user, "--orders", 2, "--apart", "newcomers").out
+    refused = run("evaluate", corpus, "--apart", "newcomers")
+    assert (refused.code, "are for --protocol user" in refused.err) == (64, True)
+
+
 def test_nothing_left_to_measure(run: Run, corpus: Path) -> None:
     """If nothing is left to measure, the error says so."""
     result = run("evaluate", corpus, "--warm-up", 2 * MESSAGES)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from spamnb.base.errors import LedgerError
+from spamnb.base.label import Role
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import known, label_of, learn, lesson, set_label, wrong_count
 
@@ -156,6 +157,19 @@ def test_names_of_any_bytes(ledger: Ledger) -> None:
     action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), "a test", 1.0)
     intents = ledger.journal.intents()
     assert [(one.id, one.source_base, one.destination_base) for one in intents] == [(action, base, base + "'")]
+
+
+def test_spam_out_of_a_folder_apart_shows_no_habit(ledger: Ledger) -> None:
+    """A person has acted on missed spam if it was in the inbox, or in Junk, and not if it was put apart before."""
+    mailbox = ledger.locations.mailbox("/mail")[0]
+    for name, goal in (("inbox", None), ("Junk", Role.SPAM), ("Unsure", Role.UNSURE), ("New", Role.NEWCOMERS)):
+        learn(ledger, [lesson(name, SPAM, {"x": 1})])
+        seen = ledger.messages.ensure(name.encode(), name)
+        ledger.messages.judged(seen.id, "unsure", 0.5, 1.0)
+        if goal is not None:
+            ends = (ledger.locations.folder(mailbox, folder) for folder in ("INBOX", name))
+            ledger.journal.intend(seen.id, *((end, "a") for end in ends), "it is", 1.0, goal=goal)
+    assert {acted.digest for acted in ledger.messages.acted_on()} == {b"inbox", b"Junk"}
 
 
 def test_folders_of_a_mailbox(ledger: Ledger) -> None:

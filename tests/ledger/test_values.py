@@ -27,7 +27,7 @@ ODD = {
     "TEXT": ("x'41'", "CAST(x'ff' AS TEXT)", "printf('%.*c', 70000, 'x')"),
     "BLOB": ("'x'", "7", "zeroblob(70000)"),
 }
-WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by", "how"}
+WORDS = {"verdict", "kind", "state", "origin", "gone_by", "by", "how", "goal"}
 ANY_NUMBER = {
     ("directory", "device"),
     ("directory", "inode"),
@@ -71,8 +71,9 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         db.execute("UPDATE message SET rescued_at = 5.0, sender = 1, list = 2 WHERE digest = ?", (b"c",))
         db.execute(
             "INSERT INTO action (at, message, kind, state, why, how, takes_back, answer, verdict, probability, before,"
-            " before_weak, after, after_weak, source, source_base, destination, destination_base, owner)"
-            " VALUES (1.0, 1, 'moved', 'done', '', 'pipe', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', '9')"
+            " before_weak, after, after_weak, source, source_base, destination, destination_base, goal, owner)"
+            " VALUES (1.0, 1, 'moved', 'done', '', 'pipe', 1, 1, 'ham', 0.5, 0, 0, 1, 0, 1, x'61', 1, x'62', 'spam',"
+            " '9')"
         )
         db.execute("INSERT INTO choice VALUES (2, 'spam_cutoff', NULL, 0.9, 'prompt')")
         db.execute("INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, 2, 'chosen', 'done', '')")

@@ -45,6 +45,16 @@ _OF_USER = {
     "learned_spam": "learned spam at the end",
     "switched_on_at": "messages before the first move",
     "breaker_tripped": "how often an abnormal share of spam stopped the moving",
+    "inbox_unsure_ham": "unsure ham in the inbox",
+    "inbox_spam": "spam in the inbox",
+    "newcomers_ham": "ham in the folder for newcomers",
+    "newcomers_spam": "spam in the folder for newcomers",
+    "newcomers_ham_a_week": "ham in the folder for newcomers per week, from the second month on",
+    "newcomers_spam_a_week": "spam in the folder for newcomers per week, from the second month on",
+    "newsletters_ham": "ham in the folder for newsletters",
+    "newsletters_spam": "spam in the folder for newsletters",
+    "newsletters_ham_a_week": "ham in the folder for newsletters per week, from the second month on",
+    "newsletters_spam_a_week": "spam in the folder for newsletters per week, from the second month on",
 }
 _NAMED = 5  # messages at most that contradict their label
 
@@ -71,7 +81,7 @@ def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> s
 
 def one_user(figures: Mapping[str, Figure]) -> str:
     """Return the figures of one run of a simulated user."""
-    rows = [(name, _shown(figures[name]), meaning) for name, meaning in _OF_USER.items()]
+    rows = [(name, _shown(figures[name]), meaning) for name, meaning in _OF_USER.items() if name in figures]
     return table([("figure", "", ""), *rows])
 
 

@@ -49,9 +49,11 @@ FORGOTTEN_BY_FILTER = (
     " ON b.id = a.takes_back WHERE a.message = m.id AND a.kind = 'learned' ORDER BY a.id DESC LIMIT 1))"
 )
 _NEWEST = 5000  # judged messages among which those that a person has acted on are looked for
+# Spam that was moved out of a folder for mail apart does not count, since mail that is read and left there does not.
 _ACTED_ON = f"""
     SELECT learned_at, digest, 1, probability, 0, '' FROM (SELECT * FROM message WHERE judged_at IS NOT NULL
-    ORDER BY judged_at DESC LIMIT ?1) WHERE label = 1 AND NOT weak
+    ORDER BY judged_at DESC LIMIT ?1) AS m WHERE label = 1 AND NOT weak
+    AND NOT EXISTS (SELECT 1 FROM action AS a WHERE a.message = m.id AND a.goal <> 'spam')
     UNION ALL
     SELECT f.since, m.digest, 0, m.probability, o.mailbox, o.name FROM (SELECT * FROM message
     WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT ?1) AS m

@@ -72,7 +72,7 @@ function _shtab_spamnb_using
 end
 
 set -g _shtab_spamnb_commands demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit evaluate compare help learn forget
-set -g _shtab_spamnb_opts_with_value --allow-host --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --imap --kind --limit --listen --messages-a-day --model --only --orders --pass-command --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --word
+set -g _shtab_spamnb_opts_with_value --allow-host --apart --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --imap --kind --limit --listen --messages-a-day --model --only --orders --pass-command --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --word
 
 complete -c spamnb -e
 complete -c spamnb -f
@@ -336,6 +336,7 @@ complete -c spamnb -n '_shtab_spamnb_using evaluate' -l json -d 'as one JSON obj
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l protocol -xka "online batch folds user" -d 'default: online; for your own mail, folds'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l habit -xka "told tidy tidy-init hasty deleting careless careless-init blind noisy" -d 'with --protocol user: told, tidy, tidy-init, hasty, deleting, careless, careless-init, blind, noisy'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l messages-a-day -x -d 'with --protocol user: how many messages come per day (default: 20)'
+complete -c spamnb -n '_shtab_spamnb_using evaluate' -l apart -xka "newcomers newsletters" -d 'with --protocol user: also a folder for newcomers, or for newsletters'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l model -xka "bernoulli multinomial multinomial-boolean" -d 'default: as configured'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l limit -x -d 'only the first N messages'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l warm-up -x -d 'leave the first N messages out of the measures'
