@@ -19,6 +19,7 @@ from spamnb.checkup.host_checks import (
 from spamnb.checkup.installation import installation
 from spamnb.checkup.ledger_checks import of_ledger
 from spamnb.checkup.mailbox_checks import of_mailboxes
+from spamnb.checkup.moved_file_checks import of_moved_file
 from spamnb.checkup.notmuch_checks import of_notmuch
 from spamnb.checkup.server_checks import of_server
 from spamnb.checkup.spamd_checks import of_spamd
@@ -52,6 +53,7 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         for line in wrong.splitlines():
             yield fault("own settings", line, OWN_STEP)
         yield from _guarded(of_mailboxes(config, whole=whole))
+        yield from _guarded(of_moved_file(config.service.moved_file))
         yield from _guarded(of_server(config))
         yield from _guarded(of_notmuch(config))
         yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))

@@ -12,7 +12,7 @@ With --fresh the filter starts again with the same configuration. It forgets its
 its history, and your choices. It keeps the old ledger beside the new one.
 
 With --imap it sets up an account at a provider. mbsync fetches the mail into a Maildir
-(MAILDIR or ~/Mail). A systemd timer keeps both in step. It asks for the password, or
+(MAILDIR or ~/Mail). Units of systemd keep both in step. It asks for the password, or
 takes it from --pass-command or from ~/.mbsync-password. Then it learns from the folders.
 
 With --host it sets up a mail host, for all users. MAILDIR is a path with fields; without
@@ -37,7 +37,7 @@ from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
-from spamnb.cli.common.config_and_ledger import command, config_path, configuration, open_ledger
+from spamnb.cli.common.config_and_ledger import command, config_path, configuration, new_ledger_path, open_ledger
 from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, table, warn
 from spamnb.cli.train import learn
@@ -98,13 +98,14 @@ def run(options: argparse.Namespace) -> int:
         )
     proposals = [_propose(root, options) for root in find_maildirs(options.maildirs)]
     check_apart(proposals, ())
-    ledger = None if options.config is None else Path(options.config).absolute().with_name("ledger.sqlite")
+    ledger = new_ledger_path(options)
     mailboxes, server = [one.mailbox for one in proposals], own_server(proposals)
     with only_service(str(parse(render(mailboxes, ledger), str(path), os.environ).ledger)):
         pass  # a running service records a new mailbox by itself, and does not expect a changed configuration
     _show_all(proposals, options)
     is_trusted = server is not None and first_questions.is_trusted(server, options)
-    former = write(path, render(mailboxes, ledger, server, is_trusted=is_trusted))
+    moved_file = getattr(options, "moved_file", None)  # of --imap
+    former = write(path, render(mailboxes, ledger, server, is_trusted=is_trusted, moved_file=moved_file))
     inform(options, f"\nWrote {escaped(str(path))}. Change a role there if a folder means something else to you.")
     if former is not None:
         inform(options, f"The old one is kept as {escaped(str(former))}.")

@@ -75,6 +75,7 @@ def learn(
 
         config, ledger = open_ledger(options)
         stack.enter_context(ledger)
+        is_first = not ledger.lessons.totals()[label]
         shown = progress(
             read, f"learning {label.word}", options.quiet, total, lambda one: len(one[0].digests) + len(one[1])
         )
@@ -87,7 +88,9 @@ def learn(
         if may_begin:
             may_move.begin_if_ready(ledger, config.scoring, config.learning)
     was = f", {corrected} of them corrected" if corrected else ""
-    known = f", {seen - changed} known already" if seen > changed else ""
+    same = seen - changed
+    what = ("copy" if same == 1 else "copies") if is_first else "known already"
+    known = f", {same} {what}" if same else ""
     again = f"; {read_again} of them read again" if read_again else ""
     inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}{again}")
     return exit_codes.ERROR if left_out else 0

@@ -178,15 +178,15 @@ def absolute_path(environ: Mapping[str, str], *, is_file: bool = False) -> Reade
     return read_as(convert, wanted)
 
 
-def _full_path(written: str) -> Path:
-    if not written.startswith("/") or "\0" in written:
-        wanted = "/var/lib/prometheus/node-exporter/spamnb.prom"
-        raise ValueError(f"{shown(written)} is not a full path; write one such as {wanted}")
-    return Path(os.path.normpath(written))
+def full_path(example: str) -> Reader[Path]:
+    """Return the reader of the path of a file, from the root."""
 
+    def convert(written: str) -> Path:
+        if not written.startswith("/") or "\0" in written:
+            raise ValueError(f"{shown(written)} is not a full path; write one such as {example}")
+        return Path(os.path.normpath(written))
 
-full_path: Reader[Path] = read_as(_full_path, "a full path")
-"""The path of a file, from the root."""
+    return read_as(convert, "a full path")
 
 
 def _folder(name: str) -> str:

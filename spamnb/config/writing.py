@@ -40,6 +40,10 @@ _SERVER = """
 # The mail server whose Authentication-Results count: a newsletter that it vouches for does not go to Junk.
 """
 
+_MOVED_FILE = """
+# The service makes this file after it has moved mail. It calls mbsync, which carries the moves to the provider at once.
+"""
+
 _COPIES_OF_HOST = """
 # Daily copies of each user's ledger. Seven copies for 5,000 users with 1,000 learned messages each take 53 GB.
 service:
@@ -64,17 +68,20 @@ def render(
     authserv_id: str | None = None,
     *,
     is_trusted: bool = False,
+    moved_file: Path | None = None,
 ) -> str:
     """Return the text of a configuration with these mailboxes. `parse` reads it back as the same values.
 
     It writes bytes of a folder's name that are not UTF-8 (surrogates in the string) as escapes. authserv_id: a server
-    to propose; in a comment, unless `is_trusted`.
+    to propose; in a comment, unless `is_trusted`. moved_file: `service.moved_file`.
     """
     head = _HEAD if ledger is None else _HEAD + "\n" + _dumped({"ledger": str(ledger)})
     text = head + _ROLES + _dumped({"mailboxes": list(map(_written, mailboxes))})
-    if authserv_id is None:
-        return text
-    return text + _SERVER + ("" if is_trusted else "#") + _dumped({"authserv_id": authserv_id})
+    if authserv_id is not None:
+        text += _SERVER + ("" if is_trusted else "#") + _dumped({"authserv_id": authserv_id})
+    if moved_file is not None:
+        text += _MOVED_FILE + _dumped({"service": {"moved_file": str(moved_file)}})
+    return text
 
 
 def render_host(mailbox: Mailbox, ledgers: Path) -> str:

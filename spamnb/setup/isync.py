@@ -11,8 +11,10 @@ from pathlib import Path
 
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.label import Role
+from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped
 from spamnb.maildir.folders import decode
+from spamnb.setup.providers import provider_at
 
 CHANNEL = "mail"
 PORT = 993  # of IMAP over TLS
@@ -23,6 +25,8 @@ _VERSION = re.compile(r"^isync (\d+)\.(\d+)", re.MULTILINE)
 _LISTED = re.compile(r'\* LIST \(([^)]*)\) (?:NIL|"(\\?.)") (?:"((?:[^"\\]|\\.)*)"|(\S+))\s*', re.IGNORECASE)
 _ESCAPED = re.compile(r"\\(.)")
 _NAMESPACE = re.compile(r'\* NAMESPACE \(\("((?:[^"\\]|\\.)*)"', re.IGNORECASE)
+# Of mbsync's counters: the messages that have come, and that come in all.
+_FETCHED = lazy_pattern(r" N: \+(\d{1,12})/(\d{1,12}) ")
 _MOST_SAID = 10_000  # characters of mbsync's errors that are read: the last ones give the reason of its end
 # Special uses (RFC 6154): folders that repeat the messages of other folders, and the roles of the others.
 _REPEATED = {"\\all", "\\flagged", "\\important"}
@@ -34,7 +38,7 @@ IMAPAccount hosted
 Host {host}
 {port}User "{user}"
 PassCmd "{pass_command}"
-{tls_type} IMAPS
+{security}
 
 IMAPStore far
 Account hosted
@@ -63,6 +67,11 @@ class Account:
     user: str
     host: str
     port: int = PORT
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the server is a program on this machine, such as a proxy. Then mbsync talks to it without TLS."""
+        return self.host == "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +107,13 @@ def version_in(printed: str) -> tuple[int, int]:
 
 def rc(account: Account, pass_command: str, place: Path, repeated: Iterable[str], version: tuple[int, int]) -> str:
     """Return the text of mbsync's configuration, with one channel. place: the directory for the mail."""
+    tls_type = "TLSType" if version >= _TLS_TYPE else "SSLType"
     return _RC.format(
         host=account.host,
         port="" if account.port == PORT else f"Port {account.port}\n",
         user=account.user,
         pass_command=_quoted(pass_command),
-        tls_type="TLSType" if version >= _TLS_TYPE else "SSLType",
+        security=f"{tls_type} None\nAuthMechs LOGIN" if account.is_here else f"{tls_type} IMAPS",
         place=_quoted(str(place)),
         channel=CHANNEL,
         left_out="".join(f' "!{_quoted(name)}"' for name in repeated),
@@ -141,24 +151,42 @@ def _plain(quoted: str) -> str:
     return _ESCAPED.sub(r"\1", quoted)
 
 
+def fetched_in(shown: str) -> tuple[int, int] | None:
+    """Return how many messages have come of how many, by the last whole counters that mbsync has shown; or None.
+
+    >>> fetched_in("\\rC: 0/1  B: 2/6  F: +0/0 *0/0 #0/0  N: +13/25 *0/0 #0/0")
+    (13, 25)
+    """
+    found = _FETCHED.findall(shown)
+    return (int(found[-1][0]), int(found[-1][1])) if found else None
+
+
 def fault_in(said: str, account: Account, pass_command: str, place: Path) -> str:
     """Return the meaning of mbsync's errors, and what to do."""
     host, said = account.host, said[-_MOST_SAID:]
     for pattern, meaning in _FAULTS:
         if found := re.search(pattern, said):
             why = escaped((found[1] if found.groups() else found[0]).strip())
-            return meaning.format(host=host, port=account.port, why=why, command=escaped(pass_command))
+            words = {"host": host, "port": account.port, "why": why, "command": escaped(pass_command)}
+            return meaning.format(instead=_instead(account), **words)
     if _is_full(place):
         return f"the disk that holds {escaped(str(place))} is full: free some space, then call the same command again"
     lines = [escaped(line) for line in said.strip().splitlines()[-3:]] or ["it gave no reason"]
     return f"mbsync failed: {'; '.join(lines)}"
 
 
+def _instead(account: Account) -> str:
+    """Return what the server may want instead of a password that it does not accept."""
+    if account.is_here:
+        return f"look at what the program at port {account.port} says"
+    provider = provider_at(account.host)
+    return "many providers want an app password" if provider is None else provider.told
+
+
 _FAULTS = (
     (
         r"(?i)(?:AUTHENTICATE|LOGIN)[^\n]*returned an error: (?:NO|BAD) ?([^\n]*)",
-        "{host} does not accept the user and the password ({why}): many providers want an app password, which you make"
-        " in the settings of the account",
+        "{host} does not accept the user and the password ({why}): {instead}",
     ),
     (r"PassCmd ([^\n]*)", "the command for the password failed ({why}): try it by hand: {command}"),
     (
@@ -172,8 +200,9 @@ _FAULTS = (
     ),
     (
         r"(?i)(?:SSL error[^\n]*: |Error, )([^\n]*(?:certificate|verif|hostname)[^\n]*)",
-        "the certificate of {host} is not trusted ({why}): check the name of the host, or add your own certificate to"
-        " those that this system trusts",
+        "the certificate of {host} is not trusted ({why}): check the name of the host. If the certificate is your own,"
+        " let this system trust its file, as root. Debian: cp FILE /usr/local/share/ca-certificates/own.crt &&"
+        " update-ca-certificates. Fedora: trust anchor FILE",
     ),
     (r"(?i)SSL error[^\n]*: ([^\n]*)", "{host} does not speak TLS at port {port} ({why}): write USER@HOST:PORT"),
     (

@@ -543,6 +543,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "setup.isync._ESCAPED": (every, (fill("\\", NAME), fill("a", NAME))),
     "setup.isync._NAMESPACE": (every, (fill('* NAMESPACE (("', TEXT), fill("\\a", TEXT, '* NAMESPACE (("'))),
+    "setup.isync._FETCHED": (every, (fill(" N: +1", HELP), fill("1", HELP, " N: +"), fill("1", HELP, " N: +1/"))),
     "setup.units._MARK": (match, (fill("a", HELP, "# Written by `spamnb install-unit` ("),)),
     "config.named_senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
     "mail.shown_addresses._PLAIN": (

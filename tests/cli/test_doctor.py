@@ -409,6 +409,21 @@ def test_disk_and_copies(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert said(run, "ok", "none are made")
 
 
+def test_a_file_that_nobody_removes(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that tells of moves is a warning if no program takes it, and a fault if it cannot be made."""
+    file, mailbox = well / "state/moved", Mailbox(path=well / "Maildir", roles=ROLES)
+    configure(well, mailbox, f"service:\n  moved_file: {file}\n")
+    assert said(run, "fault", f"{file.parent} is missing, or not yours")
+    file.parent.mkdir()
+    assert said(run, "ok", f"by the program that waits for {file}")
+    file.touch()
+    assert said(run, "ok", f"by the program that waits for {file}")
+    os.utime(file, (time.time() - 1900,) * 2)
+    assert said(run, "warning", "has been there for 31 minutes")
+    monkeypatch.setattr(os, "access", lambda path, *_, **__: path != file.parent)
+    assert said(run, "fault", "is missing, or not yours")
+
+
 def test_a_server_whose_name_is_wrong(well: Path, run: Run) -> None:
     """If no new mail has a field of the named server, doctor says so, and which servers wrote one."""
     field = b"Authentication-Results: mx.example.org; dkim=none\n"

@@ -327,7 +327,8 @@ def made(directory: Path) -> Path:
         (with_line("spamd: {{listen: [{1}/spamd.sock]}}"), "{1}"),
         (with_line("service: {{metrics: {1}/spamnb.prom}}"), "{1}"),
         (with_line("spamd: {{listen: [{0}/spamd.sock, '127.0.0.1:1783']}}"), ""),
-        (with_line("service: {{metrics: {0}/spamnb.prom}}"), ""),
+        (with_line("service: {{moved_file: {1}/moved}}"), "{1}"),
+        (with_line("service: {{metrics: {0}/spamnb.prom, moved_file: {0}/moved}}"), ""),
     ],
 )
 def test_the_service_that_stays_root(

@@ -29,7 +29,7 @@ def test_a_message_is_learned_once(home: Path, run: Run) -> None:
     mail(home / "a", "spam", 2)
     mail(home / "b", "spam", 2)
     (home / "box").write_bytes(mbox("spam", range(2)))
-    assert run("train", "--spam", "a", "a", "b").out == "learned 2 messages as spam, 4 known already\n"
+    assert run("train", "--spam", "a", "a", "b").out == "learned 2 messages as spam, 4 copies\n"
     assert run("train", "--spam", "box").out == "learned 0 messages as spam, 2 known already\n"
     assert learned(run) == {"ham": 0, "spam": 2}
 

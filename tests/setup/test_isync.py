@@ -13,6 +13,7 @@ from spamnb.config.settings import Mailbox
 from spamnb.setup import isync, sync_units
 from spamnb.setup.isync import Account, account, fault_in, folders_in, rc, version_in
 from spamnb.setup.proposal import Proposal, with_roles
+from spamnb.setup.providers import PROVIDERS, Wanted, provider_at
 from tests.table import over_rows
 
 ANNA = Account("anna", "mail.example")
@@ -98,6 +99,34 @@ def test_faults(said: str, meant: str, tmp_path: Path) -> None:
     assert meant in fault_in(said, ANNA, "pass show", tmp_path)
 
 
+def test_what_providers_ask_for() -> None:
+    """A provider is known by its server's name, and the fault of a log-in says what it wants, and its page."""
+    assert provider_at("mail.example") is None
+    for host, wants in (
+        ("Imap.Gmail.com", Wanted.APP_PASSWORD),
+        ("outlook.office365.com", Wanted.OAUTH2),
+        ("posteo.de", Wanted.PASSWORD),
+    ):
+        assert (found := provider_at(host)) is not None
+        assert found.wants is wants
+    assert len({provider.name for provider in PROVIDERS}) == len(PROVIDERS)
+    for provider in PROVIDERS:
+        assert provider.page.startswith("https://")
+    said = "IMAP command 'LOGIN <user> <pass>' returned an error: NO\n"
+    gmail = fault_in(said, Account("you", "imap.gmail.com"), "pass", Path("/"))
+    assert "Gmail: it wants an app password" in gmail
+    assert "https://support.google.com/accounts/answer/185833" in gmail
+    here = fault_in(said, Account("you", "127.0.0.1", 1993), "pass", Path("/"))
+    assert here.endswith("look at what the program at port 1993 says")
+
+
+def test_a_program_on_this_machine() -> None:
+    """At 127.0.0.1 mbsync uses no TLS, since nothing leaves the machine; at any other name it does."""
+    here = rc(Account("you", "127.0.0.1", 1993), "x", Path("/m"), (), (1, 4))
+    assert "\nSSLType None\nAuthMechs LOGIN\n" in here
+    assert "\nSSLType IMAPS\n" in rc(Account("you", "localhost", 1993), "x", Path("/m"), (), (1, 4))
+
+
 def test_roles_that_the_server_tells(tmp_path: Path) -> None:
     """A role from the server has priority over one by name, if the folder exists; its spam folder leads."""
     roles = {"INBOX": Role.INBOX, "Ramsch": Role.HAM, "Junk": Role.SPAM}
@@ -118,7 +147,7 @@ def test_units_are_read_by_systemd(tmp_path: Path) -> None:
     program.parent.mkdir()
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
-    texts = sync_units.of_timer(str(program), tmp_path / "a b", has_listener=True)
+    texts = sync_units.of_mbsync(ANNA, str(program), tmp_path / "a b", tmp_path / "50% moved", has_listener=True)
     texts |= sync_units.of_listener(str(program), tmp_path / "a b")
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -128,9 +157,8 @@ def test_units_are_read_by_systemd(tmp_path: Path) -> None:
 
 
 def test_what_goimapnotify_is_told() -> None:
-    """The listener trusts no foreign certificate, knows no password, and carries back what the filter has moved."""
-    told = json.loads(sync_units.listener_conf(ANNA, "pass show mail"))
+    """The listener trusts no foreign certificate, knows no password, and makes the file that calls mbsync."""
+    told = json.loads(sync_units.listener_conf(ANNA, "pass show mail", Path("/home/anna/a b")))
     assert (told["port"], told["tls"], told["tlsOptions"]["rejectUnauthorized"]) == (isync.PORT, True, True)
     assert (told["passwordCmd"], "password" in told) == ("pass show mail", False)
-    assert told["onNewMail"] == "systemctl --user start mbsync.service"
-    assert told["onNewMailPost"].endswith("&& systemctl --user start mbsync.service")
+    assert told["onNewMail"] == "touch '/home/anna/a b'"

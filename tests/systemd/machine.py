@@ -139,6 +139,8 @@ class Machine:
         """Write a file and the directories above it, which belong to that user."""
         number = self.uid(user) if user else 0
         path = self.path(inside)
+        # From outside, an absolute link of the tree leads to a file of this machine.
+        assert path.resolve().is_relative_to(self.root.resolve()), f"{inside} leads out of the tree"
         missing = [parent for parent in path.parents if not parent.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

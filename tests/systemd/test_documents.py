@@ -1,10 +1,7 @@
-"""The blocks of the documents that need a service manager: reload, upgrade, removal; and the timer for mbsync."""
-
-from pathlib import Path
+"""The blocks of the documents that need a service manager: reload, upgrade, removal."""
 
 import pytest
 
-from spamnb.setup.sync_units import of_timer
 from tests.documents import block
 from tests.patience import until
 from tests.systemd.conftest import as_a_login, as_root
@@ -39,21 +36,6 @@ def test_upgrade(unit: Unit) -> None:
     until(lambda: unit.show("ActiveState") == "active", "the service to be active")
     assert unit.spamnb("verify") == learned
     unit.wait_moved(unit.deliver("spam"))
-
-
-def test_timer(user_unit: Unit) -> None:
-    """The timer that `init --imap` writes calls mbsync, here a substitute, with its configuration."""
-    machine, calls = user_unit.machine, f"{user_unit.home}/calls"
-    machine.write("/usr/bin/mbsync", f'#!/bin/sh\necho "$@" >>{calls}\n')
-    machine.path("/usr/bin/mbsync").chmod(0o755)
-    for name, text in of_timer("/usr/bin/mbsync", Path("/rc"), has_listener=False).items():
-        machine.write(f"{user_unit.home}/.config/systemd/user/{name}", text, user="ben")
-    machine.run("systemctl", "--user", "daemon-reload", user="ben")
-    machine.run("systemctl", "--user", "enable", "--now", "mbsync.timer", user="ben")
-    assert "mbsync.timer" in machine.run("systemctl", "--user", "list-timers", user="ben").stdout
-    machine.run("systemctl", "--user", "start", "mbsync.service", user="ben")
-    until(machine.path(calls).exists, "a call of mbsync")
-    assert set(machine.path(calls).read_text().splitlines()) == {"--quiet --config /rc mail"}
 
 
 def test_metrics_directory(system_unit: Unit) -> None:

@@ -23,6 +23,7 @@ _PACKAGES = (
     "polkitd",  # it lets a person call `loginctl enable-linger`
     *("python3", "python3-venv"),
     *("dovecot-imapd", "dovecot-lmtpd", "dovecot-sieve", "spamc", "python3-yaml"),
+    *("isync", "ca-certificates"),
 )
 # mmdebstrap makes the tree in 45 s where debootstrap took 205 s.
 _MMDEBSTRAP = (

@@ -27,6 +27,11 @@ def config_path(options: argparse.Namespace) -> Path:
     return SYSTEM_CONFIG if getattr(options, "host", False) else default_config_path(os.environ)
 
 
+def new_ledger_path(options: argparse.Namespace) -> Path | None:
+    """Return the ledger that a new configuration names: beside the named file, or None for the usual place."""
+    return None if options.config is None else Path(options.config).absolute().with_name("ledger.sqlite")
+
+
 def command(options: argparse.Namespace) -> str:
     """Return the beginning of the next command to type, with the configuration and the user if they were named."""
     named = [("--config", options.config), ("--user", options.for_user)]

@@ -16,27 +16,34 @@ from pathlib import Path
 
 from spamnb.base import durable
 from spamnb.base.errors import ConfigError, SpamnbError, UsageError
-from spamnb.base.wording import escaped
+from spamnb.base.wording import escaped, plural
 from spamnb.cli.common import mbsync
-from spamnb.cli.common.config_and_ledger import config_path, configuration
-from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_dialogue, is_terminal, warn
+from spamnb.cli.common.config_and_ledger import config_path, configuration, new_ledger_path
+from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_dialogue, is_terminal, progress_bar, warn
+from spamnb.config import default_ledger_path
 from spamnb.config.writing import put_aside
 from spamnb.maildir.find_maildir import absolute
 from spamnb.setup import isync, sync_units, units
 from spamnb.setup.isync import Account, ServerFolders
+from spamnb.setup.providers import Wanted, provider_at
 
 _RC, _PASSWORD, _MAIL = "~/.mbsyncrc", "~/.mbsync-password", "~/Mail"
 _NOTIFY = "imapnotify/spamnb.conf"  # below ~/.config
 _INSTALL = "install isync, which has it (Debian: apt install isync; Fedora: dnf install isync)"
 _AGAIN = "then call the same command again"
+_PROXY = "USER@127.0.0.1:1993"
 INTERRUPTED = "the mail that was fetched is kept; call the same command again to go on"
 
 
 def run(options: argparse.Namespace) -> bool:
     """Fetch the mail of the account, and let a timer do it from now on. Returns whether `init` goes on."""
     account = isync.account(options.imap)
+    provider = provider_at(account.host)
+    if provider is not None and provider.wants is Wanted.OAUTH2:
+        proxy = "a proxy on this machine can log in for mbsync, as docs/hosted-imap.md says"
+        raise SpamnbError(f"{provider.told} But {proxy}; then call spamnb init --imap {_PROXY}")
     _refuse_what_has_no_meaning(options)
-    if os.path.lexists(config_path(options)) and not options.force:
+    if _has_configuration(options):
         configuration(options)  # so that a fault in it shows now, and not after an hour of fetching
     options.interrupted = INTERRUPTED
     program = shutil.which("mbsync")
@@ -55,6 +62,7 @@ def run(options: argparse.Namespace) -> bool:
     if not _write_rc(rc, text, options):
         return False
     _fetch(program, rc, account, pass_command, place, options)
+    options.moved_file = _wanted(options)
     _keep_in_step(program, rc, account, pass_command, options)
     options.maildirs, options.learn, options.roles = [str(place)], not options.no_learn, found.roles
     return True
@@ -67,6 +75,11 @@ def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
         raise UsageError("init cannot do --imap and --fresh in one call: give one after the other")
     if len(options.maildirs) > 1:
         raise UsageError("init --imap takes one MAILDIR, the directory for the mail of the account")
+
+
+def _has_configuration(options: argparse.Namespace) -> bool:
+    """Return whether there is a configuration that stays."""
+    return os.path.lexists(config_path(options)) and not options.force
 
 
 def _home_file(path: str) -> Path:
@@ -127,8 +140,12 @@ def _write_password(file: Path, account: Account, options: argparse.Namespace) -
         raise UsageError(
             f"there is no password, and nobody to ask: type it into a file by {by_hand}, or give --pass-command"
         )
-    who = f"{escaped(account.user)} at {account.host}"
-    password = asked_secretly(f"Password of {who}, or an app password if your provider wants one (not shown): ")
+    who, provider = f"{escaped(account.user)} at {account.host}", provider_at(account.host)
+    if provider is not None:
+        inform(options, provider.told)
+    unknown = "" if provider is not None or account.is_here else ", or an app password if your provider wants one"
+    what = Wanted.PASSWORD if provider is None else provider.wants
+    password = asked_secretly(f"{what.value} of {who}{unknown} (not shown): ")
     if not password:
         raise SpamnbError("no password was given; nothing was changed")
     with durable.draft(str(file)) as draft:  # of mode 0600
@@ -190,34 +207,48 @@ def _fetch(
     inform(
         options, f"Fetching the mail of {escaped(account.user)} into {escaped(str(place))}. The first time takes long."
     )
-    shown = is_terminal(sys.stdout) and not options.quiet
-    quiet = [] if shown else ["--quiet"]
     sys.stdout.flush()
-    done = mbsync.run(program, [*quiet, "--config", str(rc), isync.CHANNEL], shown=shown)
-    if done.returncode:
-        why = isync.fault_in(done.stderr, account, pass_command, place)
+    with progress_bar("fetching mail", options.quiet) as show:
+        code, said, counted = mbsync.fetch(program, ["--config", str(rc), isync.CHANNEL], show)
+    if code:
+        why = isync.fault_in(said, account, pass_command, place)
         raise SpamnbError(f"{why} (the mail that was fetched is kept)")
+    if counted is not None:
+        inform(options, f"Fetched {plural(counted[0], 'message')}.")
 
 
 # --- from now on ----------------------------------------------------------------------------------------------------
+
+
+def _wanted(options: argparse.Namespace) -> Path:
+    """Return the file that calls mbsync: the one of the configuration, or one beside the ledger."""
+    if not _has_configuration(options):
+        return (new_ledger_path(options) or default_ledger_path()).with_name(sync_units.WANTED)
+    config = configuration(options)
+    if (named := config.service.moved_file) is not None:
+        return named
+    wanted = config.ledger.with_name(sync_units.WANTED)
+    line = f'service: {{moved_file: "{escaped(str(wanted))}"}}'
+    inform(options, f"To carry moves back at once, add this to {escaped(str(config_path(options)))}: {line}")
+    return wanted
 
 
 def _keep_in_step(program: str, rc: Path, account: Account, pass_command: str, options: argparse.Namespace) -> None:
     """Let systemd call mbsync from now on. If systemd cannot, print what to type."""
     listener = shutil.which("goimapnotify")
     directory = units.place("user", os.environ).directory
-    texts = sync_units.of_timer(program, rc, has_listener=listener is not None)
-    enabled = [sync_units.TIMER]
+    texts = sync_units.of_mbsync(account, program, rc, options.moved_file, has_listener=listener is not None)
+    enabled = [sync_units.TIMER, sync_units.MOVES]
     if listener is not None:
         conf = directory.parents[1] / _NOTIFY
         texts |= sync_units.of_listener(listener, conf)
         enabled.append(sync_units.LISTENER)
-        _write_own(conf, sync_units.listener_conf(account, pass_command), 0o600)
+        _write_own(conf, sync_units.listener_conf(account, pass_command, options.moved_file), 0o600)
     if written := [name for name, text in texts.items() if _write_own(directory / name, text, 0o644)]:
         inform(options, f"Wrote {', '.join(written)} to {escaped(str(directory))}.")
     calls = [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", *enabled]]
     if all(map(_succeeds, calls)):
-        inform(options, "From now on systemd fetches new mail, and carries your moves back to the provider.")
+        inform(options, "From now on systemd fetches new mail, and carries moves back to the provider.")
     else:
         by_hand = " && ".join(map(shlex.join, calls))
         inform(options, f"systemd did not answer, so nothing fetches new mail yet. To change that: {by_hand}")
@@ -229,7 +260,7 @@ def _write_own(path: Path, text: str, mode: int) -> bool:
     try:
         if os.path.lexists(path):
             if path.read_text(encoding="utf-8", errors="replace") != text:
-                warn(f"{shown} existed already, and was not changed")
+                warn(f"{shown} existed already, and was not changed: to have the new one, remove it, {_AGAIN}")
             return False
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         with durable.draft(str(path)) as draft:

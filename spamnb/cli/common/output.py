@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
 from spamnb.base.wording import escaped
@@ -90,6 +91,22 @@ def is_dialogue() -> bool:
     return is_terminal(sys.stdin) and is_terminal(sys.stdout)
 
 
+@contextmanager
+def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], object]]:
+    """Yield a function that shows how much is done, of how much in all. It shows nothing if no person looks."""
+    if quiet or not is_terminal(sys.stderr):
+        yield lambda _, __: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # redirect_stdout would send results to the terminal even if standard output is a file
+    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
 def progress(
     items: Iterable[T],
     what: str,
@@ -104,13 +121,10 @@ def progress(
     if quiet or not is_terminal(sys.stderr):
         yield from items
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # redirect_stdout would send results to the terminal even if standard output is a file
-    with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
-        task = bar.add_task(what, total=total() if callable(total) else total)
+    number, done = total() if callable(total) else total, 0
+    with progress_bar(what, quiet) as show:
+        show(done, number)
         for item in items:
             yield item
-            bar.advance(task, size(item))
+            done += size(item)
+            show(done, number)

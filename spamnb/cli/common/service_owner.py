@@ -77,8 +77,7 @@ def _needs(path: Path, config: Config, ledger: Reached, mail: Sequence[Reached])
     for one in mail:
         yield one.path, os.R_OK | os.X_OK if config.is_template else os.R_OK | _IN_DIRECTORY
     written = [address for address in config.spamd.listen if address.startswith("/")]
-    if config.service.metrics is not None:
-        written.append(str(config.service.metrics))
+    written += [str(file) for file in (config.service.metrics, config.service.moved_file) if file is not None]
     yield from ((os.path.dirname(file), _IN_DIRECTORY) for file in written)
     for address in config.spamd.listen:
         if not address.startswith("/") and int(address.rpartition(":")[2]) < _first_port():

@@ -208,10 +208,13 @@ class Performer:
     def _make_move(self, intent: Intent, entry: Entry) -> bool:
         """Make a recorded move. Returns False if it failed, and logs that."""
         try:
-            return self.mover.carry_out(intent, entry, waits=True)
+            is_moved = self.mover.carry_out(intent, entry, waits=True)
         except MaildirError as fault:
             self._cannot_move(fault)
             return False
+        if is_moved:
+            self._context.moved_file.make()
+        return is_moved
 
     def _cannot_move(self, fault: Exception) -> None:
         self._faults.moves.log(str(fault), str(fault))
@@ -219,6 +222,8 @@ class Performer:
     def resolve(self) -> int:
         """End the moves that are open, as `Mover.resolve` does. Returns the number ended."""
         ended = self.mover.resolve()
+        if ended:
+            self._context.moved_file.make()
         if not self.mover.has_open:
             self._faults.clear_moves()
         return ended
