@@ -172,6 +172,11 @@ def test_folders_and_roles(well: Path, run: Run) -> None:
     assert not said(run, "warning", "Lists")
     configure(well, Mailbox(path=root, roles={"INBOX": Role.INBOX, "Bin/Spam": Role.SPAM}))
     assert said(run, "warning", "the folder Bin/Spam does not exist yet")
+    apart = {"newcomers_folder": "New", "newsletters_folder": "Lists", "unsure_folder": "Bulk"}
+    configure(well, Mailbox(path=root, roles=ROLES, **apart))
+    assert said(run, "warning", "the folder New does not exist yet: the service makes it at its start")
+    assert not said(run, "warning", "Lists")
+    assert not said(run, "warning", "Bulk")
     configure(well, Mailbox(path=root, roles={"Posteingang": Role.INBOX, "Junk": Role.SPAM}))
     assert said(run, "fault", "the folder Posteingang, which has the role inbox, does not exist")
     configure(well, Mailbox(path=well / "elsewhere", roles=ROLES))

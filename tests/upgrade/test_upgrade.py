@@ -11,6 +11,7 @@ import pytest
 
 from spamnb import __version__
 from spamnb.base.errors import LedgerNewerError
+from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.acquaintance import Seen
@@ -143,6 +144,19 @@ def test_sent_mail_is_read_again(home: Path) -> None:
     with Ledger(str(home / kept.LEDGER)) as upgraded:
         assert upgraded.lessons.sent() == [b"\x01"], "what was known stays"
         assert upgraded._connection.all("SELECT DISTINCT sent_read FROM folder") == [(0,)]
+
+
+def test_moves_keep_their_destinations(home: Path) -> None:
+    """The numbers of moves by destination are the same before the upgrade, for a reader, and after it."""
+    path = str(home / kept.LEDGER)
+    with Ledger(path, only_read=True) as reader:
+        before = reader.tallies.read()
+        moved = [action for action in reader.journal.newest(1000) if action.kind == "moved"]
+    assert {tally.first for tally in before if tally.kind == "moved"} >= {"spam"}
+    assert {action.goal for action in moved if action.verdict is not None and action.takes_back is None} == {Role.SPAM}
+    with Ledger(path) as upgraded:
+        assert upgraded.tallies.read() == before
+        assert [action for action in upgraded.journal.newest(1000) if action.kind == "moved"] == moved
 
 
 def test_it_is_small(left: Path) -> None:
