@@ -7,6 +7,7 @@ from tests.table import over_rows
 SPAM, UNSURE, HAM = Verdict.SPAM, Verdict.UNSURE, Verdict.HAM
 JUNK, BOTH = (Role.SPAM,), (Role.SPAM, Role.UNSURE)
 ALL = (*BOTH, Role.NEWCOMERS)
+EACH = (*ALL, Role.NEWSLETTERS)
 KNOWN, NEWCOMER, ONE_OF_MANY = (False, False), (True, False), (True, True)
 STRANGE, MANY = "from somebody you do not know yet", "like more than half of the mail of the last day"
 WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
@@ -69,3 +70,24 @@ def test_what_keeps_mail_in_the_inbox(how: dict[str, object], withheld: bool, wh
     for verdict in Verdict:
         then = destination_of(verdict, is_newcomer=True, **(usual | how))  # type: ignore[arg-type]
         assert then == Destination(None, f"{verdict}, {why}", withheld)
+
+
+@over_rows(
+    ("verdict", "label", "goals", "goal", "why"),
+    [
+        (HAM, None, EACH, Role.NEWSLETTERS, "ham, a newsletter"),
+        (UNSURE, None, EACH, Role.NEWSLETTERS, f"unsure, a newsletter: {WHY}"),
+        (SPAM, None, EACH, Role.SPAM, "spam"),
+        (HAM, Label.HAM, EACH, None, "a person called this message ham"),
+        (HAM, Label.SPAM, EACH, Role.SPAM, "a person called this message spam"),
+        (HAM, None, ALL, Role.NEWCOMERS, f"ham, {STRANGE}"),
+        (HAM, None, JUNK, None, "ham"),
+    ],
+)
+def test_newsletters(
+    verdict: Verdict, label: Label | None, goals: tuple[Role, ...], goal: Role | None, why: str
+) -> None:
+    """A newsletter that is not spam goes to its folder, also one of a newcomer, or one that a server vouches for."""
+    how = {"vouched": WHY, "newsletter": "a newsletter", "is_newcomer": True}
+    then = destination_of(verdict, "", label, "", False, goals, **how)  # type: ignore[arg-type]
+    assert (then.goal, then.why) == (goal, why)
