@@ -42,8 +42,8 @@ def destination_of(
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
     spam. goals: the roles of the folders that mail may be moved to; spam is one of them. vouched: why the verdict is
     unsure and not spam, in words, if a server vouches for the sender; or "". newsletter: why it belongs to the
-    newsletters, in words; or "". is_newcomer: the person does not know the sender. are_many: of newcomers too much mail
-    has come (`too_many_newcomers`).
+    newsletters, in words; or "". is_newcomer: the person does not know the sender. are_many: too much mail of
+    newcomers has come (`too_many_newcomers`).
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     spam = "a person called this message spam" if label == Label.SPAM else "spam"

@@ -11,15 +11,18 @@ from spamnb.acts import training
 from spamnb.acts.answers import Answer, Answers, Done
 from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox, Senders
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Relabel
-from spamnb.mail.reading import read
+from spamnb.mail.reading import Reading, read
+from spamnb.mail.relations import Relations
 from spamnb.review.misfiled import Misfiled, misfiled
 from spamnb.review.queue import to_answer, waiting
-from tests.service.desk import ROLES, Desk
+from spamnb.rules.acquaintances import KNOWN_FIRST
+from tests.service.desk import Desk
+from tests.table import over_rows
 
 HAM, SPAM = Label
 
@@ -27,14 +30,11 @@ HAM, SPAM = Label
 class Asked(Desk):
     """A watched mailbox whose filter knows 30 messages of each kind, and answers to what it asks."""
 
-    def __init__(self, directory: Path, unsure_folder: str | None = None) -> None:
+    def __init__(self, directory: Path, **apart: str) -> None:
         super().__init__(directory, "Maildir")
-        if unsure_folder is not None:
-            self.stop()
-            self.unsure_folder = unsure_folder
-            self.roles = {**ROLES, unsure_folder: Role.HAM}
-            self.folder(unsure_folder)
-            self.start()
+        self.stop()
+        self.apart = apart
+        self.start()
         for label in Label:
             some = [read(message(label.word, number)) for number in range(30)]
             training.learn_batches(self.ledger, [Batch.of(some)], label, "a test", 1.0, how=How.HAND)
@@ -42,7 +42,7 @@ class Asked(Desk):
     @property
     def config(self) -> Config:
         """The configuration of the mailbox."""
-        mailboxes = (Mailbox(self.roots[0], self.roles, unsure_folder=self.unsure_folder),)
+        mailboxes = (Mailbox(self.roots[0], self.roles, **self.apart),)
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
     def findings(self) -> list[Misfiled]:
@@ -353,13 +353,31 @@ def test_what_the_filter_forgot_is_asked_about(desk: Asked) -> None:
     assert [one.digest for one in to_answer(desk.ledger, desk.config)] == [known.digest]
 
 
-def test_unsure_mail_leaves_its_folder(tmp_path: Path) -> None:
-    """Mail in the folder for unsure mail goes to the inbox or to Junk, by the answer."""
-    desk = Asked(tmp_path, unsure_folder="Unsure")
-    desk.deliver(b"Subject: odd\nFrom: x@y.example\nMessage-ID: <1@y>\n\nunheard words\n")
-    assert desk.number("Unsure") == 1
+@over_rows(
+    ("key", "label", "goal"),
+    [
+        ("unsure_folder", HAM, "INBOX"),
+        ("unsure_folder", SPAM, "Junk"),
+        ("newcomers_folder", HAM, "INBOX"),
+        ("newcomers_folder", SPAM, "Junk"),
+        ("newsletters_folder", HAM, "Apart"),
+        ("newsletters_folder", SPAM, "Junk"),
+    ],
+)
+def test_mail_leaves_a_folder_apart(
+    tmp_path_factory: pytest.TempPathFactory, key: str, label: Label, goal: str
+) -> None:
+    """The program asks about doubtful mail that was put apart; it goes by the answer, but wanted newsletters stay."""
+    desk = Asked(tmp_path_factory.mktemp("desk"), **{key: "Apart"})
+    for number in range(KNOWN_FIRST):
+        known = Reading(bytes([number]), "a friend", {"hello": 1}, Relations(f"friend{number}@y.example"))
+        training.learn(desk.ledger, known, HAM, "a test", 1.0, how=How.HAND)
+    list_id = b"List-Id: <talk.y.example>\n" if key == "newsletters_folder" else b""
+    desk.deliver(list_id + b"Subject: odd\nFrom: x@y.example\nMessage-ID: <1@y>\n\nunheard words\n")
+    assert desk.number("Apart") == 1
     (found,) = to_answer(desk.ledger, desk.config)
-    desk.give(found, Answer.RIGHT)
-    assert (desk.number("Unsure"), desk.number("INBOX" if found.label is HAM else "Junk")) == (0, 1)
+    done = desk.give(found, Answer.RIGHT if label is found.label else Answer.OTHERWISE)
+    assert (desk.number(goal), done.stays) == (1, "")
+    assert desk.number("Apart") == (goal == "Apart")
     desk.stop()
     desk.ledger.close()

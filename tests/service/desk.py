@@ -44,8 +44,7 @@ class Desk:
         self.roots = [directory / name for name in names]
         self.roles: Mapping[str, Role] = ROLES
         self.learning = Learning(minimum_messages=1)
-        self.unsure_folder: str | None = None
-        self.apart: dict[str, str] = {}  # further keys of folders for mail that is put apart
+        self.apart: dict[str, str] = {}  # folders for mail that is put apart, by their keys
         for root in self.roots:
             for name in ROLES:
                 create_folder(str(root), "maildir++", name)
@@ -56,8 +55,7 @@ class Desk:
 
     def start(self) -> None:
         """The service starts, and does what there is to do."""
-        apart = {"unsure_folder": self.unsure_folder, **self.apart}
-        mailboxes = tuple(Mailbox(root, self.roles, **apart) for root in self.roots)
+        mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
         config = Config(mailboxes, self.directory / "ledger", learning=self.learning)
         faults = LogOnce(logging.getLogger("desk"))
         self.account = AwakeAccount(Context(config, self.ledger, self.now), faults)

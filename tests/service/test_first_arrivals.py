@@ -153,7 +153,7 @@ def test_training_is_not_trusted(
 )
 def test_moved_away_and_back(both: Desk, folder: str, away: str, label: int, goal: str) -> None:
     """Mail that comes back under its old name is a decision, even before the folders are compared."""
-    both.unsure_folder = "Unsure"
+    both.apart = {"unsure_folder": "Unsure"}
     both.folder("Unsure")
     both.restart(trust_delivery=False)
     there = both.deliver(letter := message("ham", 901), folder, "S")
@@ -411,7 +411,7 @@ def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
 def test_a_second_delivery_beside_unsure_mail(desk: Desk) -> None:
     """The same holds if the first copy is in the folder for unsure mail."""
     desk.roles = ROLES | {"Unsure": Role.NEUTRAL}
-    desk.unsure_folder = "Unsure"
+    desk.apart = {"unsure_folder": "Unsure"}
     desk.restart()
     letter = message("ham", 901)
     desk.deliver(letter, "Unsure")

@@ -157,8 +157,7 @@ class WebDesk(Desk):
     @property
     def config(self) -> Config:
         """The configuration of the mailboxes."""
-        apart = {"unsure_folder": self.unsure_folder, **self.apart}
-        mailboxes = tuple(Mailbox(root, self.roles, **apart) for root in self.roots)
+        mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
         return Config(mailboxes, self.directory / "ledger", learning=self.learning)
 
     def application(
