@@ -237,7 +237,7 @@ class Scheduler:
         self._last, self._turn_at = (self._last[1], account), self._running()
         with self._working(account):
             self._wake(account)
-            self._check(account, is_well=account.work(self._running() + seconds))
+            self._rest_unless(account, is_well=account.work(self._running() + seconds))
         return True
 
     def _step(self) -> None:
@@ -254,7 +254,7 @@ class Scheduler:
         with self._working(account):
             self._wake(account, is_examined=is_daily)
             if is_compared:
-                self._check(account, is_well=account.compare())
+                self._rest_unless(account, is_well=account.compare())
             elif not account.awake.step_jobs():
                 account.wants.discard(Want.DAILY_LOOK)
                 self._daily_look_done(account)
@@ -264,7 +264,7 @@ class Scheduler:
     def compare_now(self, account: Account) -> None:
         """Compare the folders of an account that is awake."""
         with self._working(account):
-            self._check(account, is_well=account.compare())
+            self._rest_unless(account, is_well=account.compare())
 
     def step_jobs(self) -> None:
         """Make a step of each due job, for all accounts that are awake."""
@@ -345,7 +345,7 @@ class Scheduler:
             self._at_work = outer
         self._queue(account)
 
-    def _check(self, account: Account, *, is_well: bool) -> None:
+    def _rest_unless(self, account: Account, *, is_well: bool) -> None:
         """Put an account that is not well to rest. One person's other mailboxes go on."""
         if not is_well and self._tools.has_others:
             self._failed(account, None)
