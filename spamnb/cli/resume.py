@@ -19,7 +19,7 @@ from spamnb.cli.common.output import inform, warn
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    help_ = "move the withheld messages that are unread, in the inbox, and still spam"
+    help_ = "move the withheld mail that is unread, in the inbox, and would be moved today"
     parser.add_argument("--move", action="store_true", help=help_)
 
 
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         if options.move:
             return _move(withheld.move_withheld(ledger, config), options)
         if number := len(ledger.journal.withheld()):
-            step = "To move the unread ones that are still spam: spamnb resume --move"
+            step = "To move what it would move today: spamnb resume --move"
             print(f"{plural(number, 'message')} withheld. {step}")
     return 0
 

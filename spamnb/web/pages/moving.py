@@ -17,7 +17,7 @@ def pause(visit: Visit) -> Response:
 
 
 def resume(visit: Visit) -> Response:
-    """Move mail again; with `move` also withheld messages that are still spam and unread."""
+    """Move mail again; with `move` also withheld messages that are unread and that the filter would move today."""
     withheld.resume(visit.ledger, visit.now)
     if not visit.request.form.text("move"):
         return visit.done([])

@@ -179,7 +179,7 @@ complete -c spamnb -n '_shtab_spamnb_using pause' -l config -xka "(__fish_comple
 complete -c spamnb -n '_shtab_spamnb_using pause' -l user -x -d 'work on this user of a mail host'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a resume -d 'move mail again'
 complete -c spamnb -n '_shtab_spamnb_using resume' -s h -l help -d 'show this help'
-complete -c spamnb -n '_shtab_spamnb_using resume' -l move -d 'move the withheld messages that are unread, in the inbox, and still spam'
+complete -c spamnb -n '_shtab_spamnb_using resume' -l move -d 'move the withheld mail that is unread, in the inbox, and would be moved today'
 complete -c spamnb -n '_shtab_spamnb_using resume' -s q -l quiet -d 'print only what is wrong'
 complete -c spamnb -n '_shtab_spamnb_using resume' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using resume' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
