@@ -14,6 +14,7 @@ from spamnb.config import Config, default_config_path
 from spamnb.config.default_paths import SYSTEM_CONFIG, first_directory
 
 Manager = Literal["user", "system"]
+STATUS_OF_MBSYNC = "systemctl --user status mbsync.path mbsync"  # of the units of `init --imap`
 
 _CONTAINER = "SPAMNB_CONTAINER"  # the name of the container, set by docs/Containerfile
 _ONLY = "1-of-1"  # the share of the only service of a mail host

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import Finding, fault, ok, warning
+from spamnb.checkup.installation import STATUS_OF_MBSYNC
 
 _WHAT = "moves carried on"
 _WAITING_MINUTES = 15  # a run of mbsync over a slow line takes as long
@@ -29,5 +30,5 @@ def of_moved_file(path: Path | None) -> Iterator[Finding]:
         yield ok(_WHAT, f"by the program that waits for {path}")
         return
     means = f"{path} has been there for {plural(minutes, 'minute')}: no program has taken the filter's moves further"
-    step = "start that program; with `spamnb init --imap` it is mbsync: systemctl --user status mbsync.path mbsync"
+    step = f"start that program; with `spamnb init --imap` it is mbsync: {STATUS_OF_MBSYNC}"
     yield warning(_WHAT, means, step)
