@@ -4,7 +4,7 @@ import logging
 import re
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,15 @@ from spamnb.acts.moves import bases_now
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
 from tests.documents import ROOT, block
+from tests.imap.conftest import Host, hosts
+from tests.imap.dovecot import Dovecot
+from tests.imap.hosted import GMAIL, TYPED, MakeAccount, account_fixture, arrives, tls_fixture
 from tests.packaging import rootless
 from tests.packaging.rootless import Person
 from tests.patience import until
 from tests.systemd import tree
 
+__all__ = ["account_fixture", "tls_fixture"]
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 _log = logging.getLogger(__name__)
@@ -158,3 +162,45 @@ def test_where_nothing_is_heard(owner: Person, mail: Mail) -> None:
     owner.run("podman restart spamnb")
     spam = mail.deliver("spam")
     until(lambda: mail.is_in_junk(spam), "spam to be moved")
+
+
+@pytest.fixture
+def make_host(tmp_path: Path) -> Iterator[Callable[..., Host]]:
+    """Makes a Dovecot on this machine, which plays the provider."""
+    with hosts(tmp_path, Dovecot()) as make:
+        yield make
+
+
+def test_an_account_at_a_provider(owner: Person, account: MakeAccount, tls: Path) -> None:
+    """In two containers of the image spam at a provider goes to Junk there, and a move there teaches."""
+    home, client = account(GMAIL)
+    for name in ("cert.pem", "Mail"):
+        (owner.home / name).mkdir() if name == "Mail" else shutil.copy(tls / name, owner.home)
+        owner.own(owner.home / name)
+
+    def podman(arguments: str) -> str:
+        """Call podman with the place of the test: a volume and names of its own, and the server's certificate."""
+        trust = "--userns=keep-id -v ~/cert.pem:/cert.pem --env SSL_CERT_FILE=/cert.pem"
+        own = arguments.replace("-v spamnb:", "-v account:").replace("--name spamnb", "--name filter")
+        own = own.replace("--userns=keep-id", trust).replace("--interactive --tty", "").replace(TYPED, home.address)
+        return owner.run(f"podman {own}", timeout=300)
+
+    keep_password = "umask 077; echo secret >~/.mbsync-password"
+    podman(f"run --rm --userns=keep-id -v spamnb:/state --entrypoint sh spamnb -c '{keep_password}'")
+    try:
+        for command in block("docs/install.md", "container-account").split("podman ")[1:]:
+            podman(command)
+        spam = arrives(client, GMAIL, "INBOX", "spam")
+        places = ("INBOX", GMAIL.spam)
+        podman("exec filter touch /state/spamnb/mbsync-wanted")  # the loop looks at the provider every two minutes
+        until(lambda: [len(client.uids(one, spam)) for one in places] == [0, 1], "spam to be moved at the provider")
+        client.move(spam, GMAIL.spam, "INBOX")
+        podman("exec filter touch /state/spamnb/mbsync-wanted")
+        said = "exec filter spamnb history --json --limit 1"
+        until(lambda: '"kind": "learned"' in podman(said), lambda: podman("logs filter 2>&1"))
+        assert '"after": "ham"' in podman(said)
+        began = time.monotonic()
+        podman("stop mbsync")
+        assert time.monotonic() - began < 9, "podman kills what does not end within ten seconds"
+    finally:
+        podman("rm --force --ignore filter mbsync")
