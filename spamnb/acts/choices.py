@@ -123,8 +123,8 @@ def _without_effect(config: Config, choice: Choice) -> str:
 def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
     """Return why a choice would have no effect, and what to do; "" if it has one. config: with the choices."""
     if kind in SORTED_TO:
-        has_folder = any(Role.NEWSLETTERS in mailbox.goals for mailbox in config.mailboxes)
-        return "" if has_folder else "no mailbox has a newsletters_folder: name one in the configuration first"
+        missing = "no mailbox has a newsletters_folder: name one in the configuration first"
+        return "" if config.has_folder(Role.NEWSLETTERS) else missing
     if isinstance(value, str):
         return _decided_otherwise(config, LABEL_OF[kind], value)
     if is_written(config, kind):

@@ -77,9 +77,8 @@ class Filing:
         folder = self._folder_of(self._ledger.locations.folder(file.location.mailbox, name))
         if folder is None:
             raise NoFolderError(f"there is no folder {name} in {file.mailbox.path}: start the service, which makes it")
-        message, of_verdict = (file.location.message, file.digest), None if judgement is None else goal
-        move = message, file.folder, file.entry, folder, why
-        return self._mover.intend(*move, how=how, judgement=judgement, goal=of_verdict, answer=answer)
+        move = (file.location.message, file.digest), file.folder, file.entry, folder, why
+        return self._mover.intend(*move, how=how, judgement=judgement, goal=goal, answer=answer)
 
     def make(self, intent: Intent, file: Filed) -> str:
         """Make a move that was written down. Returns why the file stays, or ""."""

@@ -162,7 +162,7 @@ class Mover:
 
         message: its id in the ledger, and its identity.
         answer: the action of the answer that the move belongs to, and its time, which all its parts share.
-        how: what led to the judgement. goal: the role of the folder to which it leads.
+        how: what led to the judgement. goal: the role of the destination, which is kept beside the judgement.
 
         Raises BeingMovedError if another process has a move of that file open: the file could be copied twice.
         """
@@ -183,7 +183,7 @@ class Mover:
                 answer=settled,
                 verdict=None if judgement is None else judgement.verdict,
                 probability=None if judgement is None else judgement.probability,
-                goal=goal,
+                goal=None if judgement is None else goal,
                 owner=owner,
             )
         return Intent(action, *message, source, base, destination, base, name.flags, takes_back)

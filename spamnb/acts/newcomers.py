@@ -19,7 +19,7 @@ def why_known(ledger: Ledger, config: Config, relations: Relations) -> str:
 
 def of_sender(ledger: Ledger, config: Config, relations: Relations) -> str:
     """Return a sentence about the sender of a message; "" if no mailbox has a folder for newcomers."""
-    if not any(Role.NEWCOMERS in mailbox.goals for mailbox in config.mailboxes):
+    if not config.has_folder(Role.NEWCOMERS):
         return ""
     why = why_known(ledger, config, relations)
     return f"You know its sender: {why}." if why else "You do not know its sender yet."

@@ -97,8 +97,9 @@ class Mailbox:
 
         A neutral folder with a usual name for sent mail is sent mail: it was written before that role existed.
         """
-        if apart := [role for role, name in self.apart.items() if name == folder]:
-            return apart[0]
+        for apart, key in APART.items():  # not by `apart`, which makes a mapping: this is asked for each place of mail
+            if getattr(self, key) == folder:
+                return apart
         role = self._role_of(folder)
         return Role.SENT if role is Role.NEUTRAL and usual_role(folder) is Role.SENT else role
 
@@ -258,6 +259,10 @@ class Config:
     def is_template(self) -> bool:
         """Whether this configuration belongs to a mail host: then commands need that of one of its users."""
         return any(has_fields(mailbox.path) for mailbox in self.mailboxes)
+
+    def has_folder(self, goal: Role) -> bool:
+        """Tell whether a mailbox has a folder of that role to which new mail is moved."""
+        return any(goal in mailbox.goals for mailbox in self.mailboxes)
 
     @property
     def claim(self) -> Path:

@@ -25,8 +25,7 @@ class FolderOffer(NamedTuple):
 
 def put_apart(ledger: Ledger, config: Config, since: float) -> dict[Role, int]:
     """Return how many messages went to each folder for mail that is put apart, by its role. since: as a Unix time."""
-    named = {role for mailbox in config.mailboxes for role in mailbox.apart}
-    return {role: ledger.journal.moved_to(role, since) for role in APART if role in named}
+    return {role: ledger.journal.moved_to(role, since) for role in APART if config.has_folder(role)}
 
 
 def in_words(ledger: Ledger, config: Config, found: Mapping[Role, int]) -> str:
@@ -39,12 +38,12 @@ def in_words(ledger: Ledger, config: Config, found: Mapping[Role, int]) -> str:
 
 def offers(ledger: Ledger, config: Config, now: float) -> list[FolderOffer]:
     """Return folders that no mailbox has, and that would have put mail of the last month apart."""
-    named, since, found = put_apart(ledger, config, now), now - MONTH, list[FolderOffer]()
-    if Role.NEWCOMERS not in named and (letters := ledger.figures.first_letters_unsure(since)):
+    since, found = now - MONTH, list[FolderOffer]()
+    if not config.has_folder(Role.NEWCOMERS) and (letters := ledger.figures.first_letters_unsure(since)):
         verb = "was" if letters == 1 else "were"
         sentence = f"{plural(letters, 'first letter')} of somebody new {verb} unsure in the last 30 days."
         found.append(FolderOffer(sentence, APART[Role.NEWCOMERS], "New"))
-    if Role.NEWSLETTERS not in named and (issues := ledger.figures.of_lists(since)) >= _FEWEST_OF_LISTS:
+    if not config.has_folder(Role.NEWSLETTERS) and (issues := ledger.figures.of_lists(since)) >= _FEWEST_OF_LISTS:
         sentence = f"{plural(issues, 'message')} of mailing lists came in the last 30 days."
         found.append(FolderOffer(sentence, APART[Role.NEWSLETTERS], "Newsletters"))
     return found

@@ -93,7 +93,7 @@ class Performer:
             hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
             mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
             then = destination(self._ledger, config, self._folders.mailbox, mail, hindrance, self._now())
-            if then.goal is None or self._folders.mailbox.goals[then.goal] == folder.name:
+            if then.goal is None:
                 judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
                 self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
             else:
@@ -180,9 +180,9 @@ class Performer:
         judgement: Judgement | None = None,
     ) -> Intent:
         """Write down that a file goes to the mailbox's folder of a role, which is made if it was deleted."""
-        message, folder = (known.id, known.digest), self._folders.named(self._folders.mailbox.folder_for(goal))
-        move, of_verdict = (message, arrival.folder, arrival.entry, folder, why), None if judgement is None else goal
-        return self.mover.intend(*move, how=how, judgement=judgement, goal=of_verdict)
+        folder = self._folders.named(self._folders.mailbox.folder_for(goal))
+        move = (known.id, known.digest), arrival.folder, arrival.entry, folder, why
+        return self.mover.intend(*move, how=how, judgement=judgement, goal=goal)
 
     def _sort(self, reaction: Reaction, relations: Relations) -> None:
         """Choose the folder for mail of this list or sender, if the reaction says so."""

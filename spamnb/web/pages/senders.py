@@ -76,7 +76,7 @@ def senders(visit: Visit) -> Response:
         lists=[(label, patterns) for label, patterns in (("ham", written.allow), ("spam", written.block)) if patterns],
         chosen=standing,
         number=sum(choice.kind not in CUTOFFS for choice in visit.ledger.choices.newest()),
-        sorts=any(Role.NEWSLETTERS in mailbox.goals for mailbox in config.mailboxes),
+        sorts=config.has_folder(Role.NEWSLETTERS),
         is_open=bool(visit.did()),
     )
 
