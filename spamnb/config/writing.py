@@ -40,7 +40,7 @@ _SERVER = """
 # The mail server whose Authentication-Results count: a newsletter that it vouches for does not go to Junk.
 """
 _PROPOSED = """\
-# The newest mail has fields of this one. Remove the "#" if this server removes such fields from mail that comes in.
+# The newest mail has its fields. Remove the "#" if it removes such fields from mail that comes in.
 """
 
 _MOVED_FILE = """
