@@ -22,7 +22,7 @@ def of_server(config: Config) -> Iterator[Finding]:
     """Report whether the newest mail has fields of the named server. Raises MaildirError."""
     if config.authserv_id is None:
         return
-    servers = servers_of(_newest(config), config.authserv_id)
+    servers = servers_of(newest(config), config.authserv_id)
     mail, name = plural(servers.delivered, "new message"), escaped(config.authserv_id)
     yield from _of_book(config.address_book)
     if servers.read or not servers.delivered:
@@ -46,11 +46,12 @@ def _of_book(path: Path | None) -> Iterator[Finding]:
         yield ok(_BOOK, f"{len(book)} addresses in {escaped(str(path))}")
 
 
-def _newest(config: Config) -> Iterator[bytes]:
+def newest(config: Config, number: int = _NEWEST) -> Iterator[bytes]:
+    """Yield the newest messages of each inbox that can be read. Raises MaildirError if the folders cannot be listed."""
     for mailbox in config.mailboxes:
-        for folder in find_folders(str(mailbox.path), mailbox.layout):
+        for folder in find_folders(str(mailbox.path), mailbox.layout, levels=mailbox.levels):
             if folder.name == mailbox.inbox_folder:
-                for entry in sorted(scan(folder), key=lambda entry: entry.name)[-_NEWEST:]:
+                for entry in sorted(scan(folder), key=lambda entry: entry.name)[-number:]:
                     try:
                         yield take(read_chunks(entry.path(folder), folder))
                     except (FileNotFoundError, MaildirError):  # `mailbox_checks` reports what cannot be read

@@ -39,6 +39,9 @@ _ROLES = """
 _SERVER = """
 # The mail server whose Authentication-Results count: a newsletter that it vouches for does not go to Junk.
 """
+_PROPOSED = """\
+# The newest mail has its fields. Remove the "#" if it removes such fields from mail that comes in.
+"""
 
 _MOVED_FILE = """
 # The service makes this file after it has moved mail. It calls mbsync, which carries the moves to the provider at once.
@@ -78,19 +81,20 @@ def render(
     head = _HEAD if ledger is None else _HEAD + "\n" + _dumped({"ledger": str(ledger)})
     text = head + _ROLES + _dumped({"mailboxes": list(map(_written, mailboxes))})
     if authserv_id is not None:
-        text += _SERVER + ("" if is_trusted else "#") + _dumped({"authserv_id": authserv_id})
+        text += _SERVER + ("" if is_trusted else _PROPOSED + "#") + _dumped({"authserv_id": authserv_id})
     if moved_file is not None:
         text += _MOVED_FILE + _dumped({"service": {"moved_file": str(moved_file)}})
     return text
 
 
-def render_host(mailbox: Mailbox, ledgers: Path) -> str:
+def render_host(mailbox: Mailbox, ledgers: Path, authserv_id: str | None = None) -> str:
     """Return the text of a mail host's configuration.
 
-    mailbox: its path has fields. ledgers: the directory for the ledgers of all users.
+    mailbox: its path has fields. ledgers: the directory for the ledgers of all users. authserv_id: a server to propose
+    in a comment: only the administrator knows whether it removes fields with its name from mail that comes in.
     """
     ledger = parse_template(str(mailbox.path)).ledger_in(str(ledgers))
-    return render([mailbox], Path(ledger)) + _COPIES_OF_HOST
+    return render([mailbox], Path(ledger), authserv_id) + _COPIES_OF_HOST
 
 
 def render_items(mailboxes: Sequence[Mailbox]) -> str:

@@ -9,6 +9,7 @@ from spamnb.mail.parsing.message import parse
 from spamnb.mail.relations import receiver_of, relations, site_of
 
 _LEAST, _SHARE = 10, 0.9  # messages from outside; how many of them the server must have written a field for
+_LEAST_USERS = 3
 
 
 class Servers(NamedTuple):
@@ -45,3 +46,13 @@ def servers_of(mail: Iterable[bytes], authserv_id: str = "") -> Servers:
         topmost[name] += 1
         own[name] += bool(name) and (name == receiver or site_of(name) == site_of(receiver) != "")
     return Servers(delivered, topmost - Counter({"": delivered}), own, read)
+
+
+def agreed_by(users: Iterable[Servers]) -> str | None:
+    """Return the server on which nearly all users of a host agree; None without one, or for less than three users.
+
+    users: the servers of each user's mail. Each user has one vote, since anyone can put any mail into the own mailbox.
+    """
+    votes = Counter(one.agreed for one in users if one.delivered >= _LEAST)
+    [(name, number)] = votes.most_common(1) or [(None, 0)]
+    return name if number >= max(_LEAST_USERS, _SHARE * votes.total()) else None

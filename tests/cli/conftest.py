@@ -242,6 +242,13 @@ def maildir(root: Path, **folders: list[bytes]) -> Path:
     return root
 
 
+def checked(server: str = "mx.example.org", number: int = 12) -> list[bytes]:
+    """Mail that came from outside, with the results of the own server."""
+    head = f"Authentication-Results: {server}; dkim=none\n"
+    head += f"Received: from x (out.b.example [9.9.9.7]) by {server} (Postfix) with ESMTP id 2; Mon, 1 Jun 2026\n"
+    return [head.encode() + message("ham", each) for each in range(number)]
+
+
 def ledger_file(home: Path) -> Path:
     """The usual place of the ledger."""
     return home / ".local/share/spamnb/ledger.sqlite"

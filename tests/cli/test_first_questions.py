@@ -9,7 +9,7 @@ from spamnb.cli.common import first_questions
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from tests.cli.conftest import Run, ledger_file, maildir
+from tests.cli.conftest import Run, checked, ledger_file, maildir
 
 _LYING = range(50, 58)
 Label_ = tuple[Label | None, bool] | None
@@ -114,7 +114,7 @@ def test_nobody_is_asked_without_a_terminal(home: Path, run: Run) -> None:
 )
 def test_the_own_server_is_asked_about(home: Path, asked: Run, answer: bytes, line: str) -> None:
     """init asks whether the server that checked the newest mail counts, and writes it; after a no as a comment."""
-    maildir(home / "Maildir", INBOX=_checked())
+    maildir(home / "Maildir", INBOX=checked())
     done = asked("init", "--no-learn", stdin=answer)
     assert "Your mail server mx.example.org checks who signed a message." in done.out
     assert line in (home / ".config/spamnb/config.yaml").read_text()
@@ -123,13 +123,6 @@ def test_the_own_server_is_asked_about(home: Path, asked: Run, answer: bytes, li
 
 def test_without_a_terminal_the_own_server_is_a_comment(home: Path, run: Run) -> None:
     """If nobody can be asked, init writes the server as a comment."""
-    maildir(home / "Maildir", INBOX=_checked())
+    maildir(home / "Maildir", INBOX=checked())
     assert "mx.example.org" not in run("init", "--learn").out
     assert "\n#authserv_id: mx.example.org\n" in (home / ".config/spamnb/config.yaml").read_text()
-
-
-def _checked() -> list[bytes]:
-    """Mail that came from outside, with the results of the own server."""
-    head = b"Authentication-Results: mx.example.org; dkim=none\n"
-    head += b"Received: from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026\n"
-    return [head + message("ham", number) for number in range(12)]

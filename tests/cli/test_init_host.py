@@ -19,7 +19,7 @@ from spamnb.config import load_any
 from spamnb.host.host import load_host
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.ledger import Ledger
-from tests.cli.conftest import COMMAND, At, Run, maildir
+from tests.cli.conftest import COMMAND, At, Run, checked, maildir
 from tests.faults.conftest import filled, mounted
 from tests.patience import PATIENCE, until
 
@@ -355,6 +355,76 @@ def test_a_person_on_the_same_machine(
     assert (result.code, result.err) == (0, "")
     assert load_any(home / ".config/spamnb/config.yaml", {"HOME": str(home)}).mailboxes[0].path == home / "Maildir"
     assert run("init").code == 78, "from then on it is that one"
+
+
+# --- the mail server --------------------------------------------------------------------------------------------
+
+OTHERS = tuple(f"u{number}@c.example" for number in range(9))
+
+
+def _with_server(vmail: Vmail) -> None:
+    for name in OTHERS:
+        vmail.add(name, INBOX=checked())
+
+
+def _written(vmail: Vmail, run: Run) -> str:
+    """The server in the configuration that init writes, as a comment."""
+    result = run("--config", vmail.config, "init", "--host", vmail.path)
+    assert (result.code, result.err) == (0, "")
+    assert load_any(vmail.config, {}).authserv_id is None
+    found = [line for line in vmail.config.read_text().splitlines() if "authserv_id" in line]
+    assert ("before `authserv_id` there" in result.out) == bool(found)
+    return "".join(found)
+
+
+def test_the_server_that_all_users_have(vmail: Vmail, run: Run) -> None:
+    """init proposes the server of nearly all users' newest mail in a comment, and says when it may count."""
+    _with_server(vmail)
+    vmail.add("eve@c.example", INBOX=checked("evil.example", 40))
+    assert _written(vmail, run) == "#authserv_id: mx.example.org"
+    text = vmail.config.read_text()
+    assert run("--config", vmail.config, "config", "--check").code == 0
+    vmail.config.write_text(text.replace("#authserv_id", "authserv_id"))
+    assert load_any(vmail.config, {}).authserv_id == "mx.example.org"
+
+
+def test_one_user_does_not_choose_the_server(vmail: Vmail, run: Run) -> None:
+    """The mail of one user alone proposes nothing, however much it is."""
+    vmail.add("eve@c.example", INBOX=checked("evil.example", 90))
+    assert _written(vmail, run) == ""
+
+
+def test_new_mail_has_another_server(vmail: Vmail, run: Run) -> None:
+    """Only the newest mail of each inbox counts, and no other folder."""
+    for name in OTHERS:
+        vmail.add(name, INBOX=[*checked("old.example", 30), *checked(number=30)], Archive=checked("evil.example", 40))
+    assert _written(vmail, run) == "#authserv_id: mx.example.org"
+
+
+def test_hostile_mail_does_not_stop_the_proposal(vmail: Vmail, run: Run) -> None:
+    """Links, pipes and directories in the place of mail are not opened, and a user with an odd Maildir has no vote."""
+    _with_server(vmail)
+    outside = vmail.directory / "outside"
+    outside.write_bytes(checked("evil.example")[0])
+    new = vmail.root(OTHERS[0]) / "new"
+    for number in range(20):
+        (new / f"18000000{number:02}.M1P1.host").symlink_to(outside)
+    os.mkfifo(new / "1800000090.M1P1.host")
+    (new / "1800000091.M1P1.host").mkdir()
+    (vmail.root(OTHERS[1]) / "new").rename(vmail.root(OTHERS[1]) / "away")
+    (vmail.root(OTHERS[1]) / "new").symlink_to(new)
+    assert _written(vmail, run) == "#authserv_id: mx.example.org"
+
+
+@AS_ROOT
+def test_root_reads_mail_as_its_owner(vmail: Vmail, run: Run) -> None:
+    """Root reads the mail with the rights of its owner: what the owner may not read has no vote."""
+    _with_server(vmail)
+    for name in OTHERS:
+        for file in (vmail.root(name) / "cur").iterdir():
+            os.chown(file, 0, 0)
+            file.chmod(0o600)
+    assert _written(vmail, run) == ""
 
 
 # --- learned ----------------------------------------------------------------------------------------------------

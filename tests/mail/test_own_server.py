@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spamnb.mail.own_server import servers_of
+from spamnb.mail.own_server import agreed_by, servers_of
 from tests.table import over_rows
 
 OURS = "Authentication-Results: mx.example.org; dkim=none\n"
@@ -37,3 +37,31 @@ def mail(*heads: tuple[str, int]) -> list[bytes]:
 def test_proposal(messages: Sequence[bytes], proposed: str | None) -> None:
     """The server is proposed that wrote the topmost field of nearly all delivered mail, at the site that took it."""
     assert servers_of(messages).agreed == proposed
+
+
+EVIL = BORDER.replace("mx.example.org", "evil.example")
+WITH = mail((OURS + BORDER, 10))
+FORGED = mail((OTHER + EVIL, 50))
+WITHOUT = mail((BORDER, 10))
+NEW = mail((BORDER, 9))
+
+
+@over_rows(
+    ("users", "proposed"),
+    [
+        ([WITH] * 3, "mx.example.org"),
+        ([WITH] * 3 + [NEW] * 50, "mx.example.org"),
+        ([WITH] * 9 + [FORGED], "mx.example.org"),
+        ([WITH] * 8 + [FORGED] * 2, None),
+        ([WITH] * 2 + [FORGED], None),
+        ([WITH] * 2, None),
+        ([FORGED], None),
+        ([FORGED, *[NEW] * 50], None),
+        ([WITHOUT] * 9, None),
+        ([WITH] * 3 + [WITHOUT], None),
+        ([], None),
+    ],
+)
+def test_proposal_of_a_host(users: Sequence[Sequence[bytes]], proposed: str | None) -> None:
+    """A server is proposed if nearly all users with enough mail agree on it, each with one vote, and at least three."""
+    assert agreed_by(map(servers_of, users)) == proposed

@@ -11,7 +11,7 @@ import os
 import pwd
 import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,6 +115,25 @@ def become(owner: Owner, options: argparse.Namespace) -> None:
         _check_file(path, owner, is_written=options.command in _WRITE)
     if options.verbose:
         warn(f"going on as {owner.name}, the owner of the ledger")
+
+
+def ask_as(owner: Owner, question: Callable[[], str]) -> str | None:
+    """Return the answer of a child process that has that user's rights; None if it cannot have them, or fails."""
+    answers, answer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            owner.take_rights()
+            with open(answer, "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(question())
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(answer)
+    with open(answers, encoding="utf-8", errors="surrogateescape") as file:
+        said = file.read()
+    return None if os.waitpid(child, 0)[1] else said
 
 
 def _files(options: argparse.Namespace) -> Iterator[str]:

@@ -11,7 +11,7 @@ from spamnb.base.errors import ConfigError, MaildirError, SpamnbError, UnitError
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import exit_codes
-from spamnb.cli.common.as_owner import Owner, become, owner_of_ledger
+from spamnb.cli.common.as_owner import Owner, ask_as, become, owner_of_ledger
 from spamnb.cli.common.config_and_ledger import command, config_path
 from spamnb.cli.common.doveconf import printed_by_dovecot
 from spamnb.cli.common.named_messages import report_left_out
@@ -29,6 +29,7 @@ from spamnb.setup import doveconf, host_unit
 from spamnb.setup.dovecot import from_dovecot
 from spamnb.setup.host_proposal import HostProposal, Place, owner_of_mail, propose_host, template_of
 from spamnb.setup.learn_folders import learn_users
+from spamnb.setup.own_server import server_of_host
 
 
 def run(options: argparse.Namespace) -> int:
@@ -42,13 +43,16 @@ def run(options: argparse.Namespace) -> int:
         return _learn_by_configuration(path, options)
     proposal = propose_host(_place(options))
     ledgers = LEDGERS_OF_HOST if path == SYSTEM_CONFIG else path.absolute().with_name("ledgers")
-    text = render_host(proposal.mailbox, ledgers)
-    host = Host(parse(text, str(path), os.environ), path)
+    host = Host(parse(render_host(proposal.mailbox, ledgers), str(path), os.environ), path)
     _check_stopped(host)
     if options.learn:
         _check_may_learn(proposal.uid)
     _show(proposal, options)
-    _write(path, text, proposal, options)
+    server = _server(host, proposal)
+    _write(path, render_host(proposal.mailbox, ledgers, server), proposal, options)
+    if server is not None:
+        what = f"If {escaped(server)} removes Authentication-Results with its own name from mail that comes in"
+        inform(options, f"{what}, let it vouch for newsletters: remove the # before `authserv_id` there.")
     if not os.geteuid():
         _make_directory(host, proposal.uid)
     code = _learn(host, proposal.uid, options) if options.learn else 0
@@ -61,6 +65,15 @@ def _place(options: argparse.Namespace) -> Place:
     if options.maildirs:
         return Place(template_of(options.maildirs[0]).text)
     return Place.of_dovecot(from_dovecot(doveconf.parse(printed_by_dovecot())))
+
+
+def _server(host: Host, proposal: HostProposal) -> str | None:
+    """Return the mail server to propose. Root reads no mail: a child does, with the rights of the owner of the mail."""
+
+    def question() -> str:
+        return server_of_host(host, proposal.found.users) or ""
+
+    return (question() if os.geteuid() else ask_as(Owner.of(proposal.uid), question)) or None
 
 
 def _learn_by_configuration(path: Path, options: argparse.Namespace) -> int:

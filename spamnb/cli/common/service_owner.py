@@ -13,7 +13,7 @@ from pathlib import Path
 
 from spamnb.base.errors import ConfigError, SpamnbError
 from spamnb.base.wording import named
-from spamnb.cli.common.as_owner import Owner, owner_of, program_directories
+from spamnb.cli.common.as_owner import Owner, ask_as, owner_of, program_directories
 from spamnb.cli.common.output import warn
 from spamnb.cli.common.owners import Reached, reach
 from spamnb.config import Config, load_any
@@ -93,14 +93,6 @@ def _first_port() -> int:
 
 
 def _lacking(owner: Owner, needs: Sequence[tuple[str, int]]) -> str | None:
-    """Return the first need that the owner may not use, or None. A child of this process tries, with those rights."""
-    child = os.fork()
-    if child == 0:
-        number = len(needs)
-        try:
-            owner.take_rights()
-            number = next((at for at, need in enumerate(needs) if not os.access(*need)), -1)
-        finally:
-            os._exit(number + 1)
-    number = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) - 1
-    return None if number < 0 else needs[min(number, len(needs) - 1)][0]
+    """Return the first need that the owner may not use, or None."""
+    number = ask_as(owner, lambda: str(next((at for at, need in enumerate(needs) if not os.access(*need)), "")))
+    return None if number == "" else needs[int(number or -1)][0]
