@@ -22,7 +22,7 @@ from spamnb.base.label import Label
 from spamnb.checkup.installation import Installation, installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import action_ids
 from spamnb.web.access import Access
@@ -127,7 +127,7 @@ class Visit:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing. No page waits."""
         return self.site.kept.missing(ledger, scoring, learning, self.after)
 
-    def doubted_ham(self) -> list[KnownMessage]:
+    def doubted_ham(self) -> list[MessageRow]:
         """Return the learned ham that the filter would take for spam, if only that keeps mail from being moved."""
         found = map(self.ledger.messages.find, self.site.kept.doubted_ham(self.ledger, self.config.learning))
         return [known for known in found if known is not None and known.label is Label.HAM]

@@ -26,7 +26,7 @@ from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import Digests
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.maildir.messages import Entry, linked_until
@@ -173,7 +173,7 @@ class Performer:
     def _intend(
         self,
         arrival: Arrival,
-        known: KnownMessage,
+        known: MessageRow,
         goal: Role,
         why: str,
         how: How | None = None,
@@ -189,7 +189,7 @@ class Performer:
         if reaction.sorts is not None:
             choose_by_move(self._ledger, self._context.config, relations, reaction.sorts, self._now())
 
-    def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> KnownMessage:
+    def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> MessageRow:
         """Record the message, its verdict, and where its file is."""
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
