@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spamnb.acts.moves import Intent, KnownFolder, Layouts, Mover, bases_now, find_folder, message_at
+from spamnb.acts.moves import FolderWithId, Intent, Layouts, Mover, bases_now, find_folder, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Role
 from spamnb.config import Mailbox
@@ -32,7 +32,7 @@ class Filed:
     location: Location
     digest: bytes
     mailbox: Mailbox
-    folder: KnownFolder
+    folder: FolderWithId
     entry: Entry
     raw: bytes
 

@@ -55,7 +55,7 @@ class BeingMovedError(NotYetError):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFolder(Folder):
+class FolderWithId(Folder):
     """A folder on disk, with its id in the ledger."""
 
     id: int
@@ -71,7 +71,7 @@ def layouts_of(config: Config) -> Layouts:
     return {str(mailbox.path): mailbox for mailbox in config.mailboxes}
 
 
-def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder | None:
+def folder_of_id(ledger: Ledger, folder: int, layouts: Layouts) -> FolderWithId | None:
     """Return a folder of any mailbox by the ledger's id, or None if it is no longer on disk."""
     root, name = ledger.locations.where(folder)
     mailbox = layouts.get(root)
@@ -83,15 +83,15 @@ def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder |
     except FolderUnavailableError:
         return None
     found = next((on_disk for on_disk in folders if on_disk.name == name), None)
-    return None if found is None else KnownFolder(name, found.path, folder, levels=found.levels)
+    return None if found is None else FolderWithId(name, found.path, folder, levels=found.levels)
 
 
-FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
+FindFolder = Callable[[int], FolderWithId | None]  # by the ledger's id
 
 
 def find_folder(ledger: Ledger, layouts: Layouts) -> FindFolder:
     """Return a function that finds folders on disk by the ledger's ids, each folder once."""
-    return functools.cache(lambda folder: known_folder(ledger, folder, layouts))
+    return functools.cache(lambda folder: folder_of_id(ledger, folder, layouts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class Intent:
     action: int
     message: int
     digest: bytes
-    source: KnownFolder
+    source: FolderWithId
     base: str
-    destination: KnownFolder
+    destination: FolderWithId
     wanted: str
     flags: str
     takes_back: int | None
@@ -147,9 +147,9 @@ class Mover:
     def intend(
         self,
         message: tuple[int, bytes],
-        source: KnownFolder,
+        source: FolderWithId,
         entry: Entry,
-        destination: KnownFolder,
+        destination: FolderWithId,
         why: str,
         *,
         how: How | None = None,
@@ -245,7 +245,7 @@ class Mover:
         if not self.carry_out(intent, entry):
             raise MovedSinceError(f"cannot undo {action.id}: the message was moved in the meantime")
 
-    def _folder(self, folder: int | None) -> KnownFolder | None:
+    def _folder(self, folder: int | None) -> FolderWithId | None:
         return None if folder is None else self._folder_of(folder)
 
     def carry_out(self, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from spamnb.acts import moves, training
-from spamnb.acts.moves import BeingMovedError, KnownFolder, Mover, known_folder
+from spamnb.acts.moves import BeingMovedError, FolderWithId, Mover, folder_of_id
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import How, Label, Verdict
 from spamnb.filter.judge import Judgement
@@ -43,7 +43,7 @@ class Site:
         root = os.path.dirname(folders["INBOX"].path + "/")
         mailbox = self.ledger.locations.mailbox(root)[0]
         self.known = {
-            name: KnownFolder(name, folder.path, self.ledger.locations.folder(mailbox, name))
+            name: FolderWithId(name, folder.path, self.ledger.locations.folder(mailbox, name))
             for name, folder in folders.items()
         }
         self.mover = self.make_mover(self.ledger)
@@ -54,7 +54,7 @@ class Site:
         bases = fresh_bases(lambda: 10**18, 7, "host")
         return Mover(ledger, lambda: float(next(clock)), bases, self.folder_of)
 
-    def folder_of(self, folder: int) -> KnownFolder | None:
+    def folder_of(self, folder: int) -> FolderWithId | None:
         """A folder by its id."""
         return next((known for known in self.known.values() if known.id == folder), None)
 
@@ -345,9 +345,9 @@ def test_find_a_folder(site: Site, tmp_path: Path) -> None:
     """A folder of the ledger is found on the disk while it exists."""
     root = str(tmp_path / "Maildir")
     folder = site.ledger.locations.folder(site.ledger.locations.mailbox(root)[0], "Junk")
-    assert known_folder(site.ledger, folder, {}) == KnownFolder("Junk", site.folders["Junk"].path, folder)
+    assert folder_of_id(site.ledger, folder, {}) == FolderWithId("Junk", site.folders["Junk"].path, folder)
     os.rename(root, root + ".away")
-    assert known_folder(site.ledger, folder, {}) is None
+    assert folder_of_id(site.ledger, folder, {}) is None
 
 
 # Ending what was interrupted.
