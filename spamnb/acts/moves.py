@@ -38,7 +38,7 @@ from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letter
 from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.rules.destination import MARKS
 
-Layouts = Mapping[str, Mailbox]  # by its path; the layout of an unconfigured mailbox is read from the disk
+Mailboxes = Mapping[str, Mailbox]  # by its path; the layout of an unconfigured mailbox is read from the disk
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will stop at some time
@@ -66,15 +66,15 @@ def bases_now() -> Iterator[str]:
     return fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
 
 
-def layouts_of(config: Config) -> Layouts:
+def mailboxes_of(config: Config) -> Mailboxes:
     """Return the mailboxes, as configured."""
     return {str(mailbox.path): mailbox for mailbox in config.mailboxes}
 
 
-def folder_of_id(ledger: Ledger, folder: int, layouts: Layouts) -> FolderWithId | None:
+def folder_of_id(ledger: Ledger, folder: int, mailboxes: Mailboxes) -> FolderWithId | None:
     """Return a folder of any mailbox by the ledger's id, or None if it is no longer on disk."""
     root, name = ledger.locations.where(folder)
-    mailbox = layouts.get(root)
+    mailbox = mailboxes.get(root)
     try:
         if mailbox is None:
             folders = find_folders(root, "auto")
@@ -89,9 +89,9 @@ def folder_of_id(ledger: Ledger, folder: int, layouts: Layouts) -> FolderWithId 
 FindFolder = Callable[[int], FolderWithId | None]  # by the ledger's id
 
 
-def find_folder(ledger: Ledger, layouts: Layouts) -> FindFolder:
+def find_folder(ledger: Ledger, mailboxes: Mailboxes) -> FindFolder:
     """Return a function that finds folders on disk by the ledger's ids, each folder once."""
-    return functools.cache(lambda folder: folder_of_id(ledger, folder, layouts))
+    return functools.cache(lambda folder: folder_of_id(ledger, folder, mailboxes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spamnb.acts.filing import Filing
-from spamnb.acts.moves import Layouts, MovedSinceError, find_folder
+from spamnb.acts.moves import Mailboxes, MovedSinceError, find_folder
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
 from spamnb.ledger.history.actions import Action, Kind
@@ -103,7 +103,7 @@ def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
 
 def undo(
     ledger: Ledger,
-    layouts: Layouts,
+    mailboxes: Mailboxes,
     actions: Iterable[Action],
     now: Callable[[], float] = time.time,
     later: Later = lambda work: work(),
@@ -115,7 +115,7 @@ def undo(
     Consecutive learnings are taken back in one transaction. Moves are not, since an intent has to be on the disk before
     the file is renamed. Raises LedgerError if the ledger can no longer be used.
     """
-    filing = Filing(ledger, layouts, now)
+    filing = Filing(ledger, mailboxes, now)
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):
@@ -126,9 +126,9 @@ def undo(
     later(filing.end)
 
 
-def foresee(ledger: Ledger, layouts: Layouts, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
+def foresee(ledger: Ledger, mailboxes: Mailboxes, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
     """Predict the result of taking back actions, without doing it. Each folder is listed once."""
-    folder_of = find_folder(ledger, layouts)
+    folder_of = find_folder(ledger, mailboxes)
 
     @functools.cache
     def bases(folder: int) -> frozenset[str] | None:
