@@ -202,7 +202,7 @@ class Sorting(RuleBasedStateMachine):
         context.bases = self.bases
         self.mailbox = WatchedMailbox(self.config.mailboxes[0], context)
         self.outdated = OutdatedLessons(context)
-        self.mailbox.start()
+        self.mailbox.make_ready()
 
     def path_of(self, file: File) -> Path:
         """Return the path of a file."""
