@@ -148,7 +148,7 @@ class Roster(Tenants[Host]):
         """Return the jobs for looking after an account; made at each waking."""
         context = awake.context
         user = self._users[context.config.user]
-        user.counted = user.counted or context.ledger.tallies.place(self._tools.now())
+        user.counted = user.counted or context.ledger.tallies.counted_up_to(self._tools.now())
         return (
             DailyCopies(context, lambda: self._tools.alive("copying a ledger"), record, only_changed=True),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
