@@ -286,7 +286,7 @@ class Mover:
                 self._after_fault(intent, fault)
             self._done(intent, name.flags)
             return True
-        self._ledger.journal.settle(intent.action, "failed")
+        self._ledger.journal.set_state(intent.action, "failed")
         ended = self._ledger.journal.get(intent.action)
         return ended is not None and ended.state == "done"  # by another process that took the intent for one left open
 
@@ -320,7 +320,7 @@ class Mover:
             if getattr(fault, "errno", None) in _PASSING and intent.origin == "filter":
                 self._logged.add(intent.action)  # and the intent stays open
             else:
-                self._ledger.journal.settle(intent.action, "failed")
+                self._ledger.journal.set_state(intent.action, "failed")
             raise error from fault
 
     def _done(self, intent: Intent, flags: str) -> None:
@@ -328,7 +328,7 @@ class Mover:
         source, destination = (intent.source.id, intent.base), (intent.destination.id, intent.wanted)
         with self._ledger.transaction():
             self._ledger.locations.moved(source, destination, intent.message, intent.origin, flags, now)
-            self._ledger.journal.settle(intent.action, "done")
+            self._ledger.journal.set_state(intent.action, "done")
             if intent.takes_back is not None:
                 first = self._ledger.journal.taken_back(intent.takes_back)
                 if first.verdict is not None:  # the filter had decided this move: a person has rescued the message

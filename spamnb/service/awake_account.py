@@ -107,7 +107,7 @@ class AwakeAccount:
         for root, mailbox in self._watched.items():
             with self._guarded(root):
                 self._ledger.check()
-                self.context.reading.look_up_skipped()
+                self.context.reading.load_skipped()
                 self._watch(root, find_directories(root, mailbox.folders.mailbox.layout))
                 if mailbox.is_ready:
                     mailbox.lock_inbox()
@@ -132,7 +132,7 @@ class AwakeAccount:
             return
         with self._guarded(root):
             if not mailbox.is_ready:
-                self.context.reading.look_up_skipped()
+                self.context.reading.load_skipped()
                 mailbox.find_and_lock()
                 mailbox.make_ready()
             folder = mailbox.folders.by_path.get(path)

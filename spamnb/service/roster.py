@@ -431,9 +431,9 @@ class Roster(Tenants[Host]):
 
     def _write_rows(self) -> None:
         """Write the register, and once more later if a stamp does not count yet."""
-        is_settled = self._sweeps.settle_stamps()
+        is_confirmed = self._sweeps.confirm_stamps()
         self._users.write()
-        if not is_settled:
+        if not is_confirmed:
             self._users.plan_to_write()
 
 

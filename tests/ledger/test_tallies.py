@@ -53,14 +53,14 @@ def test_what_is_counted(ledger: Ledger) -> None:
     spam = ledger.messages.ensure(b"3", "").id
     ledger.messages.judged(spam, "spam", 0.99, 2.0)
     move = moved(ledger, spam)
-    ledger.journal.settle(move, "done")
+    ledger.journal.set_state(move, "done")
     back = moved(ledger, spam, None, None, takes_back=move)
-    ledger.journal.settle(back, "done")
+    ledger.journal.set_state(back, "done")
     ledger.journal.taken_back(move)
     newcomer = ledger.messages.ensure(b"4", "").id
-    ledger.journal.settle(moved(ledger, newcomer, "ham", Role.NEWCOMERS), "done")
+    ledger.journal.set_state(moved(ledger, newcomer, "ham", Role.NEWCOMERS), "done")
     failed = moved(ledger, spam)
-    ledger.journal.settle(failed, "failed")
+    ledger.journal.set_state(failed, "failed")
     learn(ledger, sample_lessons(2))
     found = ledger.tallies.read()
     assert found == Counter(
@@ -156,7 +156,7 @@ def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
     (spam,) = [*sample_lessons(1)][1:]
     message = judged(ledger, spam.reading.digest, "ham")
     learn(ledger, [spam])
-    ledger.journal.settle(moved(ledger, message, None, None), "done")
+    ledger.journal.set_state(moved(ledger, message, None, None), "done")
     before = ledger.tallies.read()
     assert before[Tally("moved", "spam", "")] == before[Tally("corrected", "ham", "spam")] == 1
     set_label(ledger, message, 0, 3.0)
@@ -168,7 +168,7 @@ def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
 def test_withheld(ledger: Ledger) -> None:
     """A message whose move was withheld is judged once, though it is looked at again before it is moved at last."""
     message = judged(ledger, 1, "spam", withheld=True)
-    ledger.journal.settle(moved(ledger, message), "done")
+    ledger.journal.set_state(moved(ledger, message), "done")
     found = ledger.tallies.read()
     assert found == {Tally("judged", "spam", "maildir"): 1, Tally("moved", "spam", ""): 1}
 
@@ -181,7 +181,7 @@ def test_an_open_move_waits(ledger: Ledger) -> None:
     ledger.tallies.keep()
     before = ledger.tallies.read()
     assert before == {Tally("judged", "spam", "maildir"): 1}
-    ledger.journal.settle(move, "done")
+    ledger.journal.set_state(move, "done")
     after = ledger.tallies.read()
     assert after[Tally("moved", "spam", "")] == 1
     assert after[Tally("judged", "ham", "maildir")] == 1

@@ -183,7 +183,7 @@ class Journal:
         with self._db.transaction():
             self._db.execute("UPDATE action SET destination_base = ? WHERE id = ?", (os.fsencode(base), action))
 
-    def settle(self, action: int, state: ActionState) -> None:
+    def set_state(self, action: int, state: ActionState) -> None:
         """Record the new state of an action. Only an open intent can fail: another process may have finished it."""
         with self._db.transaction():
             self._db.execute(
@@ -278,7 +278,7 @@ class Journal:
             if action is None:
                 raise LookupError(f"there is no action {id_}")
             while True:
-                self.settle(action.id, state)
+                self.set_state(action.id, state)
                 earlier = None if action.takes_back is None else self.get(action.takes_back)
                 if earlier is None:
                     return replace(action, state=state)

@@ -48,7 +48,7 @@ class UntouchedMail:
         self._context = context
         self._config = context.config
         self._ledger = context.ledger
-        self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
+        self._recheck_at: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
 
     def learn_kept(self) -> None:
@@ -60,9 +60,9 @@ class UntouchedMail:
         left_behind = may_move.left_behind(self._ledger)
         kept = [candidate for folder in self._folders for candidate in self._kept(folder, left_behind)]
         files = {candidate.file for candidate in kept}
-        self._look_again = {file: at for file, at in self._look_again.items() if file in files}
+        self._recheck_at = {file: at for file, at in self._recheck_at.items() if file in files}
         now = self._context.now()
-        due = (each for each in kept if not each.reaction.doubtful or self._look_again.get(each.file, 0.0) <= now)
+        due = (each for each in kept if not each.reaction.doubtful or self._recheck_at.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
             self._learn(candidates, self._teaches_ham)
 
@@ -89,7 +89,7 @@ class UntouchedMail:
         teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
         if not teaches:
             self._context.doubted[reading.digest] = probability
-            self._look_again[candidate.file] = self._context.now() + DAY
+            self._recheck_at[candidate.file] = self._context.now() + DAY
         return teaches
 
     def learn_left_in_spam(self) -> None:
