@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.filing import Filing
-from spamnb.acts.may_move import Hindrance, Stop, missing, stop_of
+from spamnb.acts.may_move import Hindrance, Stop, find_missing, stop_of
 from spamnb.acts.moves import mailboxes_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
@@ -72,7 +72,7 @@ def move_withheld(
     call this while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
     filing = Filing(ledger, mailboxes_of(config), now)
-    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), filing, now)
+    review = _Review(ledger, config, find_missing(ledger, config.scoring, config.learning), filing, now)
     for action in ledger.journal.withheld():
         yield review.of(action)
     later(filing.end)

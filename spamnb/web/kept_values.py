@@ -231,7 +231,7 @@ def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> tuple[str, tup
     path, _change, scoring, learning = key
     with _opened(path) as ledger:
         doubted = may_move.doubted_ham(ledger, scoring, learning)
-        return may_move.missing(ledger, scoring, learning), tuple(lesson.digest for lesson in doubted)
+        return may_move.find_missing(ledger, scoring, learning), tuple(lesson.digest for lesson in doubted)
 
 
 def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfiled]:

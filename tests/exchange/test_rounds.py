@@ -283,11 +283,11 @@ def test_mail_is_not_moved_by_a_part_of_what_others_know(memory: MemoryLog, one:
     rounds(memory, one)
     learning, scoring = Learning(minimum_messages=5), Scoring()
     a_round(two, memory, go_on=after(2))
-    lacking = begin_if_ready(two, scoring, learning)
-    assert lacking == f"{_RECEIVED_TOGETHER} of 90 changes from other hosts have arrived"
-    assert missing_by_numbers(two, learning) == lacking
+    missing = begin_if_ready(two, scoring, learning)
+    assert missing == f"{_RECEIVED_TOGETHER} of 90 changes from other hosts have arrived"
+    assert missing_by_numbers(two, learning) == missing
     config = Config((Mailbox("/m", {}),), "/l", learning=learning)  # type: ignore[arg-type]
-    assert hindrance(two, config, 1.0).words == lacking
+    assert hindrance(two, config, 1.0).words == missing
     rounds(memory, two)
     assert [begin_if_ready(each, scoring, learning) for each in (one, two)] == ["", ""]
 
