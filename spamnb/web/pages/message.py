@@ -72,7 +72,7 @@ def _is_news(file: Location) -> bool:
 
 def _is_open_move(act: Act) -> bool:
     """Return whether an act is a move that is in effect and could be undone."""
-    return act.action.kind == "moved" and act.action.takes_back is None and not act.hindrance
+    return act.action.kind == "moved" and act.action.takes_back is None and not act.why_not
 
 
 def _subject_and_sender(summary: str) -> tuple[str, str]:
