@@ -664,7 +664,7 @@ class Sorting(RuleBasedStateMachine):
         if action.kind == "moved":
             places = [file for file in self.files if file.digest == action.digest]
             with suppress(SpamnbError):
-                self.mailbox.mover.take_back(action)
+                self.mailbox.mover.undo_move(action)
                 self.find_undone(action, places)
             return
         outcomes: list[UndoOutcome] = []

@@ -84,9 +84,9 @@ class Filing:
         """Make a move that was written down. Returns why the file stays, or ""."""
         return "" if self._mover.carry_out(intent, file.entry) else _TOUCHED
 
-    def take_back(self, action: Action) -> None:
-        """Undo a move, as `Mover.take_back` does."""
-        self._mover.take_back(action)
+    def undo_move(self, action: Action) -> None:
+        """Undo a move, as `Mover.undo_move` does."""
+        self._mover.undo_move(action)
 
     def end(self) -> None:
         """Tell IMAP servers which folders messages have left."""

@@ -229,7 +229,7 @@ class Mover:
         """
         return (folder, base) in self._being_moved_in
 
-    def take_back(self, action: Action) -> None:
+    def undo_move(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
 
         Raises MovedSinceError if the message has left its destination, and SpamnbError if a folder is gone.
@@ -330,7 +330,7 @@ class Mover:
             self._ledger.locations.moved(source, destination, intent.message, intent.origin, flags, now)
             self._ledger.journal.set_state(intent.action, "done")
             if intent.takes_back is not None:
-                first = self._ledger.journal.taken_back(intent.takes_back)
+                first = self._ledger.journal.mark_undone(intent.takes_back)
                 if first.verdict is not None:  # the filter had decided this move: a person has rescued the message
                     self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
         self.departures.add(intent.source)

@@ -122,7 +122,7 @@ def undo(
                 yield from _relearn(ledger, batch, now())
         else:
             for action in following:
-                yield _take_back(ledger, filing, action, now)
+                yield _undo(ledger, filing, action, now)
     later(filing.end)
 
 
@@ -182,16 +182,16 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
     return [UndoOutcome(action, faults[action.id]) for action in batch]
 
 
-def _take_back(ledger: Ledger, filing: Filing, action: Action, now: Callable[[], float]) -> UndoOutcome:
+def _undo(ledger: Ledger, filing: Filing, action: Action, now: Callable[[], float]) -> UndoOutcome:
     """Take back a move, an import, a choice, or the request not to be asked about a message again."""
     (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
     try:
         if action.kind == "moved":
-            filing.take_back(action)
+            filing.undo_move(action)
         elif action.kind in ("settled", "chosen"):
-            ledger.journal.withdrawn(action.id, f"undo of {action.id}", now())
+            ledger.journal.undone(action.id, f"undo of {action.id}", now())
         else:
             take_back_import(ledger, action, now())
     except LedgerError as broken:

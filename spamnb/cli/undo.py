@@ -16,8 +16,7 @@ import sys
 import time
 
 from spamnb.acts.moves import Mailboxes, mailboxes_of
-from spamnb.acts.undo import NoSuchActionError, of_ids, since, undos_since, why_not_undone
-from spamnb.acts.undo import undo as take_back
+from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since, why_not_undone
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock, escaped, plural
 from spamnb.cli.common import exit_codes
@@ -137,7 +136,7 @@ def _undo(ledger: Ledger, mailboxes: Mailboxes, actions: list[Action], options: 
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     lines = ledger.lines.of(actions)  # read before the undo
     for outcome, line in zip(
-        progress(take_back(ledger, mailboxes, actions), "undoing", quiet, len(actions)), lines, strict=True
+        progress(undo(ledger, mailboxes, actions), "undoing", quiet, len(actions)), lines, strict=True
     ):
         if outcome.left:
             print(f"left {line.action.id}: {escaped(str(outcome.fault))}: {escaped(line.action.summary)}")

@@ -56,7 +56,7 @@ def test_what_is_counted(ledger: Ledger) -> None:
     ledger.journal.set_state(move, "done")
     back = moved(ledger, spam, None, None, takes_back=move)
     ledger.journal.set_state(back, "done")
-    ledger.journal.taken_back(move)
+    ledger.journal.mark_undone(move)
     newcomer = ledger.messages.ensure(b"4", "").id
     ledger.journal.set_state(moved(ledger, newcomer, "ham", Role.NEWCOMERS), "done")
     failed = moved(ledger, spam)
