@@ -128,7 +128,7 @@ class Arrivals:
     def _decide(self, arrival: Arrival) -> bool:
         """Decide from the facts, and carry it out. Returns False if the move must wait for another program."""
         reaction = reaction_to(arrival.facts, trust_delivery=self._learning.trust_delivery)
-        postponed = self._performer.do(reaction, arrival)
+        postponed = self._performer.carry_out(reaction, arrival)
         if postponed is not None:
             self._postponed[arrival.folder.path, arrival.name.key] = postponed
         return postponed is None

@@ -31,7 +31,7 @@ from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
-from spamnb.rules.reactions import Do, Reaction, origin_of
+from spamnb.rules.reactions import Reaction, Step, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
@@ -64,14 +64,14 @@ class Performer:
 
     # --- a file that appeared
 
-    def do(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
+    def carry_out(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
         """Carry out the reaction to a file that appeared. Returns its move, if that has to wait for another program.
 
         Raises NotYetError or FolderUnavailableError if everything has to wait; then it has changed nothing.
         """
-        if reaction.do is Do.JUDGE:
+        if reaction.step is Step.JUDGE:
             return self._judge(arrival)
-        if reaction.do is Do.ADOPT and arrival.early is not None:
+        if reaction.step is Step.ADOPT and arrival.early is not None:
             self._adopt(arrival, arrival.early)
         else:
             self._learn_or_leave(arrival, reaction)
@@ -88,7 +88,7 @@ class Performer:
         config, intent = self._context.in_force, None
         missing = self._missing(config)
         with self._ledger.transaction():
-            known = self._record(arrival, Do.JUDGE, judgement)
+            known = self._record(arrival, Step.JUDGE, judgement)
             # This very verdict may trip the circuit breaker.
             hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
             mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
@@ -141,7 +141,7 @@ class Performer:
         now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
         missing = self._missing(self._context.in_force)
         with self._ledger.transaction():
-            known = self._record(arrival, Do.ADOPT, _judgement(early))
+            known = self._record(arrival, Step.ADOPT, _judgement(early))
             judged = known.id, arrival.place, early.verdict, early.probability, why, now
             self._ledger.journal.judged(*judged, how=early.how)
             may_move.hindrance_at_verdict(self._ledger, self._context.config, now, missing)
@@ -159,7 +159,7 @@ class Performer:
                 at, how = self._now(), reaction.how
                 change = training.learn(self._ledger, reading, label, reaction.why, at, how=how, weak=reaction.weak)
                 self._context.log_learned(change, reading, label, reaction.why, weak=reaction.weak)
-            known = self._record(arrival, reaction.do)
+            known = self._record(arrival, reaction.step)
             self._ledger.lessons.add_sent(sent)
             if reaction.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
@@ -189,7 +189,7 @@ class Performer:
         if reaction.sorts is not None:
             choose_by_move(self._ledger, self._context.config, relations, reaction.sorts, self._now())
 
-    def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> MessageRow:
+    def _record(self, arrival: Arrival, step: Step, judgement: Judgement | None = None) -> MessageRow:
         """Record the message, its verdict, and where its file is."""
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
@@ -198,7 +198,7 @@ class Performer:
             if self._context.role_of(place.mailbox, place.folder_name) is Role.SPAM:
                 self.opened_spam(place)
             self._ledger.locations.gone(place.folder, [place.base], now)
-        origin = "filter" if do is Do.ADOPT else origin_of(do, arrival.origins_before)
+        origin = "filter" if step is Step.ADOPT else origin_of(step, arrival.origins_before)
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
         if judgement is not None:
             verdict, came_from = (judgement.verdict, judgement.probability), unread.relations
