@@ -47,8 +47,8 @@ class Arrivals:
         """When the next file has dwelt long enough, or None."""
         return self._dwelling.due
 
-    def add(self, folder: WatchedFolder, entry: Entry) -> None:
-        """Take a file that the ledger does not know there: act on new mail at once, on a person's move later."""
+    def take(self, folder: WatchedFolder, entry: Entry) -> None:
+        """Take a file that the ledger does not know: act on new mail at once, on a person's move later."""
         name, now = parse_name(entry.name), self._now()
         if (folder.path, name.key) in self._dwelling:
             return

@@ -99,7 +99,7 @@ class WatchedMailbox:
         name = parse_name(entry.name)
         place = self._ledger.locations.get(folder.id, name.key)
         if place is None:
-            self._arrivals.add(folder, entry)
+            self._arrivals.take(folder, entry)
         elif place.flags != name.flags:
             self._flags_changed(folder, {name.key: entry}, {name.key: place.flags})
 
