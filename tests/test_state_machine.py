@@ -41,7 +41,7 @@ from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.rules.acquaintances import KNOWN_FIRST
 from spamnb.rules.destination import MARKS
-from spamnb.rules.reactions import TRAINING, Facts, PastPlace, Step, kept, reaction_to, taught_by
+from spamnb.rules.reactions import TRAINING, Facts, PastPlace, Step, reaction_to, reaction_to_kept, taught_by
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
 from spamnb.service.context import Context
 from spamnb.service.jobs import OutdatedLessons
@@ -917,7 +917,7 @@ def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
 def left_lying(file: File) -> Iterator[tuple[Label, bool]]:
     """Return the label that a message may get by staying in its place long enough, and whether it is weak."""
     role = ROLES[file.folder]
-    if (silence := kept(file.flags, role, math.inf, Learning())) is not None:
+    if (silence := reaction_to_kept(file.flags, role, math.inf, Learning())) is not None:
         yield TEACHES[silence.step], silence.weak
     if role is Role.SPAM:
         yield Label.SPAM, True

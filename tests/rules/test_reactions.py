@@ -26,10 +26,10 @@ from spamnb.rules.reactions import (
     PastPlace,
     Reaction,
     Step,
-    kept,
     label_of_keywords,
     reaction_to,
     reaction_to_end_of_waiting,
+    reaction_to_kept,
     reaction_to_keywords,
     reaction_to_tag,
     taught_by,
@@ -128,7 +128,7 @@ def sorts(role: Role, *places: PastPlace) -> Role | None:
 
 def lies(flags: str, role: Role, days: float) -> tuple[Step, bool, bool] | None:
     """Return the lesson of a message with these flags that has stayed for this time."""
-    meant = kept(flags, role, days * DAY, LEARNING)
+    meant = reaction_to_kept(flags, role, days * DAY, LEARNING)
     return None if meant is None else (meant.step, meant.weak, meant.rescued)
 
 
@@ -365,24 +365,24 @@ def test_never_moved_again() -> None:
 @pytest.mark.parametrize("name", ["1.host", "1.host:2,", "1.host:2,F", "1.host:2,ST", "1.host:2,RT", "1.host:2,rs"])
 def test_not_kept(name: str) -> None:
     """Mail that nobody read, or that is marked as deleted, was not kept."""
-    assert not kept(parse_name(name).flags, Role.INBOX, 30 * DAY, LEARNING)
+    assert not reaction_to_kept(parse_name(name).flags, Role.INBOX, 30 * DAY, LEARNING)
 
 
 def test_not_kept_long_enough() -> None:
     """Read mail was kept when the days are over, not before."""
-    assert not kept("S", Role.INBOX, 3 * DAY - 1, LEARNING)
-    assert kept("S", Role.INBOX, 10, Learning(kept_days=10 / DAY))
+    assert not reaction_to_kept("S", Role.INBOX, 3 * DAY - 1, LEARNING)
+    assert reaction_to_kept("S", Role.INBOX, 10, Learning(kept_days=10 / DAY))
 
 
 @pytest.mark.parametrize("role", [Role.SPAM, Role.NEUTRAL, Role.TRAIN_SPAM, Role.TRAIN_HAM])
 def test_kept_elsewhere(role: Role) -> None:
     """Mail that stays in spam or in a neutral folder teaches nothing by that."""
-    assert not kept("RS", role, 30 * DAY, LEARNING)
+    assert not reaction_to_kept("RS", role, 30 * DAY, LEARNING)
 
 
 def test_kept_is_off() -> None:
     """With `kept: false` kept mail teaches nothing."""
-    assert not kept("RS", Role.INBOX, 30 * DAY, Learning(kept=False))
+    assert not reaction_to_kept("RS", Role.INBOX, 30 * DAY, Learning(kept=False))
 
 
 # Neutral folders.

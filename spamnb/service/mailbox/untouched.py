@@ -13,7 +13,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import missing_lessons
-from spamnb.rules.reactions import KEPT_ORIGINS, LEFT_IN_SPAM, Reaction, kept, learns_kept
+from spamnb.rules.reactions import KEPT_ORIGINS, LEFT_IN_SPAM, Reaction, learns_kept, reaction_to_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
@@ -76,7 +76,7 @@ class UntouchedMail:
             if number % _ROWS == 0:
                 self._context.alive(looking)
             age, is_left = now - place.since, place.message in left_behind
-            reaction = kept(place.flags, folder.role, age, learning, place.origin, left_behind=is_left)
+            reaction = reaction_to_kept(place.flags, folder.role, age, learning, place.origin, left_behind=is_left)
             if reaction is not None:
                 yield _Candidate(folder, place, reaction)
 
