@@ -114,8 +114,8 @@ def test_two_hosts_send_at_once(database: str) -> None:
             seen, rows = 0, {}
             while not all(each.done() for each in sending) or log.receive("anna", seen, 1):
                 for row in log.receive("anna", seen, 7):
-                    seen = row.place
-                    rows[row.kept.lesson.digest] = row
+                    seen = row.number
+                    rows[row.copy.lesson.digest] = row
             for each in sending:
                 each.result()
             assert sorted(rows.values()) == log.receive("anna", 0, 1000)
@@ -139,7 +139,7 @@ def test_damaged_rows_are_refused(log: PostgresLog, database: str, change: str) 
     run(database, f"UPDATE lesson SET {change} WHERE seq = 2")
     with pytest.raises(ExchangeError, match=r"row 2 of anna in the log is damaged \(.+\): delete that row"):
         log.receive("anna", 0, 50)
-    assert [row.place for row in log.receive("anna", 0, 1)] == [1]
+    assert [row.number for row in log.receive("anna", 0, 1)] == [1]
 
 
 @over_rows(
@@ -165,8 +165,8 @@ def test_texts_of_other_hosts_are_shown_as_text(log: PostgresLog, database: str)
     log.send("anna", 0, "mx\x1b[2J", [lesson(1)])
     run(database, r"UPDATE lesson SET why = E'\x1b[2J', summary = repeat('x', 100000) || E'\n'")
     (row,) = log.receive("anna", 0, 50)
-    assert (row.host, row.kept.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
-    assert len(row.kept.lesson.summary) == 1000
+    assert (row.host, row.copy.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
+    assert len(row.copy.lesson.summary) == 1000
 
 
 def test_what_is_no_time_forgets_nobody(log: PostgresLog, database: str) -> None:
@@ -261,7 +261,7 @@ def test_a_server_that_is_killed(own: Cluster) -> None:
         connected(database)
     own.start()
     with connected(database) as log:
-        assert [row.kept.lesson.digest for row in log.receive("anna", 0, 50)] == [digest(1)]
+        assert [row.copy.lesson.digest for row in log.receive("anna", 0, 50)] == [digest(1)]
 
 
 def test_a_silent_server(own: Cluster) -> None:
