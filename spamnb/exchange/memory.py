@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from spamnb.base.errors import ExchangeError
-from spamnb.exchange.port import Account, LogRow, wins
+from spamnb.exchange.port import LogAccount, LogRow, wins
 from spamnb.ledger.lessons.port import LessonCopy
 
 
@@ -12,7 +12,7 @@ from spamnb.ledger.lessons.port import LessonCopy
 class _Rows:
     """An account, and its rows by their messages."""
 
-    account: Account = field(default_factory=Account)
+    account: LogAccount = field(default_factory=LogAccount)
     by_digest: dict[bytes, LogRow] = field(default_factory=dict)
 
 
@@ -54,7 +54,7 @@ class MemoryLog:
         """Return the first rows above a number, at most `most`, in the order of their numbers."""
         return sorted(row for row in self._rows(account).by_digest.values() if row.number > since)[:most]
 
-    def accounts(self, names: Collection[str]) -> dict[str, Account]:
+    def accounts(self, names: Collection[str]) -> dict[str, LogAccount]:
         """Return the accounts with these names; a name without an account is left out."""
         return {name: self._accounts[name].account for name in names if name in self._accounts}
 

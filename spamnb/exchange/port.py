@@ -19,7 +19,7 @@ class LogRow(NamedTuple):
     copy: LessonCopy
 
 
-class Account(NamedTuple):
+class LogAccount(NamedTuple):
     """An account: the number of its last row, and when the user was forgotten last (None: never).
 
     That time is in seconds since the epoch. No number is used twice, even after the user was forgotten.
@@ -29,7 +29,7 @@ class Account(NamedTuple):
     forgotten_at: float | None = None
 
 
-class Log(Protocol):
+class LessonLog(Protocol):
     """The lessons of many accounts that hosts share.
 
     Raises ExchangeAwayError if the log cannot be reached, and ExchangeError if it can be reached but not used.
@@ -53,7 +53,7 @@ class Log(Protocol):
     def receive(self, account: str, since: int, most: int) -> list[LogRow]:
         """Return the first rows above a number, at most `most`, in the order of their numbers."""
 
-    def accounts(self, names: Collection[str]) -> dict[str, Account]:
+    def accounts(self, names: Collection[str]) -> dict[str, LogAccount]:
         """Return the accounts with these names; a name without an account is left out."""
 
     def forget(self, account: str, at: float) -> None:
@@ -64,14 +64,14 @@ class News(NamedTuple):
     """A log's state of an account, before a round. log: which log."""
 
     log: str
-    account: Account
+    account: LogAccount
 
 
-def news_of(log: Log, names: Iterable[str]) -> Mapping[str, News]:
+def news_of(log: LessonLog, names: Iterable[str]) -> Mapping[str, News]:
     """Return the state of each of these accounts, in two questions."""
     wanted = list(names)
     identity, found = log.identity(), log.accounts(wanted)
-    return {name: News(identity, found.get(name, Account())) for name in wanted}
+    return {name: News(identity, found.get(name, LogAccount())) for name in wanted}
 
 
 def wins(lesson: LessonCopy, over: LogRow, received: int) -> bool:

@@ -21,7 +21,7 @@ from psycopg.waiting import Ready
 from spamnb.base.errors import ExchangeAwayError, ExchangeError
 from spamnb.base.wording import escaped
 from spamnb.exchange.log_schema import STEPS, VERSION
-from spamnb.exchange.port import Account, LogRow
+from spamnb.exchange.port import LogAccount, LogRow
 from spamnb.exchange.row_form import COLUMNS, FORGOTTEN, SELECTED, Written, read, written
 from spamnb.ledger.lessons.port import LessonCopy
 
@@ -118,11 +118,11 @@ class PostgresLog:
             rows = self._all(_RECEIVE, account, since, most)
         return [read(account, row) for row in rows]
 
-    def accounts(self, names: Collection[str]) -> dict[str, Account]:
+    def accounts(self, names: Collection[str]) -> dict[str, LogAccount]:
         """Return the accounts with these names; a name without an account is left out."""
         with _plain_faults():
             (found,) = self._all(_ACCOUNTS, json.dumps(list(names)))[0]
-        return {name: Account(*account) for name, account in (found or {}).items()}
+        return {name: LogAccount(*account) for name, account in (found or {}).items()}
 
     def forget(self, account: str, at: float) -> None:
         """Delete the rows of an account, and keep the time of that."""

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from spamnb.acts import training
 from spamnb.base.label import How
-from spamnb.exchange.port import Log, LogRow, News, news_of
+from spamnb.exchange.port import LessonLog, LogRow, News, news_of
 from spamnb.ledger.ledger import Ledger
 
 _SENT_TOGETHER = 500  # 1 MB, in one transaction of the log
@@ -48,7 +48,7 @@ class Round(NamedTuple):
 
 
 def exchange(
-    ledger: Ledger, log: Log, account: str, host: str, news: News, go_on: Callable[[], bool] = lambda: True
+    ledger: Ledger, log: LessonLog, account: str, host: str, news: News, go_on: Callable[[], bool] = lambda: True
 ) -> Round:
     """Make a round. host: this host's name in the log. go_on: asked before each transaction.
 
@@ -91,7 +91,7 @@ def is_forgotten(ledger: Ledger, news: News) -> bool:
         return oldest is not None and oldest < at
 
 
-def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
+def _joined(ledger: Ledger, log: LessonLog, account: str, news: News) -> News:
     """Begin with the log from the start if the numbers belong to a different log, or to a later state of this log."""
     with ledger.snapshot():
         known, received = ledger.state.log, ledger.state.received
@@ -108,7 +108,7 @@ def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
     return news
 
 
-def _send(ledger: Ledger, log: Log, account: str, host: str, identity: str, go_on: Callable[[], bool]) -> int:
+def _send(ledger: Ledger, log: LessonLog, account: str, host: str, identity: str, go_on: Callable[[], bool]) -> int:
     """Send what was learned since the last time. Returns the number of lessons."""
     number = 0
     while go_on():

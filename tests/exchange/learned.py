@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.exchange.port import Log, LogRow, news_of
+from spamnb.exchange.port import LessonLog, LogRow, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import LessonCopy
@@ -62,13 +62,13 @@ def _bare(copy: LessonCopy) -> tuple[object, ...]:
     return lesson.label, lesson.weak, lesson.at, lesson.how, copy.tokenizer, tokens, copy.relations
 
 
-def a_round(ledger: Ledger, log: Log, account: str = "anna", host: str = "", **more: Any) -> Round:
+def a_round(ledger: Ledger, log: LessonLog, account: str = "anna", host: str = "", **more: Any) -> Round:
     """Make a round, a whole one if `more` does not end it. The host is called as the directory of its ledger."""
     news = news_of(log, [account])[account]
     return exchange(ledger, log, account, host or Path(ledger.path).parent.name, news, **more)
 
 
-def rounds(log: Log, *ledgers: Ledger) -> None:
+def rounds(log: LessonLog, *ledgers: Ledger) -> None:
     """Make a whole round of each ledger, one after the other."""
     for ledger in ledgers:
         assert a_round(ledger, log).is_over

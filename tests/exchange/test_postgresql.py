@@ -15,7 +15,7 @@ from spamnb.base.errors import ExchangeAwayError, ExchangeError
 from spamnb.base.label import How, Label
 from spamnb.exchange import connecting, log_schema, postgresql
 from spamnb.exchange.connecting import connected, upgrade
-from spamnb.exchange.port import Account
+from spamnb.exchange.port import LogAccount
 from spamnb.exchange.postgresql import PostgresLog
 from tests.exchange.cluster import Cluster, made_log, run, why_not
 from tests.exchange.test_log import digest, lesson
@@ -119,7 +119,7 @@ def test_two_hosts_send_at_once(database: str) -> None:
             for each in sending:
                 each.result()
             assert sorted(rows.values()) == log.receive("anna", 0, 1000)
-            assert log.accounts(["anna"]) == {"anna": Account(seen)}
+            assert log.accounts(["anna"]) == {"anna": LogAccount(seen)}
 
 
 # --- what other hosts have written --------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_what_is_no_time_forgets_nobody(log: PostgresLog, database: str) -> None
     log.forget("anna", 1.0)
     for wrong in ("NaN", "Infinity", "-Infinity"):
         run(database, f"UPDATE account SET forgotten_at = '{wrong}'")
-        assert log.accounts(["anna"]) == {"anna": Account(0, None)}
+        assert log.accounts(["anna"]) == {"anna": LogAccount(0, None)}
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM spamnb", "INSERT INTO spamnb SELECT * FROM spamnb"])

@@ -16,7 +16,7 @@ from spamnb.base.errors import ExchangeAwayError
 from spamnb.base.label import How, Label
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.exchange.memory import MemoryLog
-from spamnb.exchange.port import Account, Log, News, news_of
+from spamnb.exchange.port import LessonLog, LogAccount, News, news_of
 from spamnb.exchange.rounds import _RECEIVED_TOGETHER, Round, exchange, is_forgotten
 from spamnb.ledger.copies import copy as copies
 from spamnb.ledger.copies.recovery import restore
@@ -69,7 +69,7 @@ def after(steps: int) -> Callable[[], bool]:
     return lambda: next(left, False)
 
 
-def test_what_one_host_learns_another_knows(log: Log, one: Ledger, two: Ledger) -> None:
+def test_what_one_host_learns_another_knows(log: LessonLog, one: Ledger, two: Ledger) -> None:
     """One round sends a lesson, another host's takes it over with label, tokens and counts; forgetting too."""
     teach(one, 1, HAM)
     teach(one, 2, SPAM, weak=True)
@@ -140,7 +140,7 @@ def test_how_much_waits_to_be_sent(memory: MemoryLog, one: Ledger) -> None:
 # --- something else happens at the same time ----------------------------------------------------------------------
 
 
-def interrupted(ledger: Ledger, log: Log, at: int, meanwhile: Callable[[], object], **more: Any) -> Round:
+def interrupted(ledger: Ledger, log: LessonLog, at: int, meanwhile: Callable[[], object], **more: Any) -> Round:
     """Make a round at whose `at`th call something else happens; `has`, `send` and `receive` are calls."""
     busy: Any = Interrupted(log, at, meanwhile)
     return exchange(ledger, busy, "anna", "one", news_of(log, ["anna"])["anna"], **more)
@@ -322,7 +322,7 @@ def test_places_above_which_nothing_is(memory: MemoryLog, one: Ledger, two: Ledg
     assert begin_if_ready(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
 
 
-def test_a_forgotten_user(log: Log, one: Ledger, two: Ledger, ledger: Made) -> None:
+def test_a_forgotten_user(log: LessonLog, one: Ledger, two: Ledger, ledger: Made) -> None:
     """A ledger that shared before its user was forgotten has to be removed; one made later is kept."""
     for each in (one, two):
         teach(each, 1, HAM, 10.0)
@@ -342,9 +342,9 @@ def test_a_ledger_that_never_shared(one: Ledger, two: Ledger, ledger: Made) -> N
     """A ledger that is new to the log belongs to the forgotten user if it has an older entry than the forgetting."""
     teach(one, 1, HAM, 10.0)
     teach(two, 1, HAM, 30.0)
-    news = News("log", Account(0, 20.0))
+    news = News("log", LogAccount(0, 20.0))
     assert [is_forgotten(each, news) for each in (one, two, ledger("empty"))] == [True, False, False]
-    assert not is_forgotten(one, News("log", Account(3)))
+    assert not is_forgotten(one, News("log", LogAccount(3)))
 
 
 def test_taken_over_by_a_function(one: Ledger) -> None:
