@@ -18,7 +18,7 @@ from spamnb.review.first_questions import FirstQuestions, without_answered
 from spamnb.review.misfiled import Doubts, Misfiled, still_asked
 from spamnb.review.queue import LASTING, waiting, weak_lessons
 from spamnb.web.background import Run, Tell, here
-from spamnb.web.kept import After, BackgroundValue, Snapshot
+from spamnb.web.background_values import After, BackgroundValue, Snapshot
 
 if TYPE_CHECKING:
     from spamnb.review.own_mail import OwnMail

@@ -7,7 +7,7 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.mail.reading import read
-from spamnb.web.kept import After
+from spamnb.web.background_values import After
 from spamnb.web.kept_values import KeptValues
 from tests.web.desk import Browser, WebDesk
 

@@ -15,7 +15,7 @@ from spamnb.filter.judge import Filter
 from spamnb.mail.reading import read
 from spamnb.review.queue import to_answer
 from spamnb.web.background import WorkerProcesses
-from spamnb.web.kept import After, Snapshot
+from spamnb.web.background_values import After, Snapshot
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.rendering import percent
 from tests.service.desk import DAY

@@ -21,8 +21,8 @@ from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
+from spamnb.web.background_values import After
 from spamnb.web.config_file import ConfigFile
-from spamnb.web.kept import After
 from spamnb.web.rendering import NAVIGATION
 from tests.web.desk import Browser, WebDesk, all_routes, pages_of
 

@@ -21,8 +21,8 @@ from spamnb.monitoring.apart import offers, put_apart
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
 from spamnb.rules.moving import fewest
+from spamnb.web.background_values import Snapshot
 from spamnb.web.http import Response, as_json
-from spamnb.web.kept import Snapshot
 from spamnb.web.kept_values import Checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart

@@ -8,8 +8,8 @@ from spamnb.base.label import Label
 from spamnb.monitoring.status import without_inbox
 from spamnb.review.misfiled import Misfiled
 from spamnb.review.queue import LASTING, Queue, waiting
+from spamnb.web.background_values import Snapshot
 from spamnb.web.http import HttpError, Response, Values, label_of
-from spamnb.web.kept import Snapshot
 from spamnb.web.parts.answered import answers_in
 from spamnb.web.parts.asked_rows import asked_rows
 from spamnb.web.routes import Route

@@ -3,7 +3,7 @@
 import pytest
 
 from spamnb.web.background import NoPlaceError, Tell
-from spamnb.web.kept import After, BackgroundValue, Recent, Snapshot
+from spamnb.web.background_values import After, BackgroundValue, Recent, Snapshot
 
 Key = tuple[str, int]
 
