@@ -43,7 +43,7 @@ def review(visit: Visit) -> Response:
 
 
 def _weak_lessons(visit: Visit) -> Snapshot[list[Misfiled]]:
-    return visit.site.kept.weak_lessons(visit.ledger, visit.config.scoring, visit.now, visit.after)
+    return visit.site.kept.weak_lessons(visit.ledger, visit.config.scoring, visit.now, visit.after_answer)
 
 
 def _queue(visit: Visit, weak: Snapshot[list[Misfiled]]) -> Queue:

@@ -139,7 +139,7 @@ def undo(visit: Visit) -> Response:
     ledger = visit.ledger
     before = ledger.journal.newest_id()
     outcomes = list(
-        taking_back.undo(ledger, mailboxes_of(visit.config), actions, visit.site.now, later=visit.after.append)
+        taking_back.undo(ledger, mailboxes_of(visit.config), actions, visit.site.now, later=visit.after_answer.append)
     )
     faults = [outcome.fault for outcome in outcomes if outcome.fault is not None]
     if faults and len(faults) == len(outcomes):
