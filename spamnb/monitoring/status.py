@@ -11,7 +11,7 @@ from spamnb.base.wording import clock, clock_near, escaped
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
-from spamnb.ledger.ledger import Ledger, Shared
+from spamnb.ledger.ledger import ExchangeState, Ledger
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
 from spamnb.rules.moving import lessons_needed, missing_lessons, until_it_moves
 
@@ -47,7 +47,7 @@ class Status:
     stop: Stop | None = None
     withheld: int = 0
     last: tuple[float, str] | None = None
-    shared: Shared | None = None
+    shared: ExchangeState | None = None
 
     @property
     def moves(self) -> Moves:

@@ -20,7 +20,7 @@ from spamnb.exchange.port import LessonLog, LogAccount, News, news_of
 from spamnb.exchange.rounds import _RECEIVED_TOGETHER, Round, exchange, is_forgotten
 from spamnb.ledger.copies import copy as copies
 from spamnb.ledger.copies.recovery import restore
-from spamnb.ledger.ledger import Ledger, Shared
+from spamnb.ledger.ledger import ExchangeState, Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.mail.reading import Reading
@@ -131,7 +131,7 @@ def test_how_much_waits_to_be_sent(memory: MemoryLog, one: Ledger) -> None:
     for number in range(5):
         teach(one, number, HAM, 10.0 - number)
     assert waiting(one) == (5, 6.0)
-    with mock.patch.object(Shared, "MOST", 3):
+    with mock.patch.object(ExchangeState, "MOST", 3):
         assert waiting(one) == (3, 8.0)
     rounds(memory, one)
     assert waiting(one) == (0, None)
