@@ -92,9 +92,9 @@ class _Review:
         """Move the files of a withheld message that are in an inbox, if it still goes elsewhere."""
         why, moves = _GONE, list[int]()
         try:
-            for place in self.ledger.locations.of_message(action.message):
-                if place.gone_at is None and place.origin == "appeared":
-                    moved = self._move(action, place)
+            for location in self.ledger.locations.of_message(action.message):
+                if location.gone_at is None and location.origin == "appeared":
+                    moved = self._move(action, location)
                     if isinstance(moved, int):
                         moves.append(moved)
                     else:
@@ -103,10 +103,10 @@ class _Review:
             return Reviewed(action, tuple(moves), str(fault), failed=True)
         return Reviewed(action, tuple(moves), why)
 
-    def _move(self, action: Action, place: Location) -> int | str:
+    def _move(self, action: Action, location: Location) -> int | str:
         """Move one file. Returns the action that moved it, or why it stays."""
-        file = self.filing.find(place, action.digest)
-        if file is None or file.mailbox.role_of(place.folder_name) is not Role.INBOX:
+        file = self.filing.find(location, action.digest)
+        if file is None or file.mailbox.role_of(location.folder_name) is not Role.INBOX:
             return _GONE
         message = read(file.raw)
         judgement, flags = Filter.of(self.ledger.lessons, self.config).judge(message), parse_name(file.entry.name).flags

@@ -297,18 +297,18 @@ def origin_of(step: Step, before: Collection[Origin]) -> Origin:
     return "before" if "before" in before else "appeared"
 
 
-def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
+def waits_until(locations: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
     """Return per delivery until when a file waits for the delivery's other files that are or were in spam.
 
     Seconds since the epoch: one dwell after the last of them has left; infinity while one is there. A delivery that is
     not listed was never in spam in its present form (a move was undone, or the folder has another role).
     """
     ends: dict[bytes, float] = {}
-    for place in places:
-        if place.origin != "waiting" and is_spam(place):
-            has_left = place.gone_at is not None or "T" in place.flags
-            end = (place.gone_at or 0.0) + dwell if has_left else float("inf")
-            ends[place.content] = max(end, ends.get(place.content, end))
+    for location in locations:
+        if location.origin != "waiting" and is_spam(location):
+            has_left = location.gone_at is not None or "T" in location.flags
+            end = (location.gone_at or 0.0) + dwell if has_left else float("inf")
+            ends[location.content] = max(end, ends.get(location.content, end))
     return ends
 
 

@@ -194,10 +194,10 @@ class Performer:
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
-        for place in arrival.vanished:
-            if self._context.role_of(place.mailbox, place.folder_name) is Role.SPAM:
-                self.opened_spam(place)
-            self._ledger.locations.gone(place.folder, [place.base], now)
+        for location in arrival.vanished:
+            if self._context.role_of(location.mailbox, location.folder_name) is Role.SPAM:
+                self.opened_spam(location)
+            self._ledger.locations.gone(location.folder, [location.base], now)
         origin = "filter" if step is Step.ADOPT else origin_of(step, arrival.origins_before)
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
         if judgement is not None:
@@ -260,25 +260,27 @@ class Performer:
         for change in training.learn_together(self._ledger, readings, label, reaction.why, at, how=how, weak=weak):
             self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
 
-    def end_waiting(self, folder: WatchedFolder, place: Location, reaction: Reaction, reading: Reading | None) -> None:
+    def end_waiting(
+        self, folder: WatchedFolder, location: Location, reaction: Reaction, reading: Reading | None
+    ) -> None:
         """End the waiting of a file. reading: its message, if it teaches."""
         label, now = reaction.label, self._now()
         with self._ledger.transaction():
-            self._ledger.locations.set_origin(folder.id, place.base, "appeared")
+            self._ledger.locations.set_origin(folder.id, location.base, "appeared")
             if label is not None and reading is not None:
                 change = training.learn(self._ledger, reading, label, reaction.why, now, how=reaction.how)
                 self._context.log_learned(change, reading, label, reaction.why, weak=False)
                 self._sort(reaction, reading.relations)
             if reaction.rescued:
-                self._ledger.messages.rescued(place.message, now)
+                self._ledger.messages.rescued(location.message, now)
 
-    def opened_spam(self, place: Location | None) -> None:
+    def opened_spam(self, location: Location | None) -> None:
         """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left."""
         now = self._now()
-        if place is None or place.origin != "filter":
+        if location is None or location.origin != "filter":
             return
         opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
-        if shows_a_look((now - place.since) / DAY) and now - opened_at > _OPENED_SECONDS:
+        if shows_a_look((now - location.since) / DAY) and now - opened_at > _OPENED_SECONDS:
             self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
 

@@ -97,11 +97,11 @@ class WatchedMailbox:
     def look(self, folder: WatchedFolder, entry: Entry) -> None:
         """Look at a file that may have appeared, or may have new flags."""
         name = parse_name(entry.name)
-        place = self._ledger.locations.get(folder.id, name.key)
-        if place is None:
+        location = self._ledger.locations.get(folder.id, name.key)
+        if location is None:
             self._arrivals.take(folder, entry)
-        elif place.flags != name.flags:
-            self._flags_changed(folder, {name.key: entry}, {name.key: place.flags})
+        elif location.flags != name.flags:
+            self._flags_changed(folder, {name.key: entry}, {name.key: location.flags})
 
     def _flags_changed(self, folder: WatchedFolder, changed: Mapping[str, Entry], before: Mapping[str, str]) -> None:
         """Act on new flags, and record them. changed, before: files, and their old flags, by base name."""
