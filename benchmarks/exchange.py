@@ -35,7 +35,7 @@ from spamnb.exchange.port import news_of
 from spamnb.exchange.postgresql import _RECEIVE, PostgresLog
 from spamnb.exchange.rounds import exchange
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.port import Kept, Relabel
+from spamnb.ledger.lessons.port import LessonCopy, Relabel
 from spamnb.mail.reading import Reading, read
 
 _TAUGHT, _MORE = 1000, 100  # messages: learned at first, and one by one
@@ -134,12 +134,12 @@ def main() -> None:
         connected(options.database) as log,
         closing(Bench(Path(directory), options.database, log)) as bench,
     ):
-        kept = _rounds(bench, lessons)
-        bench.figures += _large(bench, options.rows, kept)
+        copies = _rounds(bench, lessons)
+        bench.figures += _large(bench, options.rows, copies)
         common.report(bench.figures, options.json)
 
 
-def _rounds(bench: Bench, lessons: list[tuple[Reading, Label]]) -> list[Kept]:
+def _rounds(bench: Bench, lessons: list[tuple[Reading, Label]]) -> list[LessonCopy]:
     """Measure all work of a host with some users. Returns the lessons, as they are sent."""
     here = bench.here
     for label in Label:
@@ -170,10 +170,10 @@ def _rounds(bench: Bench, lessons: list[tuple[Reading, Label]]) -> list[Kept]:
     names = [f"user{number}" for number in range(1, _ASKED + 1)]
     bench.measure(f"{_ASKED} users asked about", 20, lambda _: news_of(bench.log, names))
     bench.admin.execute("DELETE FROM account WHERE name LIKE 'user%'")
-    return here.lessons.kept(digests, digests)
+    return here.lessons.copies_of(digests, digests)
 
 
-def _large(bench: Bench, numbers: list[int], kept: list[Kept]) -> list[dict[str, object]]:
+def _large(bench: Bench, numbers: list[int], copies: list[LessonCopy]) -> list[dict[str, object]]:
     """Measure with this number of others' rows, and relative to the first number."""
     chance, users, figures = random.Random(1), 0, bench.figures
     bench.figures = []
@@ -190,7 +190,7 @@ def _large(bench: Bench, numbers: list[int], kept: list[Kept]) -> list[dict[str,
         asked = [f"user{chance.randrange(1, users + 1)}" for _ in range(2 * _SAMPLES)]
 
         def send(place: int, asked: list[str] = asked) -> None:
-            name, lesson = asked[place], kept[place % len(kept)]
+            name, lesson = asked[place], copies[place % len(copies)]
             there = bench.log.has(name, [lesson.lesson.digest])
             bench.log.send(name, _PER_USER, "mx2", [lesson if not there else lesson._replace(tokens=None)])
 

@@ -41,7 +41,7 @@ from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.rules.acquaintances import KNOWN_FIRST
 from spamnb.rules.destination import MARKS
-from spamnb.rules.reactions import TRAINING, Do, Facts, PastPlace, kept, reaction_to, taught_by
+from spamnb.rules.reactions import TRAINING, Facts, PastPlace, Step, reaction_to, reaction_to_kept, taught_by
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
 from spamnb.service.context import Context
 from spamnb.service.jobs import OutdatedLessons
@@ -69,7 +69,7 @@ ROLES = {
 GOALS = {"INBOX": {"Junk", "Maybe", "New", "Lists"}, "TrainSpam": {"Junk"}, "TrainHam": {"INBOX"}}
 LESSONS = 20
 DWELL, DAY = 5.0, 86_400.0
-TEACHES = {Do.LEARN_HAM: Label.HAM, Do.LEARN_SPAM: Label.SPAM}
+TEACHES = {Step.LEARN_HAM: Label.HAM, Step.LEARN_SPAM: Label.SPAM}
 
 _FORGED = (b"Message-ID:", b"Date:", b"From:")
 FOLDERS = st.sampled_from(list(ROLES))
@@ -202,7 +202,7 @@ class Sorting(RuleBasedStateMachine):
         context.bases = self.bases
         self.mailbox = WatchedMailbox(self.config.mailboxes[0], context)
         self.outdated = OutdatedLessons(context)
-        self.mailbox.start()
+        self.mailbox.make_ready()
 
     def path_of(self, file: File) -> Path:
         """Return the path of a file."""
@@ -664,7 +664,7 @@ class Sorting(RuleBasedStateMachine):
         if action.kind == "moved":
             places = [file for file in self.files if file.digest == action.digest]
             with suppress(SpamnbError):
-                self.mailbox.mover.take_back(action)
+                self.mailbox.mover.undo_move(action)
                 self.find_undone(action, places)
             return
         outcomes: list[UndoOutcome] = []
@@ -911,14 +911,14 @@ def foretell(file: File, trusting: bool) -> tuple[Label | None, bool]:
         for number, name in enumerate(file.settled)
     ]
     reaction = reaction_to(Facts(role, places=places), trust_delivery=trusting)
-    return TEACHES.get(reaction.do), reaction.weak
+    return TEACHES.get(reaction.step), reaction.weak
 
 
 def left_lying(file: File) -> Iterator[tuple[Label, bool]]:
     """Return the label that a message may get by staying in its place long enough, and whether it is weak."""
     role = ROLES[file.folder]
-    if (silence := kept(file.flags, role, math.inf, Learning())) is not None:
-        yield TEACHES[silence.do], silence.weak
+    if (silence := reaction_to_kept(file.flags, role, math.inf, Learning())) is not None:
+        yield TEACHES[silence.step], silence.weak
     if role is Role.SPAM:
         yield Label.SPAM, True
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from spamnb.acts.moves import find_folder, layouts_of, message_at
+from spamnb.acts.moves import find_folder, mailboxes_of, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label, Role
 from spamnb.config import Config, Mailbox
@@ -42,7 +42,7 @@ class CurrentFiles:
     def __init__(self, ledger: Ledger, config: Config, digests: Collection[bytes] = ()) -> None:
         self._ledger = ledger
         self._mailboxes = {str(mailbox.path): mailbox for mailbox in config.mailboxes}
-        self._folder_of = find_folder(ledger, layouts_of(config))
+        self._folder_of = find_folder(ledger, mailboxes_of(config))
         self._path_of = functools.cache(lambda folder: ledger.locations.where(folder)[0])
         self._trained: dict[bytes, list[TrainedFile]] = defaultdict(list)
         for file in ledger.trained.of_messages(digests) if digests else ():

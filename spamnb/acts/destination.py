@@ -8,7 +8,7 @@ from spamnb.acts.newsletters import sorted_to, why_newsletter
 from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
 from spamnb.rules.destination import Destination, destination_of, too_many_newcomers
@@ -19,7 +19,7 @@ _DAY = 86_400.0  # seconds
 class JudgedMail(NamedTuple):
     """A file of a message that was just judged. flags: Maildir's letters."""
 
-    known: KnownMessage
+    known: MessageRow
     relations: Relations
     judgement: Judgement
     flags: str

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spamnb.acts.moves import Intent, KnownFolder, Layouts, Mover, bases_now, find_folder, message_at
+from spamnb.acts.moves import FolderWithId, Intent, Mailboxes, Mover, bases_now, find_folder, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Role
 from spamnb.config import Mailbox
@@ -32,7 +32,7 @@ class Filed:
     location: Location
     digest: bytes
     mailbox: Mailbox
-    folder: KnownFolder
+    folder: FolderWithId
     entry: Entry
     raw: bytes
 
@@ -40,10 +40,10 @@ class Filed:
 class Filing:
     """Files messages. `now` gives seconds since the epoch."""
 
-    def __init__(self, ledger: Ledger, layouts: Layouts, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, ledger: Ledger, mailboxes: Mailboxes, now: Callable[[], float] = time.time) -> None:
         self._ledger = ledger
-        self._layouts = layouts
-        self._folder_of = find_folder(ledger, layouts)
+        self._mailboxes = mailboxes
+        self._folder_of = find_folder(ledger, mailboxes)
         self._mover = Mover(ledger, now, bases_now(), self._folder_of)
         self._mover.resolve()  # a process that was killed may have left moves open
 
@@ -52,7 +52,7 @@ class Filing:
 
         Raises MaildirError if this cannot be determined.
         """
-        mailbox = self._layouts.get(self._ledger.locations.where(location.folder)[0])
+        mailbox = self._mailboxes.get(self._ledger.locations.where(location.folder)[0])
         folder = self._folder_of(location.folder)
         found = message_at(folder, location.base, digest, location.flags)
         if mailbox is None or folder is None or found is None:
@@ -84,9 +84,9 @@ class Filing:
         """Make a move that was written down. Returns why the file stays, or ""."""
         return "" if self._mover.carry_out(intent, file.entry) else _TOUCHED
 
-    def take_back(self, action: Action) -> None:
-        """Undo a move, as `Mover.take_back` does."""
-        self._mover.take_back(action)
+    def undo_move(self, action: Action) -> None:
+        """Undo a move, as `Mover.undo_move` does."""
+        self._mover.undo_move(action)
 
     def end(self) -> None:
         """Tell IMAP servers which folders messages have left."""

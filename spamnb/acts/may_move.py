@@ -62,19 +62,19 @@ class Hindrance(NamedTuple):
 
 def hindrance(ledger: Ledger, config: Config, now: float, remembered: "MissingCache | None" = None) -> Hindrance:
     """Return what keeps mail from being moved. Writes nothing. remembered: a cache, if you ask for many messages."""
-    return Hindrance(missing(ledger, config.scoring, config.learning, remembered), stop_of(ledger, now))
+    return Hindrance(find_missing(ledger, config.scoring, config.learning, remembered), stop_of(ledger, now))
 
 
-def hindrance_at_verdict(ledger: Ledger, config: Config, now: float, lacking: str) -> Hindrance:
+def hindrance_at_verdict(ledger: Ledger, config: Config, now: float, missing: str) -> Hindrance:
     """Return the same for a verdict that was just recorded, in the same transaction. The breaker may trip by it.
 
-    lacking: the answer of `begin_if_ready` from the time of judging, before the ledger was held. That may take half a
+    missing: the answer of `begin_if_ready` from the time of judging, before the ledger was held. That may take half a
     second.
     """
     stop = stop_of(ledger, now)
-    if stop is None and not lacking and config.breaker and _is_abnormal(ledger):
+    if stop is None and not missing and config.breaker and _is_abnormal(ledger):
         stop = _trip(ledger, now)
-    return Hindrance(lacking, stop)
+    return Hindrance(missing, stop)
 
 
 # --- what the filter still has to learn
@@ -99,7 +99,7 @@ def _taken_for_spam(lessons: Lessons, scoring: Scoring, learning: Learning) -> t
 def doubted_ham(ledger: Ledger, scoring: Scoring, learning: Learning) -> list[Lesson]:
     """Return the learned ham that the filter would take for spam, if nothing else keeps mail from being moved.
 
-    `missing` does not name it: its words also go to programs that ask about other mail, and perhaps to strangers.
+    `find_missing` does not name it: its words also go to programs that ask about other mail, and perhaps to strangers.
     """
     is_last = missing_by_numbers(ledger, learning) is None
     return _taken_for_spam(ledger.lessons, scoring, learning)[0] if is_last else []
@@ -117,14 +117,14 @@ class MissingCache:
     def __call__(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
         """Return what `missing_now` returns."""
         asked = ledger.state.mark, ledger.lessons.last_change(), scoring, learning
-        last, lacking = self._last
+        last, missing = self._last
         if asked != last:
-            lacking = missing_now(ledger.lessons, scoring, learning)
-            self._last = asked, lacking
-        return lacking
+            missing = missing_now(ledger.lessons, scoring, learning)
+            self._last = asked, missing
+        return missing
 
 
-def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
+def find_missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
     """Return what the filter still has to learn before it may move mail, in words; "" for nothing. Writes nothing.
 
     A filter that has moved mail once goes on, unless `minimum_messages` was raised after that.
@@ -135,7 +135,7 @@ def missing(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: Mi
 
 
 def missing_by_numbers(ledger: Ledger, learning: Learning) -> str | None:
-    """Return what `missing` returns, or None if that needs ham to be judged."""
+    """Return what `find_missing` returns, or None if that needs ham to be judged."""
     if _has_begun(ledger.state.begun_with, learning):
         return ""
     known = _unknown_by_numbers(ledger, learning)
@@ -143,16 +143,16 @@ def missing_by_numbers(ledger: Ledger, learning: Learning) -> str | None:
 
 
 def begin_if_ready(ledger: Ledger, scoring: Scoring, learning: Learning, remembered: MissingCache | None = None) -> str:
-    """Return what `missing` returns. If nothing is missing, the ledger records that, so that it stays true.
+    """Return what `find_missing` returns. If nothing is missing, the ledger records that, so that it stays true.
 
     If the filter knows enough, and only waits, the ledger records since when. Then no ham is judged again.
     """
     state = ledger.state
     if not _has_begun(state.begun_with, learning):
-        if lacking := _unknown(ledger, scoring, learning, remembered):
+        if missing := _unknown(ledger, scoring, learning, remembered):
             if state.ready_at is not None:
                 state.ready_at = None
-            return lacking
+            return missing
         if waiting := _unsorted(ledger, learning):
             if state.ready_at is None:
                 state.ready_at = ledger.messages.last_judged_at()

@@ -38,7 +38,7 @@ from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letter
 from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.rules.destination import MARKS
 
-Layouts = Mapping[str, Mailbox]  # by its path; the layout of an unconfigured mailbox is read from the disk
+Mailboxes = Mapping[str, Mailbox]  # by its path; the layout of an unconfigured mailbox is read from the disk
 
 _log = logging.getLogger(__name__)
 _TRIES = 5  # a client may change flags between our look and our rename; it will stop at some time
@@ -55,7 +55,7 @@ class BeingMovedError(NotYetError):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownFolder(Folder):
+class FolderWithId(Folder):
     """A folder on disk, with its id in the ledger."""
 
     id: int
@@ -66,15 +66,15 @@ def bases_now() -> Iterator[str]:
     return fresh_bases(time.time_ns, os.getpid(), socket.gethostname())
 
 
-def layouts_of(config: Config) -> Layouts:
+def mailboxes_of(config: Config) -> Mailboxes:
     """Return the mailboxes, as configured."""
     return {str(mailbox.path): mailbox for mailbox in config.mailboxes}
 
 
-def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder | None:
+def folder_of_id(ledger: Ledger, folder: int, mailboxes: Mailboxes) -> FolderWithId | None:
     """Return a folder of any mailbox by the ledger's id, or None if it is no longer on disk."""
     root, name = ledger.locations.where(folder)
-    mailbox = layouts.get(root)
+    mailbox = mailboxes.get(root)
     try:
         if mailbox is None:
             folders = find_folders(root, "auto")
@@ -83,15 +83,15 @@ def known_folder(ledger: Ledger, folder: int, layouts: Layouts) -> KnownFolder |
     except FolderUnavailableError:
         return None
     found = next((on_disk for on_disk in folders if on_disk.name == name), None)
-    return None if found is None else KnownFolder(name, found.path, folder, levels=found.levels)
+    return None if found is None else FolderWithId(name, found.path, folder, levels=found.levels)
 
 
-FindFolder = Callable[[int], KnownFolder | None]  # by the ledger's id
+FindFolder = Callable[[int], FolderWithId | None]  # by the ledger's id
 
 
-def find_folder(ledger: Ledger, layouts: Layouts) -> FindFolder:
+def find_folder(ledger: Ledger, mailboxes: Mailboxes) -> FindFolder:
     """Return a function that finds folders on disk by the ledger's ids, each folder once."""
-    return functools.cache(lambda folder: known_folder(ledger, folder, layouts))
+    return functools.cache(lambda folder: folder_of_id(ledger, folder, mailboxes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class Intent:
     action: int
     message: int
     digest: bytes
-    source: KnownFolder
+    source: FolderWithId
     base: str
-    destination: KnownFolder
+    destination: FolderWithId
     wanted: str
     flags: str
     takes_back: int | None
@@ -147,9 +147,9 @@ class Mover:
     def intend(
         self,
         message: tuple[int, bytes],
-        source: KnownFolder,
+        source: FolderWithId,
         entry: Entry,
-        destination: KnownFolder,
+        destination: FolderWithId,
         why: str,
         *,
         how: How | None = None,
@@ -229,7 +229,7 @@ class Mover:
         """
         return (folder, base) in self._being_moved_in
 
-    def take_back(self, action: Action) -> None:
+    def undo_move(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
 
         Raises MovedSinceError if the message has left its destination, and SpamnbError if a folder is gone.
@@ -245,7 +245,7 @@ class Mover:
         if not self.carry_out(intent, entry):
             raise MovedSinceError(f"cannot undo {action.id}: the message was moved in the meantime")
 
-    def _folder(self, folder: int | None) -> KnownFolder | None:
+    def _folder(self, folder: int | None) -> FolderWithId | None:
         return None if folder is None else self._folder_of(folder)
 
     def carry_out(self, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:
@@ -286,7 +286,7 @@ class Mover:
                 self._after_fault(intent, fault)
             self._done(intent, name.flags)
             return True
-        self._ledger.journal.settle(intent.action, "failed")
+        self._ledger.journal.set_state(intent.action, "failed")
         ended = self._ledger.journal.get(intent.action)
         return ended is not None and ended.state == "done"  # by another process that took the intent for one left open
 
@@ -320,7 +320,7 @@ class Mover:
             if getattr(fault, "errno", None) in _PASSING and intent.origin == "filter":
                 self._logged.add(intent.action)  # and the intent stays open
             else:
-                self._ledger.journal.settle(intent.action, "failed")
+                self._ledger.journal.set_state(intent.action, "failed")
             raise error from fault
 
     def _done(self, intent: Intent, flags: str) -> None:
@@ -328,9 +328,9 @@ class Mover:
         source, destination = (intent.source.id, intent.base), (intent.destination.id, intent.wanted)
         with self._ledger.transaction():
             self._ledger.locations.moved(source, destination, intent.message, intent.origin, flags, now)
-            self._ledger.journal.settle(intent.action, "done")
+            self._ledger.journal.set_state(intent.action, "done")
             if intent.takes_back is not None:
-                first = self._ledger.journal.taken_back(intent.takes_back)
+                first = self._ledger.journal.mark_undone(intent.takes_back)
                 if first.verdict is not None:  # the filter had decided this move: a person has rescued the message
                     self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
         self.departures.add(intent.source)

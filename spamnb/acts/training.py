@@ -14,7 +14,7 @@ from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import ExportedCounts
-from spamnb.ledger.lessons.port import Batcher, Change, Kept, Lesson, Relabel
+from spamnb.ledger.lessons.port import Batcher, Change, Lesson, LessonCopy, Relabel
 from spamnb.mail.reading import Reading, read
 
 
@@ -102,7 +102,7 @@ def relabel(ledger: Ledger, changes: Sequence[Relabel], at: float) -> list[bool]
     return made
 
 
-def take_over(ledger: Ledger, lessons: Sequence[Kept], sent_by: Mapping[bytes, str]) -> int:
+def take_over(ledger: Ledger, lessons: Sequence[LessonCopy], sent_by: Mapping[bytes, str]) -> int:
     """Make lessons equal to those on other hosts. Returns how many changed. sent_by: the host, per message."""
 
     def as_recorded(lesson: Lesson) -> Lesson:

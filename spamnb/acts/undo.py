@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spamnb.acts.filing import Filing
-from spamnb.acts.moves import Layouts, MovedSinceError, find_folder
+from spamnb.acts.moves import Mailboxes, MovedSinceError, find_folder
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
 from spamnb.ledger.history.actions import Action, Kind
@@ -103,7 +103,7 @@ def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
 
 def undo(
     ledger: Ledger,
-    layouts: Layouts,
+    mailboxes: Mailboxes,
     actions: Iterable[Action],
     now: Callable[[], float] = time.time,
     later: Later = lambda work: work(),
@@ -115,20 +115,20 @@ def undo(
     Consecutive learnings are taken back in one transaction. Moves are not, since an intent has to be on the disk before
     the file is renamed. Raises LedgerError if the ledger can no longer be used.
     """
-    filing = Filing(ledger, layouts, now)
+    filing = Filing(ledger, mailboxes, now)
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):
                 yield from _relearn(ledger, batch, now())
         else:
             for action in following:
-                yield _take_back(ledger, filing, action, now)
+                yield _undo(ledger, filing, action, now)
     later(filing.end)
 
 
-def foresee(ledger: Ledger, layouts: Layouts, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
+def foresee(ledger: Ledger, mailboxes: Mailboxes, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
     """Predict the result of taking back actions, without doing it. Each folder is listed once."""
-    folder_of = find_folder(ledger, layouts)
+    folder_of = find_folder(ledger, mailboxes)
 
     @functools.cache
     def bases(folder: int) -> frozenset[str] | None:
@@ -182,16 +182,16 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
     return [UndoOutcome(action, faults[action.id]) for action in batch]
 
 
-def _take_back(ledger: Ledger, filing: Filing, action: Action, now: Callable[[], float]) -> UndoOutcome:
+def _undo(ledger: Ledger, filing: Filing, action: Action, now: Callable[[], float]) -> UndoOutcome:
     """Take back a move, an import, a choice, or the request not to be asked about a message again."""
     (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
     try:
         if action.kind == "moved":
-            filing.take_back(action)
+            filing.undo_move(action)
         elif action.kind in ("settled", "chosen"):
-            ledger.journal.withdrawn(action.id, f"undo of {action.id}", now())
+            ledger.journal.undone(action.id, f"undo of {action.id}", now())
         else:
             take_back_import(ledger, action, now())
     except LedgerError as broken:

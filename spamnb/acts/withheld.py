@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.filing import Filing
-from spamnb.acts.may_move import Hindrance, Stop, missing, stop_of
-from spamnb.acts.moves import layouts_of
+from spamnb.acts.may_move import Hindrance, Stop, find_missing, stop_of
+from spamnb.acts.moves import mailboxes_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
 from spamnb.config import Config
@@ -71,8 +71,8 @@ def move_withheld(
     today's knowledge. The verdicts are not kept: they concern older mail, and would trip the breaker again. You may
     call this while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
-    filing = Filing(ledger, layouts_of(config), now)
-    review = _Review(ledger, config, missing(ledger, config.scoring, config.learning), filing, now)
+    filing = Filing(ledger, mailboxes_of(config), now)
+    review = _Review(ledger, config, find_missing(ledger, config.scoring, config.learning), filing, now)
     for action in ledger.journal.withheld():
         yield review.of(action)
     later(filing.end)
@@ -92,9 +92,9 @@ class _Review:
         """Move the files of a withheld message that are in an inbox, if it still goes elsewhere."""
         why, moves = _GONE, list[int]()
         try:
-            for place in self.ledger.locations.of_message(action.message):
-                if place.gone_at is None and place.origin == "appeared":
-                    moved = self._move(action, place)
+            for location in self.ledger.locations.of_message(action.message):
+                if location.gone_at is None and location.origin == "appeared":
+                    moved = self._move(action, location)
                     if isinstance(moved, int):
                         moves.append(moved)
                     else:
@@ -103,10 +103,10 @@ class _Review:
             return Reviewed(action, tuple(moves), str(fault), failed=True)
         return Reviewed(action, tuple(moves), why)
 
-    def _move(self, action: Action, place: Location) -> int | str:
+    def _move(self, action: Action, location: Location) -> int | str:
         """Move one file. Returns the action that moved it, or why it stays."""
-        file = self.filing.find(place, action.digest)
-        if file is None or file.mailbox.role_of(place.folder_name) is not Role.INBOX:
+        file = self.filing.find(location, action.digest)
+        if file is None or file.mailbox.role_of(location.folder_name) is not Role.INBOX:
             return _GONE
         message = read(file.raw)
         judgement, flags = Filter.of(self.ledger.lessons, self.config).judge(message), parse_name(file.entry.name).flags

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator, Sequence
 
-from spamnb.acts.may_move import Stop, doubted_ham, missing, stop_of
+from spamnb.acts.may_move import Stop, doubted_ham, find_missing, stop_of
 from spamnb.base.label import Label
 from spamnb.base.wording import clock, days, escaped, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
@@ -150,9 +150,9 @@ def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
 def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) -> Iterator[Finding]:
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
-    if lacking := missing(ledger, scoring, learning):
+    if missing := find_missing(ledger, scoring, learning):
         doubted = [escaped(lesson.summary) for lesson in doubted_ham(ledger, scoring, learning)]
-        yield _not_moving(f"{known}: nothing is moved yet, {lacking}", doubted, spamnb)
+        yield _not_moving(f"{known}: nothing is moved yet, {missing}", doubted, spamnb)
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
         yield warning("learned", f"{known}: unbalanced: too little {rarer.word}", f"train more {rarer.word}")

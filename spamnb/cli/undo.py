@@ -15,9 +15,8 @@ import collections
 import sys
 import time
 
-from spamnb.acts.moves import Layouts, layouts_of
-from spamnb.acts.undo import NoSuchActionError, of_ids, since, undos_since, why_not_undone
-from spamnb.acts.undo import undo as take_back
+from spamnb.acts.moves import Mailboxes, mailboxes_of
+from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since, why_not_undone
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock, escaped, plural
 from spamnb.cli.common import exit_codes
@@ -71,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         if actions and not _is_agreed(actions, options):
             print("Nothing was undone.")
             return 0
-        return _undo(ledger, layouts_of(config), actions, options)
+        return _undo(ledger, mailboxes_of(config), actions, options)
 
 
 def _chosen(ledger: Ledger, options: argparse.Namespace) -> list[Action]:
@@ -131,13 +130,13 @@ def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
     return True
 
 
-def _undo(ledger: Ledger, layouts: Layouts, actions: list[Action], options: argparse.Namespace) -> int:
+def _undo(ledger: Ledger, mailboxes: Mailboxes, actions: list[Action], options: argparse.Namespace) -> int:
     failed = undone = 0
     start = time.time()
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     lines = ledger.lines.of(actions)  # read before the undo
     for outcome, line in zip(
-        progress(take_back(ledger, layouts, actions), "undoing", quiet, len(actions)), lines, strict=True
+        progress(undo(ledger, mailboxes, actions), "undoing", quiet, len(actions)), lines, strict=True
     ):
         if outcome.left:
             print(f"left {line.action.id}: {escaped(str(outcome.fault))}: {escaped(line.action.summary)}")

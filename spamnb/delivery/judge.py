@@ -80,8 +80,8 @@ def judge(
 
 def judge_untaught(config: Config) -> JudgedAtDelivery:
     """Return the answer about any message before the ledger exists: that of a filter without lessons."""
-    lacking = Hindrance(missing_lessons(0, 0, config.learning), None)
-    return JudgedAtDelivery(delivered(UNTAUGHT, config, is_held=True), UNTAUGHT, (), lacking, config.scoring)
+    nothing_learned = Hindrance(missing_lessons(0, 0, config.learning), None)
+    return JudgedAtDelivery(delivered(UNTAUGHT, config, is_held=True), UNTAUGHT, (), nothing_learned, config.scoring)
 
 
 def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str, how: How, now: float) -> None:

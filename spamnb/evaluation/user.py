@@ -38,7 +38,7 @@ from spamnb.rules import weak_lessons
 from spamnb.rules.destination import destination_of
 from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips, why_it_waits
 from spamnb.rules.newsletters import newsletter
-from spamnb.rules.reactions import kept
+from spamnb.rules.reactions import reaction_to_kept
 
 _DAY = 86_400.0
 _MONTH, _WEEK = 30, 7  # days
@@ -317,7 +317,7 @@ class _Mailbox:
         is_taught = not missing_lessons(ham, spam, self._learning)
         for place in places:
             age = (self._now - place) / self._a_day * _DAY
-            meant = kept("S", Role.INBOX, age, self._learning)
+            meant = reaction_to_kept("S", Role.INBOX, age, self._learning)
             if meant is None:
                 continue
             reading = self._samples[place].reading

@@ -1,12 +1,12 @@
 """The tables of the log in PostgreSQL, and the steps from an earlier version of the log to this version.
 
-account.seq: the place of the last written row. The account's row is the lock under which rows get their places.
+account.seq: the number of the last written row. The account's row is the lock under which rows get their numbers.
 account.forgotten_at: when the user was forgotten last. lesson: one row per user and message, whatever is corrected.
-lesson.seq: the row's place. lesson.label: NULL if the message is forgotten; the row stays. lesson.tokens: as `row_form`
-writes them, already compressed, so PostgreSQL must not try again. If all but the longest rows are stored in one piece,
-a row takes 25 bytes less: 2,145 bytes, with 1,614 for tokens and 124 for indexes (989 messages of csdmc2010).
-lesson.how: one of `base.label.How`. A new value is a step that changes only the version: hosts that do not know it
-refuse the log. spamnb.made: which log this is.
+lesson.seq: the row's number. lesson.label: NULL if the message is forgotten; the row stays. lesson.tokens: as
+`row_form` writes them, already compressed, so PostgreSQL must not try again. If all but the longest rows are stored in
+one piece, a row takes 25 bytes less: 2,145 bytes, with 1,614 for tokens and 124 for indexes (989 messages of
+csdmc2010). lesson.how: one of `base.label.How`. A new value is a step that changes only the version: hosts that do not
+know it refuse the log. spamnb.made: which log this is.
 
 Steps are only ever appended, and each only adds. A host of the version before refuses the log, and sends what it has
 learned in the meantime after its own upgrade.

@@ -4,15 +4,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from spamnb.base.errors import ExchangeError
-from spamnb.exchange.port import Account, LogRow, wins
-from spamnb.ledger.lessons.port import Kept
+from spamnb.exchange.port import LogAccount, LogRow, wins
+from spamnb.ledger.lessons.port import LessonCopy
 
 
 @dataclass
 class _Rows:
     """An account, and its rows by their messages."""
 
-    account: Account = field(default_factory=Account)
+    account: LogAccount = field(default_factory=LogAccount)
     by_digest: dict[bytes, LogRow] = field(default_factory=dict)
 
 
@@ -31,19 +31,19 @@ class MemoryLog:
         """Return the messages, of the given ones, that have a row in the log."""
         return set(digests) & self._rows(account).by_digest.keys()
 
-    def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
+    def send(self, account: str, received: int, host: str, lessons: Sequence[LessonCopy]) -> None:
         """Write the lessons of an account that this host has learned: all of them, or none."""
         rows = self._rows(account)
         last, written = rows.account.last, dict[bytes, LogRow]()
-        for kept in lessons:
-            digest = kept.lesson.digest
+        for copy in lessons:
+            digest = copy.lesson.digest
             former = written.get(digest) or rows.by_digest.get(digest)
-            if former is None and kept.tokens is None:
+            if former is None and copy.tokens is None:
                 raise ExchangeError(f"the log no longer has the row of {digest.hex()}, whose tokens it needs")
-            if former is None or wins(kept, former, received):
+            if former is None or wins(copy, former, received):
                 last += 1
-                row = kept if former is None else former.kept
-                lesson = replace(kept.lesson, number=last, takes_back=None, summary=row.lesson.summary)
+                row = copy if former is None else former.copy
+                lesson = replace(copy.lesson, number=last, takes_back=None, summary=row.lesson.summary)
                 written[digest] = LogRow(last, host, row._replace(lesson=lesson))
         if written:
             rows.by_digest |= written
@@ -51,10 +51,10 @@ class MemoryLog:
             self._accounts[account] = rows
 
     def receive(self, account: str, since: int, most: int) -> list[LogRow]:
-        """Return the first rows above a place, at most `most`, in the order of their places."""
-        return sorted(row for row in self._rows(account).by_digest.values() if row.place > since)[:most]
+        """Return the first rows above a number, at most `most`, in the order of their numbers."""
+        return sorted(row for row in self._rows(account).by_digest.values() if row.number > since)[:most]
 
-    def accounts(self, names: Collection[str]) -> dict[str, Account]:
+    def accounts(self, names: Collection[str]) -> dict[str, LogAccount]:
         """Return the accounts with these names; a name without an account is left out."""
         return {name: self._accounts[name].account for name in names if name in self._accounts}
 

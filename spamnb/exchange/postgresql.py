@@ -21,17 +21,17 @@ from psycopg.waiting import Ready
 from spamnb.base.errors import ExchangeAwayError, ExchangeError
 from spamnb.base.wording import escaped
 from spamnb.exchange.log_schema import STEPS, VERSION
-from spamnb.exchange.port import Account, LogRow
+from spamnb.exchange.port import LogAccount, LogRow
 from spamnb.exchange.row_form import COLUMNS, FORGOTTEN, SELECTED, Written, read, written
-from spamnb.ledger.lessons.port import Kept
+from spamnb.ledger.lessons.port import LessonCopy
 
 _T = TypeVar("_T")
 _CONNECT_SECONDS = 5  # the end of a service waits at most this long
 _SILENT_SECONDS = 15.0  # without an answer; longer than the server's own limits below
 _LOOK_SECONDS = 0.2  # between two checks that an answer is still wanted
 _UPGRADE = "SELECT pg_advisory_xact_lock(7598543902)"  # a number of our own: "snb log" on a telephone's keys
-# With `synchronous_commit = off`, a reply would promise a row that a crash may still lose. Its place would then be used
-# again, and hosts would miss another row.
+# With `synchronous_commit = off`, a reply would promise a row that a crash may still lose. Its number would then be
+# used again, and hosts would miss another row.
 _SESSION = """
     SELECT set_config('statement_timeout', '10s', false), set_config('lock_timeout', '5s', false),
         set_config('idle_in_transaction_session_timeout', '10s', false),
@@ -61,7 +61,7 @@ _ACCOUNTS = (
     " CASE WHEN forgotten_at > '-infinity' AND forgotten_at < 'infinity' THEN forgotten_at END)) FROM account"
     " WHERE name IN (SELECT json_array_elements_text(%s::json))"
 )
-# The account's number as a value, not by a join: the join reads and sorts all rows above the place, which takes 2.3 ms
+# The account's id as a value, not by a join: the join reads and sorts all rows above the number, which takes 2.3 ms
 # instead of 0.2 for the first 50 of 700.
 _OF_ACCOUNT = "account = (SELECT id FROM account WHERE name = %s)"
 _HAS = f"SELECT digest FROM lesson WHERE {_OF_ACCOUNT} AND digest = ANY(%b::bytea[])"  # noqa: S608
@@ -100,39 +100,39 @@ class PostgresLog:
         with _plain_faults():
             return {bytes(digest) for (digest,) in self._all(_HAS, account, list(digests))}
 
-    def send(self, account: str, received: int, host: str, lessons: Sequence[Kept]) -> None:
+    def send(self, account: str, received: int, host: str, lessons: Sequence[LessonCopy]) -> None:
         """Write the lessons of an account that this host has learned: all of them, or none."""
         if not lessons:
             return
         columns = zip(Written._fields, map(list, zip(*map(written, lessons), strict=True)), strict=True)
         with _plain_faults(), self._db.transaction():
-            number, last = self._locked(account)
-            values = {"account": number, "last": last, "received": received, "host": escaped(host), **dict(columns)}
-            places = self._db.execute(_SEND, values).fetchall()
-            if places:
-                self._db.execute("UPDATE account SET seq = %s WHERE id = %s", (max(places)[0], number))
+            id_, last = self._locked(account)
+            values = {"account": id_, "last": last, "received": received, "host": escaped(host), **dict(columns)}
+            numbers = self._db.execute(_SEND, values).fetchall()
+            if numbers:
+                self._db.execute("UPDATE account SET seq = %s WHERE id = %s", (max(numbers)[0], id_))
 
     def receive(self, account: str, since: int, most: int) -> list[LogRow]:
-        """Return the first rows above a place, at most `most`, in the order of their places."""
+        """Return the first rows above a number, at most `most`, in the order of their numbers."""
         with _plain_faults():
             rows = self._all(_RECEIVE, account, since, most)
         return [read(account, row) for row in rows]
 
-    def accounts(self, names: Collection[str]) -> dict[str, Account]:
+    def accounts(self, names: Collection[str]) -> dict[str, LogAccount]:
         """Return the accounts with these names; a name without an account is left out."""
         with _plain_faults():
             (found,) = self._all(_ACCOUNTS, json.dumps(list(names)))[0]
-        return {name: Account(*account) for name, account in (found or {}).items()}
+        return {name: LogAccount(*account) for name, account in (found or {}).items()}
 
     def forget(self, account: str, at: float) -> None:
         """Delete the rows of an account, and keep the time of that."""
         with _plain_faults(), self._db.transaction():
-            number, _ = self._locked(account)
-            self._db.execute("DELETE FROM lesson WHERE account = %s", (number,))
-            self._db.execute(_FORGET, (at, number))
+            id_, _ = self._locked(account)
+            self._db.execute("DELETE FROM lesson WHERE account = %s", (id_,))
+            self._db.execute(_FORGET, (at, id_))
 
     def _locked(self, account: str) -> tuple[int, int]:
-        """Return the number of an account, made if it is new, and its last place. Nobody else may send in the meantime.
+        """Return the id of an account, made if it is new, and its last number. Nobody else may send in the meantime.
 
         It looks for the account first: an INSERT that meets a row still uses up a number of its sequence.
         """

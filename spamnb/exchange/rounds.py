@@ -1,7 +1,7 @@
 """A round of one ledger with the log: it sends what it has learned, and takes over what other hosts have sent.
 
 The lessons to send need no table of their own: `Lessons.changes` lists them after the last change that was sent. The
-ledger has two places (`State.sent`, `State.received`), and each step is one transaction of it:
+ledger has two numbers (`State.sent`, `State.received`), and each step is one transaction of it:
 
 1. Lessons after `sent` are sent, and then `sent` is written.
 2. Rows above `received` are taken over, and `sent` and `received` are written, in one transaction. So a received lesson
@@ -11,9 +11,9 @@ ledger has two places (`State.sent`, `State.received`), and each step is one tra
    again has the tokens of another reading than its row, which keeps the first tokens. With this rule all ledgers have
    the counts of a plain loop over the log. Without it, most had different counts after some thousand acts.
 
-A process that is killed at any moment leaves a place that is too low, or none. Then it sends the same lessons
+A process that is killed at any moment leaves a number that is too low, or none. Then it sends the same lessons
 again, which changes no row, and receives the same rows again, which changes no lesson. Several processes may do this
-with one ledger at once: each transaction checks that the places are still those it knows.
+with one ledger at once: each transaction checks that the numbers are still those it knows.
 
 Nobody waits for a clock. The hosts' clocks decide who wins if two contradict each other, but never whether all agree.
 """
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from spamnb.acts import training
 from spamnb.base.label import How
-from spamnb.exchange.port import Log, LogRow, News, news_of
+from spamnb.exchange.port import LessonLog, LogRow, News, news_of
 from spamnb.ledger.ledger import Ledger
 
 _SENT_TOGETHER = 500  # 1 MB, in one transaction of the log
@@ -48,7 +48,7 @@ class Round(NamedTuple):
 
 
 def exchange(
-    ledger: Ledger, log: Log, account: str, host: str, news: News, go_on: Callable[[], bool] = lambda: True
+    ledger: Ledger, log: LessonLog, account: str, host: str, news: News, go_on: Callable[[], bool] = lambda: True
 ) -> Round:
     """Make a round. host: this host's name in the log. go_on: asked before each transaction.
 
@@ -66,8 +66,8 @@ def exchange(
             break
         rows = log.receive(account, since, _RECEIVED_TOGETHER)
         are_all = len(rows) < _RECEIVED_TOGETHER
-        # No row is left up to the earlier last place: each was received, has moved above it, or was deleted.
-        upto = max([rows[-1].place if rows else since, *([news.account.last] if are_all else [])])
+        # No row is left up to the earlier last number: each was received, has moved above it, or was deleted.
+        upto = max([rows[-1].number if rows else since, *([news.account.last] if are_all else [])])
         changed = _take_over(ledger, host, news.log, rows, since, upto)
         if changed is not None:
             done = done._replace(received=done.received + len(rows), changed=done.changed + changed)
@@ -91,8 +91,8 @@ def is_forgotten(ledger: Ledger, news: News) -> bool:
         return oldest is not None and oldest < at
 
 
-def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
-    """Begin with the log from the start if the places belong to a different log, or to a later state of this log."""
+def _joined(ledger: Ledger, log: LessonLog, account: str, news: News) -> News:
+    """Begin with the log from the start if the numbers belong to a different log, or to a later state of this log."""
     with ledger.snapshot():
         known, received = ledger.state.log, ledger.state.received
     if known == news.log and received > news.account.last:  # another process may have received more
@@ -108,7 +108,7 @@ def _joined(ledger: Ledger, log: Log, account: str, news: News) -> News:
     return news
 
 
-def _send(ledger: Ledger, log: Log, account: str, host: str, identity: str, go_on: Callable[[], bool]) -> int:
+def _send(ledger: Ledger, log: LessonLog, account: str, host: str, identity: str, go_on: Callable[[], bool]) -> int:
     """Send what was learned since the last time. Returns the number of lessons."""
     number = 0
     while go_on():
@@ -122,7 +122,7 @@ def _send(ledger: Ledger, log: Log, account: str, host: str, identity: str, go_o
             there = log.has(account, digests)
             with ledger.snapshot():  # one moment: the lesson does not know what was received after it
                 received = ledger.state.received
-                lessons = ledger.lessons.kept(digests, [digest for digest in digests if digest not in there])
+                lessons = ledger.lessons.copies_of(digests, [digest for digest in digests if digest not in there])
             log.send(account, received, host, lessons)
             number += len(lessons)
         # Reading lessons again has a number too, but is not a lesson.
@@ -142,8 +142,8 @@ def _take_over(ledger: Ledger, host: str, identity: str, rows: Sequence[LogRow],
         state = ledger.state
         if (state.log, state.received) != (identity, since) or state.sent < ledger.lessons.last_change():
             return None
-        sent_by = {row.kept.lesson.digest: row.host for row in rows if row.host != host}
-        changed = training.take_over(ledger, [row.kept for row in rows], sent_by)
+        sent_by = {row.copy.lesson.digest: row.host for row in rows if row.host != host}
+        changed = training.take_over(ledger, [row.copy for row in rows], sent_by)
         state.sent = ledger.lessons.last_change()
         state.received = upto
     return changed

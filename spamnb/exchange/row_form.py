@@ -22,7 +22,7 @@ from spamnb.base.wording import escaped
 from spamnb.exchange.port import LogRow
 from spamnb.ledger.lessons.acquaintance import sender_of
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX
-from spamnb.ledger.lessons.port import Kept, Lesson
+from spamnb.ledger.lessons.port import Lesson, LessonCopy
 
 COLUMNS = "seq, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary"
 FORGOTTEN = -1  # stands for "no label" if a number is needed
@@ -51,7 +51,7 @@ _FIRST, _LAST = -6e10, 2.5e11  # seconds since the epoch: what a ledger may hold
 
 
 class Written(NamedTuple):
-    """A lesson in the columns of a row, without place and host. label: FORGOTTEN for none. tokens: empty for None."""
+    """A lesson in the columns of a row, without number and host. label: FORGOTTEN for none. tokens: empty for None."""
 
     digest: bytes
     label: int
@@ -65,19 +65,19 @@ class Written(NamedTuple):
     summary: str
 
 
-def written(kept: Kept) -> Written:
+def written(copy: LessonCopy) -> Written:
     """Return the lesson as a row."""
-    lesson = kept.lesson
+    lesson = copy.lesson
     label = FORGOTTEN if lesson.label is None else int(lesson.label)
-    tokens = b"" if kept.tokens is None else packed(kept.tokens)
+    tokens = b"" if copy.tokens is None else packed(copy.tokens)
     texts = escaped(lesson.why)[:_LONGEST_TEXT], escaped(lesson.summary)[:_LONGEST_TEXT]
     learned = lesson.digest, label, lesson.weak, float(lesson.at), str(lesson.how), texts[0]
-    return Written(*learned, kept.tokenizer, tokens, kept.relations, texts[1])
+    return Written(*learned, copy.tokenizer, tokens, copy.relations, texts[1])
 
 
 def read(account: str, row: Sequence[Any]) -> LogRow:
     """Return a row's lesson, from the columns of SELECTED. Raises ExchangeError if no host can have written the row."""
-    place, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary = row
+    number, digest, label, weak, at, how, why, host, tokenizer, tokens, relations, summary = row
     try:
         if how not in LEARNED_BY or how == How.IMPORT:
             raise ValueError("its cause is not one that this version knows")
@@ -86,11 +86,11 @@ def read(account: str, row: Sequence[Any]) -> LogRow:
         sender_of(relations)
         texts = escaped(summary)[:_LONGEST_TEXT], escaped(why)[:_LONGEST_TEXT]
         learned = None if label is None else Label(label)
-        lesson = Lesson(place, digest, texts[0], learned, weak, at, texts[1], How(how), None)
-        return LogRow(place, escaped(host)[:_LONGEST_TEXT], Kept(lesson, tokenizer, unpacked(tokens), relations))
+        lesson = Lesson(number, digest, texts[0], learned, weak, at, texts[1], How(how), None)
+        return LogRow(number, escaped(host)[:_LONGEST_TEXT], LessonCopy(lesson, tokenizer, unpacked(tokens), relations))
     except (ValueError, TypeError, zlib.error) as fault:
         raise ExchangeError(
-            f"row {place} of {escaped(account)} in the log is damaged ({escaped(str(fault))}): delete that row, or"
+            f"row {number} of {escaped(account)} in the log is damaged ({escaped(str(fault))}): delete that row, or"
             " restore the log from a copy"
         ) from fault
 

@@ -33,12 +33,12 @@ _TOGETHER = 1000  # lessons that are recorded in one transaction
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class ExchangeState:
     """How far a ledger and the log of lessons that hosts share know each other, as the ledger records it.
 
     log: which log; "" if they have not met. unsent: the number of lessons that wait to be sent, up to MOST.
-    waiting_since: when the oldest of these was learned, in seconds since the epoch, or None. received: the place up to
-    which this ledger knows the log. to_receive: the place that it must reach before mail is moved.
+    waiting_since: when the oldest of these was learned, in seconds since the epoch, or None. received: the number up to
+    which this ledger knows the log. to_receive: the number that it must reach before mail is moved.
     """
 
     MOST: ClassVar[int] = 1000
@@ -135,13 +135,13 @@ class Ledger:
             if len(lessons) < _TOGETHER:
                 return
 
-    def shared(self) -> Shared:
+    def shared(self) -> ExchangeState:
         """How far this ledger and the log of lessons know each other."""
         with self.snapshot():
-            waiting = self.lessons.changes(self.state.sent, Shared.MOST)
+            waiting = self.lessons.changes(self.state.sent, ExchangeState.MOST)
             times = [lesson.at for lesson in waiting if lesson.how is not How.IMPORT]
             state = self.state
-            return Shared(state.log, len(times), min(times, default=None), state.received, state.to_receive)
+            return ExchangeState(state.log, len(times), min(times, default=None), state.received, state.to_receive)
 
     @property
     def is_held(self) -> bool:

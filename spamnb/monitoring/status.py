@@ -11,7 +11,7 @@ from spamnb.base.wording import clock, clock_near, escaped
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
-from spamnb.ledger.ledger import Ledger, Shared
+from spamnb.ledger.ledger import ExchangeState, Ledger
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
 from spamnb.rules.moving import lessons_needed, missing_lessons, until_it_moves
 
@@ -47,7 +47,7 @@ class Status:
     stop: Stop | None = None
     withheld: int = 0
     last: tuple[float, str] | None = None
-    shared: Shared | None = None
+    shared: ExchangeState | None = None
 
     @property
     def moves(self) -> Moves:
@@ -80,36 +80,36 @@ def status(
     config: Config,
     ledger: Ledger | None,
     now: float,
-    missing: Callable[[Ledger, Scoring, Learning], str] = may_move.missing,
+    find_missing: Callable[[Ledger, Scoring, Learning], str] = may_move.find_missing,
 ) -> Status:
     """Return the state of a configuration's filter. Without a ledger it has learned nothing. Raises LedgerError.
 
-    `missing`: finds that out; a page that is loaded often passes one that does not judge ham.
+    find_missing: finds what the filter must still learn; a page that is loaded often passes one that judges no ham.
     """
     claim = str(config.claim)
     watched: dict[str, float | None] = {str(mailbox.path): None for mailbox in config.mailboxes}
-    lacking = missing_lessons(0, 0, config.learning)
+    missing = missing_lessons(0, 0, config.learning)
     nothing = Status(
         sizes(str(config.ledger)),
         is_running(claim),
         running_since(claim),
         watched,
         without_inbox(config),
-        lacking,
+        missing,
         _junk(config),
-        *_not_yet(lacking, 0, 0, None, config, now),
+        *_not_yet(missing, 0, 0, None, config, now),
     )
     if ledger is None:
         return nothing
     with ledger.snapshot():
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
         stop = may_move.stop_of(ledger, now)
-        lacking = missing(ledger, ledger.choices.over(config).scoring, config.learning)
-        not_yet, needed, weekly = _not_yet(lacking, ham, spam, ledger, config, now)
+        missing = find_missing(ledger, ledger.choices.over(config).scoring, config.learning)
+        not_yet, needed, weekly = _not_yet(missing, ham, spam, ledger, config, now)
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
-            missing=lacking,
+            missing=missing,
             not_yet=not_yet,
             needed=needed,
             weekly=weekly,
@@ -124,19 +124,19 @@ def status(
 
 
 def _not_yet(
-    lacking: str, ham: int, spam: int, ledger: Ledger | None, config: Config, now: float
+    missing: str, ham: int, spam: int, ledger: Ledger | None, config: Config, now: float
 ) -> tuple[str, tuple[int, int], tuple[int, int]]:
     """Return the sentence about what is missing, and how many ham and spam messages are needed and come in a week.
 
     ham, spam: how many are learned. If something else than their number is missing, none is needed.
     """
     none = 0, 0
-    if not lacking:
+    if not missing:
         return "", none, none
     needed = lessons_needed(ham, spam, config.learning)
     is_awaiting = ledger is not None and ledger.state.received < ledger.state.to_receive  # from other hosts
     if needed == none or is_awaiting:
-        return f"The filter moves nothing yet: {lacking}.", none, none
+        return f"The filter moves nothing yet: {missing}.", none, none
     weekly = none if ledger is None else ledger.figures.weekly(now)
     until = until_it_moves(needed, weekly, config.learning, escaped(_junk(config)))
     return f"The filter moves nothing {until}.", needed, weekly

@@ -111,7 +111,7 @@ def _judged(lessons: Lessons, scoring: Scoring, doubts: Sequence[Lesson]) -> dic
         left.lesson.digest: left.judgement.probability for left in without_groups(lessons, scoring, groups(doubts))
     }
     untaught = [lesson.digest for lesson in doubts if lesson.label is None]
-    readings = [Content(kept.with_its_tokens()) for kept in lessons.kept(untaught, untaught)]
+    readings = [Content(copy.with_its_tokens()) for copy in lessons.copies_of(untaught, untaught)]
     judgements = FrozenFilter(lessons, scoring, Senders()).judge_all(readings)
     return probabilities | {
         digest: judgement.probability for digest, judgement in zip(untaught, judgements, strict=True)

@@ -26,7 +26,7 @@ from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import FrozenFilter, Judgement
 from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read_content
 from spamnb.review.misfiled import CLUES, LOOKED_AT, Misfiled, with_clues, with_places
@@ -52,7 +52,7 @@ class Queue(NamedTuple):
 
 
 class _Candidate(NamedTuple):
-    known: KnownMessage
+    known: MessageRow
     location: Location
 
     @property

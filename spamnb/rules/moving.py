@@ -34,8 +34,8 @@ def missing_lessons(ham: int, spam: int, learning: Learning) -> str:
     >>> missing_lessons(20, 3, Learning(minimum_messages=20))
     '2 more spam messages to learn'
     """
-    lacking = zip(lessons_needed(ham, spam, learning), (Label.HAM, Label.SPAM), strict=True)
-    wanted = [plural(number, f"more {label.word} message") for number, label in lacking if number]
+    needed = zip(lessons_needed(ham, spam, learning), (Label.HAM, Label.SPAM), strict=True)
+    wanted = [plural(number, f"more {label.word} message") for number, label in needed if number]
     return f"{' and '.join(wanted)} to learn" if wanted else ""
 
 

@@ -1,7 +1,7 @@
 """Decide the reaction to a message from its place, the time since it came, and a mail client's keywords. Pure.
 
-`reaction_to` decides about a file that appeared: the table of docs/learning.md. `kept` decides about mail that stayed
-in its place. If the reaction is to judge a message, `rules.destination` decides where it goes.
+`reaction_to` decides about a file that appeared: the table of docs/learning.md. `reaction_to_kept` decides about
+mail that stayed in its place. If the reaction is to judge a message, `rules.destination` decides where it goes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -85,7 +85,7 @@ def left_recently(gone_at: float, appeared: float, dwell: float, *, alike: bool)
     return gone_at >= appeared - COPY_SECONDS and not (alike and gone_at > appeared + COPY_SECONDS + dwell)
 
 
-class Do(Enum):
+class Step(Enum):
     """What to do with a file that appeared."""
 
     NOTHING = auto()
@@ -99,10 +99,10 @@ class Do(Enum):
 
 
 _LABELS: Final = {
-    Do.LEARN_HAM: Label.HAM,
-    Do.LEARN_SPAM: Label.SPAM,
-    Do.LEARN_HAM_AND_FILE: Label.HAM,
-    Do.LEARN_SPAM_AND_FILE: Label.SPAM,
+    Step.LEARN_HAM: Label.HAM,
+    Step.LEARN_SPAM: Label.SPAM,
+    Step.LEARN_HAM_AND_FILE: Label.HAM,
+    Step.LEARN_SPAM_AND_FILE: Label.SPAM,
 }
 
 
@@ -115,7 +115,7 @@ class Reaction:
     the next mail of this list or sender, if the move says that. log_it: write a log line although nothing is done.
     """
 
-    do: Do
+    step: Step
     why: str
     how: How = How.MAILDIR
     weak: bool = False
@@ -127,12 +127,12 @@ class Reaction:
     @property
     def label(self) -> Label | None:
         """Return the label that its message is learned with, or None."""
-        return _LABELS.get(self.do)
+        return _LABELS.get(self.step)
 
     @property
     def files(self) -> bool:
         """Tell whether the file leaves a training folder when it is learned."""
-        return self.do in (Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
+        return self.step in (Step.LEARN_HAM_AND_FILE, Step.LEARN_SPAM_AND_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +171,8 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
     came_with_folder = known_ham and not facts.role_is_configured
     is_sorted = came_from is not None and not came_from.is_neutral
     is_meaningless = taught_by(role) is None and role is not Role.NEWSLETTERS
-    nothing = Reaction(Do.NOTHING, "in a folder without a meaning")
-    taken_out = Reaction(Do.LEARN_HAM, f"a person took it out of {came_from}", How.MOVE, rescued=True)
+    nothing = Reaction(Step.NOTHING, "in a folder without a meaning")
+    taken_out = Reaction(Step.LEARN_HAM, f"a person took it out of {came_from}", How.MOVE, rescued=True)
     mover = "the filter" if known is not None and known.by_filter else "a person"
     # In a training folder the header alone proves nothing: a sender can write the header of any message.
     moved_to_train = _was_elsewhere([place for place in places if not place.alike])
@@ -181,35 +181,35 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
     spam, ham, inbox, newsletters = (Role.SPAM,), (Role.HAM,), (Role.INBOX,), (Role.NEWSLETTERS,)
     table: tuple[tuple[tuple[Role, ...], bool, Reaction], ...] = (
         # Columns: the roles of the folder, the condition, the reaction.
-        (TRAINING, not trust_delivery and not moved_to_train, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
-        (TRAINING[:1], True, Reaction(Do.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
-        (TRAINING[1:], True, Reaction(Do.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
+        (TRAINING, not trust_delivery and not moved_to_train, Reaction(Step.NOTHING, _NOT_TRUSTED, log_it=True)),
+        (TRAINING[:1], True, Reaction(Step.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
+        (TRAINING[1:], True, Reaction(Step.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
         (any_role, is_meaningless, nothing),
-        (any_role, _is_restored(facts), Reaction(Do.NOTHING, "restored or fetched again")),
-        (any_role, source is not None and source.same_folder, Reaction(Do.NOTHING, "renamed in its folder")),
+        (any_role, _is_restored(facts), Reaction(Step.NOTHING, "restored or fetched again")),
+        (any_role, source is not None and source.same_folder, Reaction(Step.NOTHING, "renamed in its folder")),
         (newsletters, came_from is Role.SPAM, replace(taken_out, sorts=role)),
-        (newsletters, is_sorted, Reaction(Do.NOTHING, "a person sorted it", sorts=role)),
+        (newsletters, is_sorted, Reaction(Step.NOTHING, "a person sorted it", sorts=role)),
         (newsletters, True, nothing),
-        (spam, came_from is Role.SPAM, Reaction(Do.NOTHING, "moved from one spam folder to another")),
+        (spam, came_from is Role.SPAM, Reaction(Step.NOTHING, "moved from one spam folder to another")),
         # Its spam folder was renamed, or a synchroniser or a person copied it: nobody took it out in between.
-        (spam, known_spam, Reaction(Do.NOTHING, f"{mover} had put it into spam")),
+        (spam, known_spam, Reaction(Step.NOTHING, f"{mover} had put it into spam")),
         # A folder was moved into Junk, and a synchroniser brings its mail as new files: nobody called the mail spam.
-        (spam, came_with_folder, Reaction(Do.NOTHING, "filed mail, in a folder that was moved into spam")),
-        (spam, _was_elsewhere(places), Reaction(Do.LEARN_SPAM, "a person put it into a spam folder", How.MOVE)),
-        (spam, was_filed_early, Reaction(Do.ADOPT, "filed by the verdict given at delivery")),
+        (spam, came_with_folder, Reaction(Step.NOTHING, "filed mail, in a folder that was moved into spam")),
+        (spam, _was_elsewhere(places), Reaction(Step.LEARN_SPAM, "a person put it into a spam folder", How.MOVE)),
+        (spam, was_filed_early, Reaction(Step.ADOPT, "filed by the verdict given at delivery")),
         # The ledger may have forgotten the message's places: the filter may have put it there.
-        (spam, was_judged_spam, Reaction(Do.NOTHING, "first seen there, judged as spam before")),
-        (spam, _is_second_name(places), Reaction(Do.NOTHING, "a second name of one delivery")),
-        (spam, not trust_delivery, Reaction(Do.NOTHING, _NOT_TRUSTED, log_it=True)),
-        (spam, True, Reaction(Do.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
-        (home, from_goal and is_still_there, Reaction(Do.WAIT, f"the same delivery is in {came_from}", log_it=True)),
+        (spam, was_judged_spam, Reaction(Step.NOTHING, "first seen there, judged as spam before")),
+        (spam, _is_second_name(places), Reaction(Step.NOTHING, "a second name of one delivery")),
+        (spam, not trust_delivery, Reaction(Step.NOTHING, _NOT_TRUSTED, log_it=True)),
+        (spam, True, Reaction(Step.LEARN_SPAM, "first seen in a spam folder", How.SEEN, weak=True)),
+        (home, from_goal and is_still_there, Reaction(Step.WAIT, f"the same delivery is in {came_from}", log_it=True)),
         (inbox, came_from is Role.NEWSLETTERS, replace(taken_out, sorts=role)),
         (home, from_goal, taken_out),
-        (ham, source is not None, Reaction(Do.LEARN_HAM, "a person filed it", How.MOVE)),
-        (ham, True, Reaction(Do.NOTHING, "delivered into a ham folder")),
-        (inbox, source is not None, Reaction(Do.NOTHING, "a person moved it to the inbox")),
-        (inbox, facts.decision == Label.HAM, Reaction(Do.NOTHING, "a person called this message ham")),
-        (inbox, True, Reaction(Do.JUDGE, "new mail")),
+        (ham, source is not None, Reaction(Step.LEARN_HAM, "a person filed it", How.MOVE)),
+        (ham, True, Reaction(Step.NOTHING, "delivered into a ham folder")),
+        (inbox, source is not None, Reaction(Step.NOTHING, "a person moved it to the inbox")),
+        (inbox, facts.decision == Label.HAM, Reaction(Step.NOTHING, "a person called this message ham")),
+        (inbox, True, Reaction(Step.JUDGE, "new mail")),
     )
     return next(reaction for roles, applies, reaction in table if role in roles and applies)
 
@@ -286,29 +286,29 @@ def _latest(places: Iterable[PastPlace]) -> PastPlace | None:
     return max(places, key=lambda place: (not place.role.is_neutral, place.since), default=None)
 
 
-def origin_of(do: Do, before: Collection[Origin]) -> Origin:
+def origin_of(step: Step, before: Collection[Origin]) -> Origin:
     """Return the origin that is recorded for a file that appeared.
 
     before: the origins of files of its delivery that were in the same folder. Mail from before the filter keeps that
     origin under any name: it does not count as kept mail. A file that waits goes on waiting if it is renamed.
     """
-    if do is Do.WAIT or (do is Do.NOTHING and "waiting" in before):
+    if step is Step.WAIT or (step is Step.NOTHING and "waiting" in before):
         return "waiting"
     return "before" if "before" in before else "appeared"
 
 
-def waits_until(places: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
+def waits_until(locations: Iterable[Location], is_spam: Callable[[Location], bool], dwell: float) -> dict[bytes, float]:
     """Return per delivery until when a file waits for the delivery's other files that are or were in spam.
 
     Seconds since the epoch: one dwell after the last of them has left; infinity while one is there. A delivery that is
     not listed was never in spam in its present form (a move was undone, or the folder has another role).
     """
     ends: dict[bytes, float] = {}
-    for place in places:
-        if place.origin != "waiting" and is_spam(place):
-            has_left = place.gone_at is not None or "T" in place.flags
-            end = (place.gone_at or 0.0) + dwell if has_left else float("inf")
-            ends[place.content] = max(end, ends.get(place.content, end))
+    for location in locations:
+        if location.origin != "waiting" and is_spam(location):
+            has_left = location.gone_at is not None or "T" in location.flags
+            end = (location.gone_at or 0.0) + dwell if has_left else float("inf")
+            ends[location.content] = max(end, ends.get(location.content, end))
     return ends
 
 
@@ -323,8 +323,8 @@ def reaction_to_end_of_waiting(
     """
     if other_left_spam and not called_spam_since:
         why, sorts = "the other file of its delivery was taken out of spam", Role.INBOX if left_newsletters else None
-        return Reaction(Do.LEARN_HAM, why, How.MOVE, rescued=True, sorts=sorts)
-    return Reaction(Do.NOTHING, "the other file of its delivery was deleted as spam, or is not spam")
+        return Reaction(Step.LEARN_HAM, why, How.MOVE, rescued=True, sorts=sorts)
+    return Reaction(Step.NOTHING, "the other file of its delivery was deleted as spam, or is not spam")
 
 
 def learns_kept(role: Role, learning: Learning) -> bool:
@@ -332,7 +332,7 @@ def learns_kept(role: Role, learning: Learning) -> bool:
     return learning.kept and role in (Role.INBOX, Role.HAM)
 
 
-def kept(
+def reaction_to_kept(
     flags: str,
     role: Role,
     age: float,
@@ -350,16 +350,16 @@ def kept(
     if not learns_kept(role, learning) or "T" in flags or origin not in KEPT_ORIGINS:
         return None
     if "R" in flags:
-        return Reaction(Do.LEARN_HAM, "answered", How.KEPT)
+        return Reaction(Step.LEARN_HAM, "answered", How.KEPT)
     if left_behind:
-        return Reaction(Do.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True)
+        return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True)
     if "S" in flags and age >= learning.kept_days * 86_400 and origin != "waiting":
-        return Reaction(Do.LEARN_HAM, "read and kept", How.KEPT, weak=True, doubtful=True)
+        return Reaction(Step.LEARN_HAM, "read and kept", How.KEPT, weak=True, doubtful=True)
     return None
 
 
 # To spam that the filter moved to Junk long ago, and that nobody has taken out.
-LEFT_IN_SPAM = Reaction(Do.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
+LEFT_IN_SPAM = Reaction(Step.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
 
 
 def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:
@@ -368,8 +368,8 @@ def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:
     verdict: the filter's, if it is remembered. The lesson is weak, since software writes keywords too, unless they
     contradict the verdict.
     """
-    do = Do.LEARN_SPAM if label is Label.SPAM else Do.LEARN_HAM
-    return Reaction(do, "marked by a mail client", How.KEYWORD, weak=not contradicts(label, verdict))
+    step = Step.LEARN_SPAM if label is Label.SPAM else Step.LEARN_HAM
+    return Reaction(step, "marked by a mail client", How.KEYWORD, weak=not contradicts(label, verdict))
 
 
 def reaction_to_tag(is_tagged: bool, verdict: str | None) -> Reaction | None:
@@ -379,10 +379,12 @@ def reaction_to_tag(is_tagged: bool, verdict: str | None) -> Reaction | None:
     but a person takes the tag away.
     """
     if not is_tagged:
-        return Reaction(Do.LEARN_HAM, "no longer tagged as spam in notmuch", How.KEYWORD)
+        return Reaction(Step.LEARN_HAM, "no longer tagged as spam in notmuch", How.KEYWORD)
     if verdict == Verdict.SPAM:
         return None
-    return Reaction(Do.LEARN_SPAM, "tagged as spam in notmuch", How.KEYWORD, weak=not contradicts(Label.SPAM, verdict))
+    return Reaction(
+        Step.LEARN_SPAM, "tagged as spam in notmuch", How.KEYWORD, weak=not contradicts(Label.SPAM, verdict)
+    )
 
 
 def label_of_keywords(keywords: Iterable[str]) -> Label | None:

@@ -85,7 +85,7 @@ class AwakeAccount:
         """Return the names of the readable folders of each mailbox, by its id in the ledger."""
         names = {}
         for root, mailbox in self._watched.items():
-            if mailbox.has_begun and root not in self._faults and not mailbox.folders.is_bare():
+            if mailbox.is_ready and root not in self._faults and not mailbox.folders.is_bare():
                 names[mailbox.folders.id] = {folder.name for folder in mailbox.folders}
         return names
 
@@ -99,7 +99,7 @@ class AwakeAccount:
         for root, mailbox in self._watched.items():
             if mailbox.folders.started_at is None:
                 with self._about(root):
-                    mailbox.open()
+                    mailbox.find_and_lock()
 
     def compare(self) -> None:
         """Compare the folders with the ledger, act on files that have dwelt long enough, and empty the ledger's log."""
@@ -107,13 +107,13 @@ class AwakeAccount:
         for root, mailbox in self._watched.items():
             with self._guarded(root):
                 self._ledger.check()
-                self.context.reading.look_up_skipped()
+                self.context.reading.load_skipped()
                 self._watch(root, find_directories(root, mailbox.folders.mailbox.layout))
-                if mailbox.has_begun:
-                    mailbox.lock_again()
+                if mailbox.is_ready:
+                    mailbox.lock_inbox()
                 else:
-                    mailbox.open()
-                    mailbox.start()
+                    mailbox.find_and_lock()
+                    mailbox.make_ready()
                 mailbox.compare()
                 mailbox.act_on_due()
                 if self._faults.clear(root):
@@ -131,10 +131,10 @@ class AwakeAccount:
         if mailbox.folders.started_at is None or not self.has_ledger:
             return
         with self._guarded(root):
-            if not mailbox.has_begun:
-                self.context.reading.look_up_skipped()
-                mailbox.open()
-                mailbox.begin()
+            if not mailbox.is_ready:
+                self.context.reading.load_skipped()
+                mailbox.find_and_lock()
+                mailbox.make_ready()
             folder = mailbox.folders.by_path.get(path)
             if folder is None:
                 mailbox.compare()
@@ -144,7 +144,7 @@ class AwakeAccount:
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough."""
         for root, mailbox in self._watched.items() if self.has_ledger else ():
-            if mailbox.has_begun:
+            if mailbox.is_ready:
                 with self._guarded(root):
                     mailbox.act_on_due()
 
@@ -156,7 +156,7 @@ class AwakeAccount:
         """
         found = []
         for root, mailbox in self._watched.items():
-            if mailbox.has_begun:
+            if mailbox.is_ready:
                 with self._guarded(root):
                     found += [(root, unread) for unread in mailbox.read_files(paths)]
         if len({unread.digest for _, unread in found}) > 1:
@@ -250,4 +250,4 @@ def record_existing(config: Config, now: Callable[[], float] = time.time) -> Non
     with only_service(str(config.ledger)), Ledger(str(config.ledger)) as ledger:
         context = Context(config, ledger, now)
         for mailbox in config.mailboxes:
-            WatchedMailbox(mailbox, context).start()
+            WatchedMailbox(mailbox, context).make_ready()

@@ -22,7 +22,7 @@ from spamnb.base.wording import plural
 from spamnb.config import Exchange
 from spamnb.exchange.by_hand import host_of
 from spamnb.exchange.connecting import connected
-from spamnb.exchange.port import Log, News, news_of
+from spamnb.exchange.port import LessonLog, News, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.log import LogOnce, about
@@ -115,7 +115,7 @@ class Exchanging:
             self._stop.wait(patience)
             patience = min(2 * patience, _LONGEST_PATIENCE)
 
-    def _pass(self, log: Log) -> bool:
+    def _pass(self, log: LessonLog) -> bool:
         """Look at each account once. Returns whether everything possible is sent and received."""
         accounts = self._accounts()
         news = news_of(log, (account.name for account in accounts))
@@ -142,7 +142,7 @@ class Exchanging:
         is_same = seen is not None and (seen.stamp, seen.news) == (stamp, news)
         return is_same and seen is not None and self._running() - seen.at < _LOOK_ANYWAY
 
-    def _keep_up(self, account: SharingUser, stamp: _Stamp, log: Log, news: News) -> bool:
+    def _keep_up(self, account: SharingUser, stamp: _Stamp, log: LessonLog, news: News) -> bool:
         """Make a round. Returns whether no other round should follow at once. Raises ExchangeAwayError."""
         until = self._running() + _SLICE_SECONDS
         last = self._running()

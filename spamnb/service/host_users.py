@@ -14,7 +14,7 @@ from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.host.register import AccountRow, FilterState, line_of, path_of, read, write
 from spamnb.host.shares import Share
-from spamnb.ledger.history.tallies import Place
+from spamnb.ledger.history.tallies import CountedUpTo
 from spamnb.monitoring.exposition import Histogram, Metric
 from spamnb.monitoring.host import account_row
 from spamnb.service.account import Account, ServiceTools
@@ -44,7 +44,7 @@ class HostUser:
     slept: tuple[int, float] | None = None
     asked: int | None = None
     looked: int | None = None
-    counted: Place | None = None
+    counted: CountedUpTo | None = None
     own_fault: str = ""
     own_read_at: float = 0.0
     is_away: bool = False

@@ -124,7 +124,7 @@ class AccountsReading:
         self._suspected: set[str] = set()
         self._cleared: set[str] = set()  # suspected ones that are being read a second time
 
-    def look_up_skipped(self) -> None:
+    def load_skipped(self) -> None:
         """Load the skipped messages again: a command may have let some be read again."""
         self._skipped, self._suspected = set(self._ledger.state.skipped), set(self._ledger.state.suspected)
 

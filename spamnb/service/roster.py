@@ -148,7 +148,7 @@ class Roster(Tenants[Host]):
         """Return the jobs for looking after an account; made at each waking."""
         context = awake.context
         user = self._users[context.config.user]
-        user.counted = user.counted or context.ledger.tallies.place(self._tools.now())
+        user.counted = user.counted or context.ledger.tallies.counted_up_to(self._tools.now())
         return (
             DailyCopies(context, lambda: self._tools.alive("copying a ledger"), record, only_changed=True),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
@@ -431,9 +431,9 @@ class Roster(Tenants[Host]):
 
     def _write_rows(self) -> None:
         """Write the register, and once more later if a stamp does not count yet."""
-        is_settled = self._sweeps.settle_stamps()
+        is_confirmed = self._sweeps.confirm_stamps()
         self._users.write()
-        if not is_settled:
+        if not is_confirmed:
             self._users.plan_to_write()
 
 

@@ -180,12 +180,12 @@ class Sweeps:
         elif user.looked is not None:
             user.stamp = user.looked
 
-    def settle_stamps(self) -> bool:
+    def confirm_stamps(self) -> bool:
         """Make the stamps of sleeping accounts count for which it is time. Returns False to be called again later."""
-        waiting = [user for user in self._users.values() if user.slept is not None and not self._settle(user)]
+        waiting = [user for user in self._users.values() if user.slept is not None and not self._confirm(user)]
         return not waiting
 
-    def _settle(self, user: HostUser) -> bool:
+    def _confirm(self, user: HostUser) -> bool:
         account, watcher = user.account, self._tools.watcher
         if user.slept is None or account.is_awake or account.wants & {Want.TURN, Want.COMPARE}:
             return True

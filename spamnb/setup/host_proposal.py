@@ -24,7 +24,7 @@ _DOCUMENT = "docs/mail-host.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MailLocation:
     """The place of the mail, as typed or from Dovecot's configuration. layout, user, group: "auto" and "" by default.
 
     path: the text of a template. user, group: a name or a number. roles: of folders with a known role.
@@ -38,7 +38,7 @@ class Place:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of_dovecot(cls, said: FromDovecot) -> "Place":
+    def of_dovecot(cls, said: FromDovecot) -> "MailLocation":
         """Return the place from Dovecot's configuration."""
         return cls(said.path, said.layout, said.roles, said.user, said.group, said.notes)
 
@@ -86,32 +86,32 @@ class HostProposal:
         return [*lines, *self.notes]
 
 
-def propose_host(place: Place) -> HostProposal:
+def propose_host(location: MailLocation) -> HostProposal:
     """Propose a configuration for the users of a host.
 
     Raises UsageError for a path without users, and MaildirError if it finds no usable mailbox or no owner of the mail.
     Raises ConfigError if that owner is not a user of this system.
     """
-    template = template_of(place.path)
-    uid = uid_of(place.user) if place.user else owner_of_mail(template)
+    template = template_of(location.path)
+    uid = uid_of(location.user) if location.user else owner_of_mail(template)
     user = _name(uid)
     if uid == 0:
         raise MaildirError(
-            f"the mail in {escaped(place.path)} belongs to root, but the service does not run as root: give the mail to"
-            " a separate user, and name that as Dovecot's mail_uid"
+            f"the mail in {escaped(location.path)} belongs to root, but the service does not run as root: give the mail"
+            " to a separate user, and name that as Dovecot's mail_uid"
         )
     found = find_users(template, uid)
     if found.of_others and not found.users:
         raise MaildirError(
-            f"no Maildir in {escaped(place.path)} belongs to {user}, and {found.of_others} to others: correct their"
+            f"no Maildir in {escaped(location.path)} belongs to {user}, and {found.of_others} to others: correct their"
             " owner, or Dovecot's mail_uid"
         )
     some = found.users[:MOST_LOOKED_AT]
-    layout = _layout(some) if place.layout == "auto" else place.layout
+    layout = _layout(some) if location.layout == "auto" else location.layout
     folders = _folders(some, layout)
     there = count_folders(folders)
-    mailbox = Mailbox(Path(place.path), host_roles(place.roles, there, len(folders)), layout=layout)
-    return HostProposal(mailbox, uid, user, place.group, found, len(folders), there, place.notes)
+    mailbox = Mailbox(Path(location.path), host_roles(location.roles, there, len(folders)), layout=layout)
+    return HostProposal(mailbox, uid, user, location.group, found, len(folders), there, location.notes)
 
 
 def template_of(path: str) -> PathTemplate:

@@ -61,7 +61,7 @@ SyncState *
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ImapAccount:
     """An account at a provider: its user, and the host and port of the IMAP server."""
 
     user: str
@@ -82,17 +82,17 @@ class ServerFolders:
     repeated: Sequence[str]
 
 
-def account(text: str) -> Account:
+def account(text: str) -> ImapAccount:
     """Return the account of USER@HOST or USER@HOST:PORT. The user may have an @ itself. Raises UsageError.
 
     >>> account("you@gmail.com@imap.gmail.com")
-    Account(user='you@gmail.com', host='imap.gmail.com', port=993)
+    ImapAccount(user='you@gmail.com', host='imap.gmail.com', port=993)
     """
     found = _ACCOUNT.fullmatch(text)
     if found is None or not found[1].isprintable() or not 0 < int(found[3] or PORT) < 1 << 16:
         example = "write USER@HOST, such as you@gmail.com@imap.gmail.com"
         raise UsageError(f"{escaped(text)!r} does not name a user and a host: {example}")
-    return Account(found[1], found[2], int(found[3] or PORT))
+    return ImapAccount(found[1], found[2], int(found[3] or PORT))
 
 
 def version_in(printed: str) -> tuple[int, int]:
@@ -105,7 +105,7 @@ def version_in(printed: str) -> tuple[int, int]:
     return version
 
 
-def rc(account: Account, pass_command: str, place: Path, repeated: Iterable[str], version: tuple[int, int]) -> str:
+def rc(account: ImapAccount, pass_command: str, place: Path, repeated: Iterable[str], version: tuple[int, int]) -> str:
     """Return the text of mbsync's configuration, with one channel. place: the directory for the mail."""
     tls_type = "TLSType" if version >= _TLS_TYPE else "SSLType"
     return _RC.format(
@@ -161,7 +161,7 @@ def fetched_in(shown: str) -> tuple[int, int] | None:
     return (int(found[-1][0]), int(found[-1][1])) if found else None
 
 
-def fault_in(said: str, account: Account, pass_command: str, place: Path) -> str:
+def fault_in(said: str, account: ImapAccount, pass_command: str, place: Path) -> str:
     """Return the meaning of mbsync's errors, and what to do."""
     host, said = account.host, said[-_MOST_SAID:]
     for pattern, meaning in _FAULTS:
@@ -175,7 +175,7 @@ def fault_in(said: str, account: Account, pass_command: str, place: Path) -> str
     return f"mbsync failed: {'; '.join(lines)}"
 
 
-def _instead(account: Account) -> str:
+def _instead(account: ImapAccount) -> str:
     """Return what the server may want instead of a password that it does not accept."""
     if account.is_here:
         return f"look at what the program at port {account.port} says"

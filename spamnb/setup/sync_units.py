@@ -12,7 +12,7 @@ import json
 import shlex
 from pathlib import Path
 
-from spamnb.setup.isync import CHANNEL, Account
+from spamnb.setup.isync import CHANNEL, ImapAccount
 from spamnb.setup.units import as_word
 
 SERVICE, TIMER, MOVES, LISTENER = "mbsync.service", "mbsync.timer", "mbsync.path", "imapnotify.service"
@@ -67,7 +67,7 @@ WantedBy=default.target
 """
 
 
-def of_mbsync(account: Account, mbsync: str, rc: Path, wanted: Path, *, has_listener: bool) -> dict[str, str]:
+def of_mbsync(account: ImapAccount, mbsync: str, rc: Path, wanted: Path, *, has_listener: bool) -> dict[str, str]:
     """Return the service that calls mbsync once, and the units that start it, by their names. wanted: see above."""
     minutes = _MINUTES_BESIDE_LISTENER if has_listener else _MINUTES
     # Given twice, it leaves out warnings too: about a missing TLS at each run.
@@ -85,7 +85,7 @@ def of_listener(goimapnotify: str, conf: Path) -> dict[str, str]:
     return {LISTENER: _LISTENER.format(goimapnotify=as_word(goimapnotify), conf=as_word(str(conf)))}
 
 
-def listener_conf(account: Account, pass_command: str, wanted: Path) -> str:
+def listener_conf(account: ImapAccount, pass_command: str, wanted: Path) -> str:
     """Return goimapnotify's configuration: new mail is fetched at once."""
     values = {
         "host": account.host,

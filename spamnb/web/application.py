@@ -46,30 +46,30 @@ _TITLES = {
     503: "Not just now",
 }
 StartResponse = Callable[[str, list[tuple[str, str]]], Any]
-Later = Callable[[Callable[[], object]], None]
+InBackground = Callable[[Callable[[], object]], None]
 
 
 class Application:
-    """Answers requests. later: does work that no answer waits for.
+    """Answers requests. background: does work that no answer waits for.
 
     site_of: returns the pages of the user who asks, if they are not one person's; it raises HttpError.
     """
 
     def __init__(
-        self, site: Site, router: Router, later: Later, site_of: Callable[[Request], Site] | None = None
+        self, site: Site, router: Router, background: InBackground, site_of: Callable[[Request], Site] | None = None
     ) -> None:
         self._site = site
         self._site_of = site_of
         self._access = site.access
         self._router = router
-        self._later = later
+        self._background = background
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request of a WSGI server."""
         start = time.monotonic()
         response, pattern = self.answer(environ)
-        for work in response.after:
-            self._later(work)
+        for work in response.after_answer:
+            self._background(work)
         headers = [("Content-Type", response.content_type), ("Content-Length", str(len(response.body))), *HEADERS]
         if all(name != "Cache-Control" for name, _ in response.headers):
             headers.append(_NO_STORE)

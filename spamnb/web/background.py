@@ -153,7 +153,7 @@ def work_for_server() -> None:
         send(_Result(work(lambda done, of: send((done, of)))))
 
 
-class Later:
+class Background:
     """Does work in a few threads, in order. No answer waits for it; only the end of the program does."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ class Later:
         with self._lock:
             self._waiting.append(work)
             if self._at_work < _MOST_THREADS:
-                thread = threading.Thread(target=self._work, name="spamnb-web-later")
+                thread = threading.Thread(target=self._work, name="spamnb-web-background")
                 thread.start()
                 self._at_work += 1
                 self._threads = {other for other in self._threads if other.is_alive()} | {thread}

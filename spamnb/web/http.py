@@ -79,13 +79,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An answer. after: work that may take a second, and begins when the answer is on its way."""
+    """An answer. after_answer: work that may take a second, and begins when the answer is on its way."""
 
     body: bytes
     status: int = 200
     content_type: str = "text/html; charset=utf-8"
     headers: tuple[tuple[str, str], ...] = ()
-    after: tuple[Callable[[], object], ...] = ()
+    after_answer: tuple[Callable[[], object], ...] = ()
 
 
 def as_json(values: object) -> Response:

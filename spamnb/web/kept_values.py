@@ -18,7 +18,7 @@ from spamnb.review.first_questions import FirstQuestions, without_answered
 from spamnb.review.misfiled import Doubts, Misfiled, still_asked
 from spamnb.review.queue import LASTING, waiting, weak_lessons
 from spamnb.web.background import Run, Tell, here
-from spamnb.web.kept import After, BackgroundValue, Snapshot
+from spamnb.web.background_values import AfterAnswer, BackgroundValue, Snapshot
 
 if TYPE_CHECKING:
     from spamnb.review.own_mail import OwnMail
@@ -85,16 +85,16 @@ class KeptValues:
             self._begin()
         self._mark = mark
 
-    def own_mail(self, ledger: Ledger, scoring: Scoring, after: After) -> "Snapshot[OwnMail]":
+    def own_mail(self, ledger: Ledger, scoring: Scoring, after_answer: AfterAnswer) -> "Snapshot[OwnMail]":
         """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""
-        return self._own_mail.ensure(_as_learned(ledger, scoring), after)
+        return self._own_mail.ensure(_as_learned(ledger, scoring), after_answer)
 
-    def judge_own_mail(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> None:
+    def judge_own_mail(self, ledger: Ledger, scoring: Scoring, now: float, after_answer: AfterAnswer) -> None:
         """Let all learned mail be judged again after new lessons, but only ten minutes after the last time."""
         snapshot = self._own_mail.look(_as_learned(ledger, scoring))
         if not snapshot.is_current and now - self._judged_at >= _AGAIN:
             self._judged_at = now
-            self.own_mail(ledger, scoring, after)
+            self.own_mail(ledger, scoring, after_answer)
 
     def doubts(self, ledger: Ledger) -> Doubts:
         """Return how many learned messages are probably misfiled; none before all mail is judged for the first time.
@@ -123,7 +123,7 @@ class KeptValues:
             self._beginnings[digest] = find()
         return self._beginnings[digest]
 
-    def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after: After) -> str:
+    def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning, after_answer: AfterAnswer) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing.
 
         If the numbers do not decide it, ham is judged without itself, which takes 0.3 s with 500,000 tokens.
@@ -131,7 +131,7 @@ class KeptValues:
         known = may_move.missing_by_numbers(ledger, learning)
         if known is not None:
             return known
-        snapshot = self._missing.ensure((*_as_learned(ledger, scoring), learning), after)
+        snapshot = self._missing.ensure((*_as_learned(ledger, scoring), learning), after_answer)
         return _UNKNOWN if snapshot.value is None else snapshot.value[0]
 
     def doubted_ham(self, ledger: Ledger, learning: Learning) -> tuple[bytes, ...]:
@@ -139,23 +139,25 @@ class KeptValues:
         found = self._missing.last(ledger.path)
         return () if found is None or may_move.missing_by_numbers(ledger, learning) is not None else found[1]
 
-    def weak_lessons(self, ledger: Ledger, scoring: Scoring, now: float, after: After) -> Snapshot[list[Misfiled]]:
+    def weak_lessons(
+        self, ledger: Ledger, scoring: Scoring, now: float, after_answer: AfterAnswer
+    ) -> Snapshot[list[Misfiled]]:
         """Return the weak lessons that are in doubt. Without weak lessons there is nothing to judge."""
         since = now - LASTING
         if not ledger.messages.learned_weakly(since, 1):
             return Snapshot([], is_current=True)
-        return self._weak.ensure((*_as_learned(ledger, scoring), since // _DAY), after)
+        return self._weak.ensure((*_as_learned(ledger, scoring), since // _DAY), after_answer)
 
-    def checkup(self, now: Callable[[], float], after: After) -> Snapshot[Checked]:
+    def checkup(self, now: Callable[[], float], after_answer: AfterAnswer) -> Snapshot[Checked]:
         """Return the findings of doctor in this minute. It verifies the whole ledger, and walks all folders."""
-        return self._checkup.ensure(self._minute(now), after, lambda: self._minute(now))
+        return self._checkup.ensure(self._minute(now), after_answer, lambda: self._minute(now))
 
-    def glance(self, now: Callable[[], float], after: After) -> Snapshot[Checked]:
+    def glance(self, now: Callable[[], float], after_answer: AfterAnswer) -> Snapshot[Checked]:
         """Return the same, or before it is there, findings without the ledger's content: 30 ms with 58,000 messages."""
         snapshot = self._checkup.look(self._minute(now))
         if snapshot.is_current:
             return snapshot
-        return self._glance.ensure(self._minute(now), after, lambda: self._minute(now))
+        return self._glance.ensure(self._minute(now), after_answer, lambda: self._minute(now))
 
     def check_again(self) -> None:
         """Make all earlier findings old."""
@@ -178,17 +180,17 @@ class KeptValues:
         path, number = self._for_review
         return {**numbers, "review": number} if path == ledger.path else numbers
 
-    def count_waiting(self, ledger: Ledger, config: Config, now: float, after: After) -> None:
+    def count_waiting(self, ledger: Ledger, config: Config, now: float, after_answer: AfterAnswer) -> None:
         """Count the messages for Review, unless that was done in this minute and the ledger has not changed.
 
         If the ledger is busy or damaged, this tries again in the next minute, and not at each page.
         """
-        self._waiting.ensure_once((str(config.ledger), config, now // _MINUTE, _state(ledger)), after)
+        self._waiting.ensure_once((str(config.ledger), config, now // _MINUTE, _state(ledger)), after_answer)
 
     def _count(self, key: tuple[str, Config, float, _State], _: Tell) -> int:
         """Return how many messages wait for Review. It first judges the weak lessons, if they are out of date."""
         path, config, minute, _then = key
-        now, first, counted = minute * _MINUTE, After(), self._for_review
+        now, first, counted = minute * _MINUTE, AfterAnswer(), self._for_review
         with _opened(path) as ledger:
             self.weak_lessons(ledger, config.scoring, now, first)
             for work in first:
@@ -231,7 +233,7 @@ def _missing(key: tuple[str, int, Scoring, Learning], _: Tell) -> tuple[str, tup
     path, _change, scoring, learning = key
     with _opened(path) as ledger:
         doubted = may_move.doubted_ham(ledger, scoring, learning)
-        return may_move.missing(ledger, scoring, learning), tuple(lesson.digest for lesson in doubted)
+        return may_move.find_missing(ledger, scoring, learning), tuple(lesson.digest for lesson in doubted)
 
 
 def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfiled]:

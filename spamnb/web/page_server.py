@@ -25,7 +25,7 @@ from spamnb.host.host import Host
 from spamnb.web import connections, login_keys
 from spamnb.web.access import DEFAULT, Access, ServerAddress, check_modes, is_held_by, listen
 from spamnb.web.application import Application, StartResponse
-from spamnb.web.background import Later
+from spamnb.web.background import Background
 from spamnb.web.http import MAX_BODY, as_line
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.pages import first_routes, other_routes, routes_of_a_host
@@ -204,8 +204,8 @@ class PageServer:
         try:
             check_modes(self.listeners)
             access = Access(_server_address(settings, self.listeners), login_key(host or read_config), now)
-            self._later = Later()
-            kept, processes = partial(KeptValues, config_path, environ), self._later.processes
+            self._background = Background()
+            kept, processes = partial(KeptValues, config_path, environ), self._background.processes
             is_overview = host is not None and not settings.user_header
             router = Router(routes_of_a_host()) if is_overview else Router(first_routes(), other_routes)
             site = Site(
@@ -225,7 +225,7 @@ class PageServer:
             if host is not None and settings.user_header:
                 of_one = lambda name: kept(processes.for_one_of_many(), name, is_of_many=True)  # noqa: E731
                 site_of = UsersOfHost(site, settings.user_header, host, of_one)
-            self.activity = Activity(Application(site, router, self._later, site_of))
+            self.activity = Activity(Application(site, router, self._background, site_of))
             self._idle_exit = math.inf if settings.idle_exit is None else settings.idle_exit
             self._is_closing = False
             self._map: dict[int, object] = {}
@@ -255,7 +255,7 @@ class PageServer:
         finally:
             self._server.task_dispatcher.shutdown(timeout=_END_SECONDS)
             wasyncore.close_all(self._map, ignore_all=True)
-            self._later.wait()
+            self._background.wait()
             _close(self.listeners)
 
     def close(self) -> None:

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from spamnb.base.errors import SpamnbError
 from spamnb.host.host import Host
+from spamnb.web.background_values import Recent
 from spamnb.web.http import HttpError, Request
-from spamnb.web.kept import Recent
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.visit import Site
 

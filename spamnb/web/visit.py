@@ -22,7 +22,7 @@ from spamnb.base.label import Label
 from spamnb.checkup.installation import Installation, installation
 from spamnb.config import Config, Learning, Scoring
 from spamnb.host.host import Host
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import action_ids
 from spamnb.web.access import Access
@@ -66,14 +66,14 @@ class Site:
 class Visit:
     """A request with all that its answer needs. numbers: those of the path, by their names in the route's pattern.
 
-    after: work that begins when the answer is on its way.
+    after_answer: work that begins when the answer is on its way.
     """
 
     site: Site
     request: Request
     numbers: Mapping[str, int] = field(default_factory=dict)
     opened: Ledger | None = None
-    after: list[Callable[[], object]] = field(default_factory=list)
+    after_answer: list[Callable[[], object]] = field(default_factory=list)
 
     @property
     def ledger(self) -> Ledger:
@@ -125,9 +125,9 @@ class Visit:
 
     def missing(self, ledger: Ledger, scoring: Scoring, learning: Learning) -> str:
         """Return what the filter must still learn before it moves mail, in words; "" for nothing. No page waits."""
-        return self.site.kept.missing(ledger, scoring, learning, self.after)
+        return self.site.kept.missing(ledger, scoring, learning, self.after_answer)
 
-    def doubted_ham(self) -> list[KnownMessage]:
+    def doubted_ham(self) -> list[MessageRow]:
         """Return the learned ham that the filter would take for spam, if only that keeps mail from being moved."""
         found = map(self.ledger.messages.find, self.site.kept.doubted_ham(self.ledger, self.config.learning))
         return [known for known in found if known is not None and known.label is Label.HAM]
@@ -135,7 +135,7 @@ class Visit:
     def answers(self) -> Answers:
         """Return the object that carries out a person's answers. It notifies IMAP servers after the response."""
         answers = Answers(self.ledger, self.config, self.site.now)
-        self.after.append(answers.end)
+        self.after_answer.append(answers.end)
         return answers
 
     def number(self, name: str) -> int:
@@ -171,16 +171,16 @@ class Visit:
         if kind == "page" and self.opened is not None:
             common["badges"] = self.site.kept.badges(self.opened)
             if self.request.path != "/review":
-                self.site.kept.count_waiting(self.opened, self.config, self.now, self.after)
+                self.site.kept.count_waiting(self.opened, self.config, self.now, self.after_answer)
             common["flash"] = flash(self.opened, self.did())
             common["banner"] = banner(self.opened, self.config, self.now)
         body = self.site.pages.render(template, {**common, **values})
-        return Response(body.encode("utf-8"), status, after=tuple(self.after))
+        return Response(body.encode("utf-8"), status, after_answer=tuple(self.after_answer))
 
     def redirect(self, page: str, **query: object) -> Response:
         """Send the browser to another page (303)."""
         headers = (("Location", self.url(page, **query)),)
-        return Response(b"", 303, headers=headers, after=tuple(self.after))
+        return Response(b"", 303, headers=headers, after_answer=tuple(self.after_answer))
 
     def done(self, actions: Iterable[int], back: str = "", *, order: str = "", **outcome: int) -> Response:
         """Send the browser back to a page, which says what these actions did and has a button to undo them.

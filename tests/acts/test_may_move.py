@@ -11,8 +11,8 @@ from spamnb.acts.may_move import (
     MissingCache,
     Stop,
     begin_if_ready,
+    find_missing,
     hindrance,
-    missing,
     missing_by_numbers,
     missing_now,
 )
@@ -44,7 +44,7 @@ def test_numbers_come_first(ledger: Ledger) -> None:
     """The filter needs at least the configured number of lessons of each class."""
     teach(ledger, "ham", range(19), Label.HAM)
     teach(ledger, "spam", range(30), Label.SPAM)
-    assert missing(ledger, SCORING, LEARNING) == "1 more ham message to learn"
+    assert find_missing(ledger, SCORING, LEARNING) == "1 more ham message to learn"
 
 
 def test_proof(ledger: Ledger) -> None:
@@ -65,11 +65,11 @@ def test_another_ledger(ledger: Ledger, tmp_path: Path) -> None:
     remembered = MissingCache()
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(20), Label.SPAM)
-    assert missing(ledger, SCORING, LEARNING, remembered) == ""
+    assert find_missing(ledger, SCORING, LEARNING, remembered) == ""
     with Ledger(str(tmp_path / "another")) as another:
         teach(another, "spam", range(40), Label.SPAM)
         assert another.lessons.last_change() == ledger.lessons.last_change()
-        assert missing(another, SCORING, LEARNING, remembered) == "20 more ham messages to learn"
+        assert find_missing(another, SCORING, LEARNING, remembered) == "20 more ham messages to learn"
 
 
 def test_it_stays(ledger: Ledger) -> None:
@@ -78,19 +78,19 @@ def test_it_stays(ledger: Ledger) -> None:
     teach(ledger, "spam", range(60), Label.SPAM)
     assert begin_if_ready(ledger, SCORING, LEARNING) == ""
     teach(ledger, "spam", range(100, 110), Label.HAM)
-    assert missing(ledger, SCORING, LEARNING) == ""
+    assert find_missing(ledger, SCORING, LEARNING) == ""
     assert begin_if_ready(ledger, SCORING, LEARNING) == ""
-    assert "to learn" in missing(ledger, SCORING, Learning(minimum_messages=1_000_000))
-    assert missing(ledger, SCORING, Learning(minimum_messages=5)) == ""
+    assert "to learn" in find_missing(ledger, SCORING, Learning(minimum_messages=1_000_000))
+    assert find_missing(ledger, SCORING, Learning(minimum_messages=5)) == ""
 
 
 def test_asking_begins_nothing(ledger: Ledger) -> None:
     """Only the service and `train` begin: what `status` asks is not written down."""
     teach(ledger, "ham", range(20), Label.HAM)
     teach(ledger, "spam", range(60), Label.SPAM)
-    assert missing(ledger, SCORING, LEARNING) == ""
+    assert find_missing(ledger, SCORING, LEARNING) == ""
     teach(ledger, "spam", range(100, 110), Label.HAM)
-    assert "would be taken for spam" in missing(ledger, SCORING, LEARNING)
+    assert "would be taken for spam" in find_missing(ledger, SCORING, LEARNING)
 
 
 def test_it_is_asked_again_when_something_was_learned(ledger: Ledger) -> None:
@@ -115,16 +115,16 @@ def test_it_is_remembered_where_many_messages_are_asked_about(ledger: Ledger, mo
 
     monkeypatch.setattr(may_move, "missing_now", counted)
     remembered = MissingCache()
-    assert [missing(ledger, SCORING, LEARNING, remembered) for _ in range(3)] == ["something"] * 3
+    assert [find_missing(ledger, SCORING, LEARNING, remembered) for _ in range(3)] == ["something"] * 3
     assert len(asked) == 1
     teach(ledger, "ham", range(1), Label.HAM)
-    assert missing(ledger, SCORING, LEARNING, remembered) == "something"
+    assert find_missing(ledger, SCORING, LEARNING, remembered) == "something"
     assert len(asked) == 2
-    assert missing(ledger, SCORING, Learning(minimum_messages=3), remembered) == "something"
+    assert find_missing(ledger, SCORING, Learning(minimum_messages=3), remembered) == "something"
     assert len(asked) == 3
     monkeypatch.setattr(may_move, "missing_now", lambda *_: "")
     assert begin_if_ready(ledger, SCORING, LEARNING) == ""
-    assert missing(ledger, SCORING, LEARNING, remembered) == ""
+    assert find_missing(ledger, SCORING, LEARNING, remembered) == ""
 
 
 def test_what_hinders(ledger: Ledger) -> None:
@@ -150,7 +150,7 @@ def test_it_knows_enough_until_numbers_are_missing(ledger: Ledger) -> None:
     ledger.messages.judged(known.id, "spam", 1.0, 5.0)
     waits = "it would move 1 message in the inbox, and waits two days at most until you sort the inbox"
     assert missing_by_numbers(ledger, LEARNING) is None
-    assert (missing(ledger, SCORING, LEARNING), ledger.state.ready_at) == (waits, None)
+    assert (find_missing(ledger, SCORING, LEARNING), ledger.state.ready_at) == (waits, None)
     assert (begin_if_ready(ledger, SCORING, LEARNING), ledger.state.ready_at) == (waits, 5.0)
     teach(ledger, "spam", range(100, 110), Label.HAM)
     assert missing_by_numbers(ledger, LEARNING) == begin_if_ready(ledger, SCORING, LEARNING) == waits

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 
 from spamnb.acts import moves, training
-from spamnb.acts.moves import BeingMovedError, KnownFolder, Mover, known_folder
+from spamnb.acts.moves import BeingMovedError, FolderWithId, Mover, folder_of_id
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import How, Label, Verdict
 from spamnb.filter.judge import Judgement
@@ -43,7 +43,7 @@ class Site:
         root = os.path.dirname(folders["INBOX"].path + "/")
         mailbox = self.ledger.locations.mailbox(root)[0]
         self.known = {
-            name: KnownFolder(name, folder.path, self.ledger.locations.folder(mailbox, name))
+            name: FolderWithId(name, folder.path, self.ledger.locations.folder(mailbox, name))
             for name, folder in folders.items()
         }
         self.mover = self.make_mover(self.ledger)
@@ -54,7 +54,7 @@ class Site:
         bases = fresh_bases(lambda: 10**18, 7, "host")
         return Mover(ledger, lambda: float(next(clock)), bases, self.folder_of)
 
-    def folder_of(self, folder: int) -> KnownFolder | None:
+    def folder_of(self, folder: int) -> FolderWithId | None:
         """A folder by its id."""
         return next((known for known in self.known.values() if known.id == folder), None)
 
@@ -289,7 +289,7 @@ def test_undo(site: Site) -> None:
     (moved,) = site.actions()
     junk = site.folders["Junk"]
     os.rename(Path(junk.subdir("new"), "1.host"), Path(junk.subdir("cur"), "1.host:2,S"))
-    site.mover.take_back(moved)
+    site.mover.undo_move(moved)
     assert (site.names("INBOX"), site.names("Junk")) == (["cur/1.host:2,S"], [])
     assert [(action.state, action.why) for action in site.actions()] == [("undone", "spam"), ("done", "undo of 1")]
     placed = site.ledger.locations.get(site.known["INBOX"].id, "1.host")
@@ -301,8 +301,8 @@ def test_undo(site: Site) -> None:
 def test_undo_of_undo(site: Site) -> None:
     """An undo is a move and can be undone: then the first move counts again."""
     site.move(site.put("1.host"))
-    site.mover.take_back(site.actions()[0])
-    site.mover.take_back(site.actions()[1])
+    site.mover.undo_move(site.actions()[0])
+    site.mover.undo_move(site.actions()[1])
     assert (site.names("INBOX"), site.names("Junk")) == ([], ["new/1.host"])
     assert [action.state for action in site.actions()] == ["done", "undone", "done"]
     site.agrees()
@@ -312,7 +312,7 @@ def test_undo_when_the_old_name_is_taken(site: Site) -> None:
     """An undo replaces no file that has come to the old place since."""
     site.move(site.put("1.host"))
     site.put("1.host", content=OTHER)
-    site.mover.take_back(site.actions()[0])
+    site.mover.undo_move(site.actions()[0])
     contents = {Path(entry.path(site.folders["INBOX"])).read_bytes() for entry in scan(site.folders["INBOX"])}
     assert contents == {MAIL, OTHER}
     site.agrees()
@@ -325,18 +325,18 @@ def test_undo_too_late(site: Site) -> None:
     (moved,) = site.actions()
     os.rename(Path(site.folders["Junk"].subdir("new"), "1.host"), Path(site.folders["Archive"].subdir("cur"), "2.host"))
     with pytest.raises(SpamnbError, match="no longer in Junk"):
-        site.mover.take_back(moved)
+        site.mover.undo_move(moved)
     assert site.names("Archive") == ["cur/2.host"]
     del site.known["Junk"]
     with pytest.raises(SpamnbError, match="a folder of that move is gone"):
-        site.mover.take_back(moved)
+        site.mover.undo_move(moved)
 
 
 def test_a_place_the_filter_emptied(site: Site) -> None:
     """A place that the filter emptied is not one that a person took a message from; an undo's place may be."""
     site.move(site.put("1.host"))
     assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message()[0])] == ["Junk"]
-    site.mover.take_back(site.actions()[0])
+    site.mover.undo_move(site.actions()[0])
     site.ledger.locations.gone(site.known["INBOX"].id, ["1.host"], 2000.0)
     assert [placed.folder_name for placed in site.ledger.locations.of_message(site.message()[0])] == ["INBOX"]
 
@@ -345,9 +345,9 @@ def test_find_a_folder(site: Site, tmp_path: Path) -> None:
     """A folder of the ledger is found on the disk while it exists."""
     root = str(tmp_path / "Maildir")
     folder = site.ledger.locations.folder(site.ledger.locations.mailbox(root)[0], "Junk")
-    assert known_folder(site.ledger, folder, {}) == KnownFolder("Junk", site.folders["Junk"].path, folder)
+    assert folder_of_id(site.ledger, folder, {}) == FolderWithId("Junk", site.folders["Junk"].path, folder)
     os.rename(root, root + ".away")
-    assert known_folder(site.ledger, folder, {}) is None
+    assert folder_of_id(site.ledger, folder, {}) is None
 
 
 # Ending what was interrupted.
@@ -621,7 +621,7 @@ def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatc
     intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
     listed = site.ledger.journal.intents()
     assert site.mover.carry_out(intent, entry)
-    site.mover.take_back(site.actions()[0])
+    site.mover.undo_move(site.actions()[0])
     monkeypatch.setattr(site.ledger.journal, "intents", lambda: listed)
     assert site.mover.resolve() == 0
     assert (site.names("INBOX"), site.names("Junk")) == (["new/1.host"], [])
@@ -662,7 +662,7 @@ def test_cur_is_touched(request: pytest.FixtureRequest, where: str) -> None:
     site.move(site.put("1.host"))
     assert os.stat(cur).st_mtime_ns != OLD_NS
     cur = age_cur(site, "Junk")
-    site.mover.take_back(site.actions()[0])
+    site.mover.undo_move(site.actions()[0])
     assert os.stat(cur).st_mtime_ns != OLD_NS
 
 
@@ -727,7 +727,7 @@ def test_touched_again(site: Site) -> None:
     site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of)
     site.move(site.put("1.host"))
     assert touches(site, now) == 3
-    site.mover.take_back(site.actions()[0])
+    site.mover.undo_move(site.actions()[0])
     now[0] += 0.5
     site.mover.departures.touch()
     assert touches(site, now) == 2
@@ -836,7 +836,7 @@ def moved(site: Site) -> Entry:
 
 def undoing(site: Site, ledger: Ledger, entry: Entry) -> None:
     """Take the last move back."""
-    site.make_mover(ledger).take_back(site.actions()[-1])
+    site.make_mover(ledger).undo_move(site.actions()[-1])
 
 
 @pytest.mark.usefixtures("way")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
-from spamnb.acts.moves import KnownFolder, Mover, bases_now, find_folder
+from spamnb.acts.moves import FolderWithId, Mover, bases_now, find_folder
 from spamnb.acts.reconsider import outdated
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
 from spamnb.base.label import How, Label, Verdict
@@ -31,11 +31,11 @@ class Desk:
         self.ledger = Ledger(str(directory / "ledger.sqlite"))
         self.root = str(directory / "Maildir")
         self.folders: dict[str, Folder] = {}
-        self.known: dict[str, KnownFolder] = {}
+        self.known: dict[str, FolderWithId] = {}
         mailbox = self.ledger.locations.mailbox(self.root)[0]
         for name in ("INBOX", "Junk", "Archive"):
             self.folders[name] = create_folder(self.root, "maildir++", name)
-            self.known[name] = KnownFolder(name, self.folders[name].path, self.ledger.locations.folder(mailbox, name))
+            self.known[name] = FolderWithId(name, self.folders[name].path, self.ledger.locations.folder(mailbox, name))
 
     def learn(self, number: int, label: int, weak: bool = False, how: How = How.HAND) -> int:
         """Learn a made-up message; its id."""

@@ -26,7 +26,7 @@ from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.tokens.nesting import surely_end
 from spamnb.mail.tokens.tokenizer import tokenize
-from spamnb.setup.isync import Account, fault_in
+from spamnb.setup.isync import ImapAccount, fault_in
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 
@@ -730,7 +730,7 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
     ),
     "setup.isync.fault_in": (
-        lambda said: fault_in(said, Account("you", "imap.example", 993), "pass show mail", Path("/")),
+        lambda said: fault_in(said, ImapAccount("you", "imap.example", 993), "pass show mail", Path("/")),
         (fill("LOGIN ", TEXT), fill("a", TEXT, "LOGIN"), fill("\n", TEXT)),
     ),
     "config.readers.dotted": (lambda text: dotted("roles", text), (fill("a", BODY, after=" "), fill("-", BODY))),

@@ -8,7 +8,7 @@ import pytest
 
 from spamnb.exchange.connecting import connected
 from spamnb.exchange.memory import MemoryLog
-from spamnb.exchange.port import Log
+from spamnb.exchange.port import LessonLog
 from spamnb.ledger.ledger import Ledger
 from tests.exchange import cluster
 
@@ -45,7 +45,7 @@ def database(postgres: cluster.Cluster) -> str:
 
 
 @pytest.fixture(params=["memory", pytest.param("postgresql", marks=pytest.mark.real_system)])
-def log(request: pytest.FixtureRequest) -> Iterator[Log]:
+def log(request: pytest.FixtureRequest) -> Iterator[LessonLog]:
     """Each log."""
     if request.param == "memory":
         yield MemoryLog()

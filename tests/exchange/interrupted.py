@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from spamnb.exchange.port import Log
+from spamnb.exchange.port import LessonLog
 
 
 class Interrupted:
@@ -12,7 +12,7 @@ class Interrupted:
     is_after: that runs after the call and before its answer; else before the call.
     """
 
-    def __init__(self, log: Log, at: int, meanwhile: Callable[[], object], *, is_after: bool = True) -> None:
+    def __init__(self, log: LessonLog, at: int, meanwhile: Callable[[], object], *, is_after: bool = True) -> None:
         self._log = log
         self._left = at
         self._meanwhile = meanwhile

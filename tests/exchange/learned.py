@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.exchange.port import Log, LogRow, news_of
+from spamnb.exchange.port import LessonLog, LogRow, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.port import Kept
+from spamnb.ledger.lessons.port import LessonCopy
 
 ALL = 1_000_000
 
@@ -33,8 +33,8 @@ def by_the_log(rows: Iterable[LogRow]) -> Learned:
     totals = [0] * 6
     lessons = {}
     for row in rows:
-        lessons[row.kept.lesson.digest] = _bare(row.kept)
-        label, tokens = row.kept.lesson.label, row.kept.with_its_tokens()
+        lessons[row.copy.lesson.digest] = _bare(row.copy)
+        label, tokens = row.copy.lesson.label, row.copy.with_its_tokens()
         if label is None:
             continue
         for place, sums in enumerate((dict.fromkeys(tokens, 1), tokens)):
@@ -49,26 +49,26 @@ def by_the_ledger(ledger: Ledger) -> Learned:
     """Return what the ledger holds, after it has passed `verify`."""
     assert ledger.verify() == []
     digests = [lesson.digest for lesson in ledger.lessons.changes(0, ALL)]
-    lessons = {kept.lesson.digest: _bare(kept) for kept in ledger.lessons.kept(digests, digests)}
+    lessons = {copy.lesson.digest: _bare(copy) for copy in ledger.lessons.copies_of(digests, digests)}
     often = ledger.lessons.frequent(1)
     tokens = ledger.lessons.texts(often.ids.tolist())
     counts = ledger.lessons.evidence(list(tokens.values())).counts
     return Learned(lessons, {token: list(each) for token, each in counts.items()}, ledger.lessons.totals().tolist())
 
 
-def _bare(kept: Kept) -> tuple[object, ...]:
-    lesson = kept.lesson
-    tokens = None if kept.tokens is None else dict(kept.tokens)
-    return lesson.label, lesson.weak, lesson.at, lesson.how, kept.tokenizer, tokens, kept.relations
+def _bare(copy: LessonCopy) -> tuple[object, ...]:
+    lesson = copy.lesson
+    tokens = None if copy.tokens is None else dict(copy.tokens)
+    return lesson.label, lesson.weak, lesson.at, lesson.how, copy.tokenizer, tokens, copy.relations
 
 
-def a_round(ledger: Ledger, log: Log, account: str = "anna", host: str = "", **more: Any) -> Round:
+def a_round(ledger: Ledger, log: LessonLog, account: str = "anna", host: str = "", **more: Any) -> Round:
     """Make a round, a whole one if `more` does not end it. The host is called as the directory of its ledger."""
     news = news_of(log, [account])[account]
     return exchange(ledger, log, account, host or Path(ledger.path).parent.name, news, **more)
 
 
-def rounds(log: Log, *ledgers: Ledger) -> None:
+def rounds(log: LessonLog, *ledgers: Ledger) -> None:
     """Make a whole round of each ledger, one after the other."""
     for ledger in ledgers:
         assert a_round(ledger, log).is_over

@@ -20,7 +20,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Exchange
 from spamnb.exchange import postgresql
 from spamnb.exchange.connecting import connected
-from spamnb.exchange.port import Log
+from spamnb.exchange.port import LessonLog
 from spamnb.exchange.rounds import Round
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.ledger import Ledger
@@ -238,7 +238,7 @@ def test_a_long_history_leaves_others_their_turn(tmp_path: Path, database: str) 
     received: list[int] = []  # by anna's ledger, each time when it is bert's turn
     real = exchanging.exchange
 
-    def noted(ledger: Ledger, log: Log, account: str, *more: Any) -> Round:
+    def noted(ledger: Ledger, log: LessonLog, account: str, *more: Any) -> Round:
         if account == "bert":
             with Ledger(str(new)) as receiving:
                 received.append(receiving.state.received)

@@ -34,7 +34,7 @@ class Death:
             for number in range(1, 6):
                 teach(theirs, number, HAM, 5.0 - number)
             a_round(theirs, log, "theirs")
-            self._theirs = [row.kept for row in log.receive("theirs", 0, ALL)]
+            self._theirs = [row.copy for row in log.receive("theirs", 0, ALL)]
 
     def again(self) -> None:
         """Make everything anew, in a different account of the log."""

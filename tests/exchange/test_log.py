@@ -1,4 +1,4 @@
-"""The contract of the port `Log`, for both logs: the one in memory, and PostgreSQL's."""
+"""The contract of the port `LessonLog`, for both logs: the one in memory, and PostgreSQL's."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from spamnb.base.errors import ExchangeError
 from spamnb.base.label import How, Label
-from spamnb.exchange.port import Account, Log, LogRow, wins
-from spamnb.ledger.lessons.port import Kept, Lesson
+from spamnb.exchange.port import LessonLog, LogAccount, LogRow, wins
+from spamnb.ledger.lessons.port import Lesson, LessonCopy
 from tests.profiles import daily
 
 HAM, SPAM = Label
@@ -24,10 +24,10 @@ def lesson(
     weak: bool = False,
     tokens: str = "a",
     how: How = How.MOVE,
-) -> Kept:
+) -> LessonCopy:
     """A lesson on a message."""
     taught = Lesson(77, bytes([number]) * 16, f"message {number}", label, weak, at, "filed", how, 5)
-    return Kept(taught, 9, {tokens: 2, f"t{number}": 1}, bytes([number]) * 8)
+    return LessonCopy(taught, 9, {tokens: 2, f"t{number}": 1}, bytes([number]) * 8)
 
 
 def digest(number: int) -> bytes:
@@ -35,32 +35,32 @@ def digest(number: int) -> bytes:
     return bytes([number]) * 16
 
 
-def received(log: Log, since: int = 0, account: str = "anna") -> list[tuple[int, str, Label | None]]:
+def received(log: LessonLog, since: int = 0, account: str = "anna") -> list[tuple[int, str, Label | None]]:
     """Return the places, hosts and labels of the rows."""
-    return [(row.place, row.host, row.kept.lesson.label) for row in log.receive(account, since, ALL)]
+    return [(row.number, row.host, row.copy.lesson.label) for row in log.receive(account, since, ALL)]
 
 
-def test_what_is_sent_is_received(log: Log) -> None:
+def test_what_is_sent_is_received(log: LessonLog) -> None:
     """A received row has all of the lesson that concerns other hosts, and its place as the lesson's number."""
     sent = [lesson(2, SPAM, 3.25, weak=True), lesson(1, None, -5.0, how=How.TELL), lesson(3)]
     log.send("anna", 0, "mx1", sent)
     wanted = [
-        LogRow(place, "mx1", kept._replace(lesson=replace(kept.lesson, number=place, takes_back=None)))
-        for place, kept in enumerate(sent, 1)
+        LogRow(number, "mx1", copy._replace(lesson=replace(copy.lesson, number=number, takes_back=None)))
+        for number, copy in enumerate(sent, 1)
     ]
     assert log.receive("anna", 0, ALL) == wanted
     assert log.receive("anna", 1, 1) == wanted[1:2]
     assert log.receive("anna", 3, ALL) == log.receive("bert", 0, ALL) == []
 
 
-def test_accounts_are_apart(log: Log) -> None:
+def test_accounts_are_apart(log: LessonLog) -> None:
     """Each account has its own places; an account to which nothing was sent does not exist."""
     log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
     log.send("bert@b.example", 0, "mx1", [lesson(1, SPAM)])
     log.send("nobody", 0, "mx1", [])
     assert log.accounts(["bert@b.example", "carl", "anna", "nobody"]) == {
-        "anna": Account(2),
-        "bert@b.example": Account(1),
+        "anna": LogAccount(2),
+        "bert@b.example": LogAccount(1),
     }
     assert received(log, account="bert@b.example") == [(1, "mx1", SPAM)]
     assert log.has("bert@b.example", [digest(1), digest(2)]) == {digest(1)}
@@ -68,7 +68,7 @@ def test_accounts_are_apart(log: Log) -> None:
     assert log.accounts([]) == {}
 
 
-def test_a_row_that_is_written_moves_to_the_end(log: Log) -> None:
+def test_a_row_that_is_written_moves_to_the_end(log: LessonLog) -> None:
     """A message has one row; a changed lesson moves it to the next place, and keeps tokens, relations and summary."""
     first = lesson(1, tokens="first")
     log.send("anna", 0, "mx1", [first, lesson(2)])
@@ -76,9 +76,9 @@ def test_a_row_that_is_written_moves_to_the_end(log: Log) -> None:
     log.send("anna", 2, "mx2", [other._replace(relations=b"", lesson=replace(other.lesson, summary="other"))])
     assert received(log) == [(2, "mx1", HAM), (3, "mx2", SPAM)]
     (row,) = log.receive("anna", 2, ALL)
-    assert row.kept._replace(lesson=first.lesson) == first
-    assert (row.kept.lesson.how, row.kept.lesson.at, row.kept.lesson.summary) == (How.HAND, 2.0, "message 1")
-    assert log.accounts(["anna"]) == {"anna": Account(3)}
+    assert row.copy._replace(lesson=first.lesson) == first
+    assert (row.copy.lesson.how, row.copy.lesson.at, row.copy.lesson.summary) == (How.HAND, 2.0, "message 1")
+    assert log.accounts(["anna"]) == {"anna": LogAccount(3)}
 
 
 @pytest.mark.parametrize(
@@ -93,19 +93,19 @@ def test_a_row_that_is_written_moves_to_the_end(log: Log) -> None:
         (lesson(1, SPAM, 2.0, weak=True), False, False),  # a decision beats a weak label
     ],
 )
-def test_who_wins_over_a_decision(log: Log, new: Kept, knew: bool, is_written: bool) -> None:
+def test_who_wins_over_a_decision(log: LessonLog, new: LessonCopy, knew: bool, is_written: bool) -> None:
     """A lesson replaces a decision if its host knew the row, or if it is a decision and later."""
     log.send("anna", 0, "mx1", [lesson(1)])
     log.send("anna", int(knew), "mx2", [new])
     assert received(log) == ([(2, "mx2", new.lesson.label)] if is_written else [(1, "mx1", HAM)])
-    assert log.accounts(["anna"]) == {"anna": Account(1 + is_written)}
+    assert log.accounts(["anna"]) == {"anna": LogAccount(1 + is_written)}
 
 
-def test_who_wins_over_a_weak_label(log: Log) -> None:
+def test_who_wins_over_a_weak_label(log: LessonLog) -> None:
     """Any decision replaces a weak label, however old it is; a weak label does so only if it is later."""
     log.send("anna", 0, "mx1", [lesson(1, weak=True), lesson(2, weak=True), lesson(3, weak=True)])
     log.send("anna", 0, "mx2", [lesson(1, SPAM, 0.5), lesson(2, SPAM, 0.5, weak=True), lesson(3, SPAM, 2.0, weak=True)])
-    assert sorted(row.kept.lesson.digest for row in log.receive("anna", 3, ALL)) == [digest(1), digest(3)]
+    assert sorted(row.copy.lesson.digest for row in log.receive("anna", 3, ALL)) == [digest(1), digest(3)]
 
 
 LESSONS = st.builds(
@@ -127,7 +127,7 @@ TELLS = st.lists(
 
 @given(TELLS)
 @settings(max_examples=daily(60), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_rows_are_those_of_a_plain_loop(log: Log, sendings: list[tuple[int, str, list[Kept]]]) -> None:
+def test_rows_are_those_of_a_plain_loop(log: LessonLog, sendings: list[tuple[int, str, list[LessonCopy]]]) -> None:
     """Whatever hosts send, and whatever they knew, the rows are those of a plain loop over all lessons."""
     log.forget("anna", 1.0)
     start = log.accounts(["anna"])["anna"].last
@@ -135,29 +135,29 @@ def test_rows_are_those_of_a_plain_loop(log: Log, sendings: list[tuple[int, str,
     last = start
     for knew, host, lessons in sendings:
         written = set()
-        for kept in lessons:
-            row = rows.get(kept.lesson.digest)
-            if row is None or wins(kept, row, start + knew):
-                written.add(kept.lesson.digest)
-                rows[kept.lesson.digest] = LogRow(0, host, kept)
+        for copy in lessons:
+            row = rows.get(copy.lesson.digest)
+            if row is None or wins(copy, row, start + knew):
+                written.add(copy.lesson.digest)
+                rows[copy.lesson.digest] = LogRow(0, host, copy)
         log.send("anna", start + knew, host, lessons)
         now = log.receive("anna", 0, ALL)
-        assert {row.kept.lesson.digest for row in now if row.place > last} == written
+        assert {row.copy.lesson.digest for row in now if row.number > last} == written
         for row in now:
-            mine = rows[row.kept.lesson.digest]
-            assert (row.host, row.kept.lesson.is_as(mine.kept.lesson)) == (mine.host, True)
-            rows[row.kept.lesson.digest] = row
+            mine = rows[row.copy.lesson.digest]
+            assert (row.host, row.copy.lesson.is_as(mine.copy.lesson)) == (mine.host, True)
+            rows[row.copy.lesson.digest] = row
         assert len(now) == len(rows)
-        last = max([last, *(row.place for row in now)])
+        last = max([last, *(row.number for row in now)])
         assert log.accounts(["anna"])["anna"].last == last
 
 
-def test_lessons_without_tokens(log: Log) -> None:
+def test_lessons_without_tokens(log: LessonLog) -> None:
     """A lesson on a message with a row needs no tokens; without a row it is refused, and nothing is written."""
     log.send("anna", 0, "mx1", [lesson(1)])
     bare = lesson(1, SPAM, 2.0)._replace(tokens=None)
     log.send("anna", 0, "mx2", [bare, lesson(2)])
-    assert [row.kept.tokens for row in log.receive("anna", 0, ALL)] == [{"a": 2, "t1": 1}, {"a": 2, "t2": 1}]
+    assert [row.copy.tokens for row in log.receive("anna", 0, ALL)] == [{"a": 2, "t1": 1}, {"a": 2, "t2": 1}]
     with pytest.raises(ExchangeError, match="no longer has"):
         log.send("anna", 9, "mx2", [lesson(2, SPAM, 5.0), lesson(3)._replace(tokens=None)])
     assert received(log) == [(2, "mx2", SPAM), (3, "mx2", HAM)]
@@ -165,25 +165,25 @@ def test_lessons_without_tokens(log: Log) -> None:
     assert log.accounts(["anna"])["anna"].last >= 4
 
 
-def test_any_text_passes(log: Log) -> None:
+def test_any_text_passes(log: LessonLog) -> None:
     """Tokens may be any text that a ledger holds, even NUL; in sentences unprintable characters may be escaped."""
     tokens = {"a\0b": 1, "é": 65_535, "\U0001f600": 2, "'\"\\": 3, "": 1}
     odd = lesson(1)._replace(tokens=tokens)
     texts = replace(odd.lesson, why="moved\0 to \udc80", summary="a\0\ud83d'")
     log.send("anna", 0, "mx1", [odd._replace(lesson=texts)])
     (row,) = log.receive("anna", 0, ALL)
-    assert row.kept.tokens == tokens
-    assert row.kept.lesson.why.startswith("moved")
+    assert row.copy.tokens == tokens
+    assert row.copy.lesson.why.startswith("moved")
 
 
-def test_a_message_without_tokens_and_relations(log: Log) -> None:
+def test_a_message_without_tokens_and_relations(log: LessonLog) -> None:
     """An empty message is a lesson too: its tokens are empty, not missing."""
     log.send("anna", 0, "mx1", [lesson(1)._replace(tokens={}, relations=b"")])
     (row,) = log.receive("anna", 0, ALL)
-    assert (row.kept.tokens, row.kept.relations) == ({}, b"")
+    assert (row.copy.tokens, row.copy.relations) == ({}, b"")
 
 
-def test_forgotten(log: Log) -> None:
+def test_forgotten(log: LessonLog) -> None:
     """After a user is forgotten no row is left, and no place is used twice; the user may have had no rows."""
     log.send("anna", 0, "mx1", [lesson(1), lesson(2)])
     log.send("bert", 0, "mx1", [lesson(1)])
@@ -192,28 +192,28 @@ def test_forgotten(log: Log) -> None:
     assert log.receive("anna", 0, ALL) == []
     assert log.has("anna", [digest(1)]) == set()
     assert log.accounts(["anna", "bert", "carl"]) == {
-        "anna": Account(2, 7.5),
-        "bert": Account(1),
-        "carl": Account(0, 8.0),
+        "anna": LogAccount(2, 7.5),
+        "bert": LogAccount(1),
+        "carl": LogAccount(0, 8.0),
     }
     log.send("anna", 2, "mx1", [lesson(1)])
     assert received(log) == [(3, "mx1", HAM)]
     log.forget("anna", 9.0)
-    assert log.accounts(["anna"]) == {"anna": Account(3, 9.0)}
+    assert log.accounts(["anna"]) == {"anna": LogAccount(3, 9.0)}
 
 
-def test_many_lessons_together(log: Log) -> None:
+def test_many_lessons_together(log: LessonLog) -> None:
     """One call sends some hundreds of lessons; they can be received some at a time."""
     sent = [
         lesson(1)._replace(lesson=replace(lesson(1).lesson, digest=bytes([9, *divmod(n, 256)]))) for n in range(600)
     ]
     log.send("anna", 0, "mx1", sent)
     first = log.receive("anna", 0, 50)
-    assert [row.place for row in first] == list(range(1, 51))
+    assert [row.number for row in first] == list(range(1, 51))
     rest = log.receive("anna", 50, ALL)
-    assert [row.kept.lesson.digest for row in first + rest] == [kept.lesson.digest for kept in sent]
+    assert [row.copy.lesson.digest for row in first + rest] == [copy.lesson.digest for copy in sent]
 
 
-def test_it_is_known_which_log_it_is(log: Log) -> None:
+def test_it_is_known_which_log_it_is(log: LessonLog) -> None:
     """A log always returns the same identity."""
     assert log.identity() == log.identity() != ""

@@ -15,7 +15,7 @@ from spamnb.base.errors import ExchangeAwayError, ExchangeError
 from spamnb.base.label import How, Label
 from spamnb.exchange import connecting, log_schema, postgresql
 from spamnb.exchange.connecting import connected, upgrade
-from spamnb.exchange.port import Account
+from spamnb.exchange.port import LogAccount
 from spamnb.exchange.postgresql import PostgresLog
 from tests.exchange.cluster import Cluster, made_log, run, why_not
 from tests.exchange.test_log import digest, lesson
@@ -114,12 +114,12 @@ def test_two_hosts_send_at_once(database: str) -> None:
             seen, rows = 0, {}
             while not all(each.done() for each in sending) or log.receive("anna", seen, 1):
                 for row in log.receive("anna", seen, 7):
-                    seen = row.place
-                    rows[row.kept.lesson.digest] = row
+                    seen = row.number
+                    rows[row.copy.lesson.digest] = row
             for each in sending:
                 each.result()
             assert sorted(rows.values()) == log.receive("anna", 0, 1000)
-            assert log.accounts(["anna"]) == {"anna": Account(seen)}
+            assert log.accounts(["anna"]) == {"anna": LogAccount(seen)}
 
 
 # --- what other hosts have written --------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_damaged_rows_are_refused(log: PostgresLog, database: str, change: str) 
     run(database, f"UPDATE lesson SET {change} WHERE seq = 2")
     with pytest.raises(ExchangeError, match=r"row 2 of anna in the log is damaged \(.+\): delete that row"):
         log.receive("anna", 0, 50)
-    assert [row.place for row in log.receive("anna", 0, 1)] == [1]
+    assert [row.number for row in log.receive("anna", 0, 1)] == [1]
 
 
 @over_rows(
@@ -165,8 +165,8 @@ def test_texts_of_other_hosts_are_shown_as_text(log: PostgresLog, database: str)
     log.send("anna", 0, "mx\x1b[2J", [lesson(1)])
     run(database, r"UPDATE lesson SET why = E'\x1b[2J', summary = repeat('x', 100000) || E'\n'")
     (row,) = log.receive("anna", 0, 50)
-    assert (row.host, row.kept.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
-    assert len(row.kept.lesson.summary) == 1000
+    assert (row.host, row.copy.lesson.why) == (r"mx\x1b[2J", r"\x1b[2J")
+    assert len(row.copy.lesson.summary) == 1000
 
 
 def test_what_is_no_time_forgets_nobody(log: PostgresLog, database: str) -> None:
@@ -174,7 +174,7 @@ def test_what_is_no_time_forgets_nobody(log: PostgresLog, database: str) -> None
     log.forget("anna", 1.0)
     for wrong in ("NaN", "Infinity", "-Infinity"):
         run(database, f"UPDATE account SET forgotten_at = '{wrong}'")
-        assert log.accounts(["anna"]) == {"anna": Account(0, None)}
+        assert log.accounts(["anna"]) == {"anna": LogAccount(0, None)}
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM spamnb", "INSERT INTO spamnb SELECT * FROM spamnb"])
@@ -261,7 +261,7 @@ def test_a_server_that_is_killed(own: Cluster) -> None:
         connected(database)
     own.start()
     with connected(database) as log:
-        assert [row.kept.lesson.digest for row in log.receive("anna", 0, 50)] == [digest(1)]
+        assert [row.copy.lesson.digest for row in log.receive("anna", 0, 50)] == [digest(1)]
 
 
 def test_a_silent_server(own: Cluster) -> None:

@@ -16,11 +16,11 @@ from spamnb.base.errors import ExchangeAwayError
 from spamnb.base.label import How, Label
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.exchange.memory import MemoryLog
-from spamnb.exchange.port import Account, Log, News, news_of
+from spamnb.exchange.port import LessonLog, LogAccount, News, news_of
 from spamnb.exchange.rounds import _RECEIVED_TOGETHER, Round, exchange, is_forgotten
 from spamnb.ledger.copies import copy as copies
 from spamnb.ledger.copies.recovery import restore
-from spamnb.ledger.ledger import Ledger, Shared
+from spamnb.ledger.ledger import ExchangeState, Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import parse
 from spamnb.mail.reading import Reading
@@ -69,7 +69,7 @@ def after(steps: int) -> Callable[[], bool]:
     return lambda: next(left, False)
 
 
-def test_what_one_host_learns_another_knows(log: Log, one: Ledger, two: Ledger) -> None:
+def test_what_one_host_learns_another_knows(log: LessonLog, one: Ledger, two: Ledger) -> None:
     """One round sends a lesson, another host's takes it over with label, tokens and counts; forgetting too."""
     teach(one, 1, HAM)
     teach(one, 2, SPAM, weak=True)
@@ -131,7 +131,7 @@ def test_how_much_waits_to_be_sent(memory: MemoryLog, one: Ledger) -> None:
     for number in range(5):
         teach(one, number, HAM, 10.0 - number)
     assert waiting(one) == (5, 6.0)
-    with mock.patch.object(Shared, "MOST", 3):
+    with mock.patch.object(ExchangeState, "MOST", 3):
         assert waiting(one) == (3, 8.0)
     rounds(memory, one)
     assert waiting(one) == (0, None)
@@ -140,7 +140,7 @@ def test_how_much_waits_to_be_sent(memory: MemoryLog, one: Ledger) -> None:
 # --- something else happens at the same time ----------------------------------------------------------------------
 
 
-def interrupted(ledger: Ledger, log: Log, at: int, meanwhile: Callable[[], object], **more: Any) -> Round:
+def interrupted(ledger: Ledger, log: LessonLog, at: int, meanwhile: Callable[[], object], **more: Any) -> Round:
     """Make a round at whose `at`th call something else happens; `has`, `send` and `receive` are calls."""
     busy: Any = Interrupted(log, at, meanwhile)
     return exchange(ledger, busy, "anna", "one", news_of(log, ["anna"])["anna"], **more)
@@ -283,11 +283,11 @@ def test_mail_is_not_moved_by_a_part_of_what_others_know(memory: MemoryLog, one:
     rounds(memory, one)
     learning, scoring = Learning(minimum_messages=5), Scoring()
     a_round(two, memory, go_on=after(2))
-    lacking = begin_if_ready(two, scoring, learning)
-    assert lacking == f"{_RECEIVED_TOGETHER} of 90 changes from other hosts have arrived"
-    assert missing_by_numbers(two, learning) == lacking
+    missing = begin_if_ready(two, scoring, learning)
+    assert missing == f"{_RECEIVED_TOGETHER} of 90 changes from other hosts have arrived"
+    assert missing_by_numbers(two, learning) == missing
     config = Config((Mailbox("/m", {}),), "/l", learning=learning)  # type: ignore[arg-type]
-    assert hindrance(two, config, 1.0).words == lacking
+    assert hindrance(two, config, 1.0).words == missing
     rounds(memory, two)
     assert [begin_if_ready(each, scoring, learning) for each in (one, two)] == ["", ""]
 
@@ -322,7 +322,7 @@ def test_places_above_which_nothing_is(memory: MemoryLog, one: Ledger, two: Ledg
     assert begin_if_ready(two, Scoring(), Learning(minimum_messages=1)).startswith("1 more ham")
 
 
-def test_a_forgotten_user(log: Log, one: Ledger, two: Ledger, ledger: Made) -> None:
+def test_a_forgotten_user(log: LessonLog, one: Ledger, two: Ledger, ledger: Made) -> None:
     """A ledger that shared before its user was forgotten has to be removed; one made later is kept."""
     for each in (one, two):
         teach(each, 1, HAM, 10.0)
@@ -342,9 +342,9 @@ def test_a_ledger_that_never_shared(one: Ledger, two: Ledger, ledger: Made) -> N
     """A ledger that is new to the log belongs to the forgotten user if it has an older entry than the forgetting."""
     teach(one, 1, HAM, 10.0)
     teach(two, 1, HAM, 30.0)
-    news = News("log", Account(0, 20.0))
+    news = News("log", LogAccount(0, 20.0))
     assert [is_forgotten(each, news) for each in (one, two, ledger("empty"))] == [True, False, False]
-    assert not is_forgotten(one, News("log", Account(3)))
+    assert not is_forgotten(one, News("log", LogAccount(3)))
 
 
 def test_taken_over_by_a_function(one: Ledger) -> None:

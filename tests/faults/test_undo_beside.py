@@ -24,7 +24,7 @@ with Ledger(sys.argv[1]) as ledger:
     for action in ledger.journal.since(0.0):
         if action.kind == "moved":
             try:
-                mover.take_back(action)
+                mover.undo_move(action)
             except SpamnbError as fault:
                 print(fault)
 """

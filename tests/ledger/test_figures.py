@@ -36,15 +36,15 @@ def test_by_span(ledger: Ledger) -> None:
     judge(ledger, "a", "ham", 0.01, 10 * DAY)
     lost = judge(ledger, "b", "spam", 0.99, 10 * DAY + 900)
     missed = judge(ledger, "c", "ham", 0.01, 11 * DAY - 1)
-    settled = judge(ledger, "d", "unsure", 0.5, 11 * DAY)
+    unsure = judge(ledger, "d", "unsure", 0.5, 11 * DAY)
     weak = judge(ledger, "e", "spam", 0.97, 11 * DAY + 5)
-    for digest, label in ((lost, Label.HAM), (missed, Label.SPAM), (settled, Label.HAM)):
+    for digest, label in ((lost, Label.HAM), (missed, Label.SPAM), (unsure, Label.HAM)):
         decide(ledger, digest, label)
     decide(ledger, weak, Label.HAM, weak=True)
     assert ledger.figures.judged([9 * DAY, 10 * DAY, 11 * DAY, 12 * DAY]) == [
         Judged(9 * DAY, 10 * DAY),
         Judged(10 * DAY, 11 * DAY, ham=2, spam=1, lost=1, missed=1),
-        Judged(11 * DAY, 12 * DAY, unsure=1, spam=1, settled=1),
+        Judged(11 * DAY, 12 * DAY, unsure=1, spam=1),
     ]
     training.forget(ledger, [lost], "a test", 9.0, how=How.HAND)
     assert ledger.figures.judged([10 * DAY, 11 * DAY])[0].lost == 0, "what is undone is corrected no more"

@@ -102,7 +102,7 @@ def test_the_chain_of_undos(ledger: Ledger) -> None:
     learn(ledger, [lesson("m", 0, {"a": 1}, 1.0)])
     for number, label in enumerate((None, 0, None), 1):
         set_label(ledger, 1, label, 2.0, f"undo of {number}", takes_back=number)
-        first = ledger.journal.taken_back(number)
+        first = ledger.journal.mark_undone(number)
         assert (first.id, first.state) == (1, "undone" if label is None else "done")
     states = [line.action.state for line in ledger.lines.page(9)][::-1]
     assert states == ["undone", "done", "undone", "done"]
@@ -117,7 +117,7 @@ def test_an_undo_and_its_undo_are_told_as_opposites(ledger: Ledger) -> None:
     message = ledger.messages.ensure(b"m", "m").id
     ledger.journal.settled(message, "answered", 1.0, 0)
     for number in (1, 2, 3):
-        ledger.journal.withdrawn(number, f"undo of {number}", 2.0)
+        ledger.journal.undone(number, f"undo of {number}", 2.0)
     assert [in_words(line) for line in ledger.lines.page(9)][::-1] == [
         "not asked about again [undone]: answered",
         "to be asked about again: undo of 1",

@@ -19,7 +19,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Kept, Lesson, Lessons, Relabel
+from spamnb.ledger.lessons.port import Lesson, LessonCopy, Lessons, Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Addressees, Relations
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -390,13 +390,13 @@ def test_tokens_are_looked_up(lessons: Lessons) -> None:
     assert lessons.beginning_with("subw", 9) == []
 
 
-def kept(lessons: Lessons) -> list[Kept]:
+def copies(lessons: Lessons) -> list[LessonCopy]:
     """Return all lessons of a store, with everything that a different store needs."""
     digests = [lesson.digest for lesson in lessons.changes(0) if lesson.how is not How.IMPORT]
-    return lessons.kept(digests, digests)
+    return lessons.copies_of(digests, digests)
 
 
-def without_numbers(lessons: list[Kept]) -> list[Kept]:
+def without_numbers(lessons: list[LessonCopy]) -> list[LessonCopy]:
     """Lessons without what each store counts for itself, in an order that both have."""
     bare = [each._replace(lesson=replace(each.lesson, number=0, takes_back=None)) for each in lessons]
     return sorted(bare, key=lambda each: each.lesson.digest)
@@ -413,7 +413,7 @@ def a_few(lessons: Lessons) -> None:
 def test_lessons_with_all_that_another_store_needs(lessons: Lessons) -> None:
     """A lesson is handed out with its tokens, those of what was known among them, and with its relations."""
     a_few(lessons)
-    found = lessons.kept([digest(3), digest(9), digest(1), digest(4)], [digest(3), digest(4), digest(9)])
+    found = lessons.copies_of([digest(3), digest(9), digest(1), digest(4)], [digest(3), digest(4), digest(9)])
     assert [each.lesson for each in found] == [lessons.find(digest(number)) for number in (3, 1, 4)]
     assert [each.tokens for each in found] == [
         {"hello": 1, "known:correspondent": 1},
@@ -422,7 +422,7 @@ def test_lessons_with_all_that_another_store_needs(lessons: Lessons) -> None:
     ]
     assert [each.tokenizer for each in found] == [VERSION] * 3
     assert found[0].relations == found[1].relations != found[2].relations == b""
-    assert lessons.kept([], []) == []
+    assert lessons.copies_of([], []) == []
 
 
 def test_taken_over_from_another_store(lessons: Lessons) -> None:
@@ -430,15 +430,15 @@ def test_taken_over_from_another_store(lessons: Lessons) -> None:
     other = MemoryLessons()
     a_few(other)
     lessons.learn([mail(5, path="8.8.8")], HAM, "filed", 9.0, how=How.MOVE)
-    assert lessons.take_over(kept(other)) == 4
-    assert without_numbers(kept(lessons))[:4] == without_numbers(kept(other))
+    assert lessons.take_over(copies(other)) == 4
+    assert without_numbers(copies(lessons))[:4] == without_numbers(copies(other))
     lessons.forget([digest(5)], "a test", 9.0, how=How.HAND)
     assert exported(lessons).digest == exported(other).digest
     assert lessons.totals().tolist() == other.totals().tolist()
     assert known(lessons, mail(7)) == {CORRESPONDENT}
     assert lessons.verify() == []
     last = lessons.last_change()
-    assert lessons.take_over(kept(other)) == 0
+    assert lessons.take_over(copies(other)) == 0
     assert lessons.take_over([]) == 0
     assert lessons.last_change() == last
 
@@ -449,9 +449,9 @@ def test_taken_over_otherwise(lessons: Lessons) -> None:
     lessons.relabel([Relabel(digest(1), HAM, False, SPAM, False, "by hand", How.HAND, takes_back=7)], 5.0)
     theirs = Lesson(99, digest(1), "message 1", HAM, False, 6.0, "filed", How.KEPT, takes_back=8)
     last = lessons.last_change()
-    assert lessons.take_over([Kept(theirs, VERSION, {"other": 3}, b"")]) == 1
-    (found,) = lessons.kept([digest(1)], [digest(1)])
-    assert found == Kept(replace(theirs, number=last + 1, takes_back=None), VERSION, {"other": 3}, b"")
+    assert lessons.take_over([LessonCopy(theirs, VERSION, {"other": 3}, b"")]) == 1
+    (found,) = lessons.copies_of([digest(1)], [digest(1)])
+    assert found == LessonCopy(replace(theirs, number=last + 1, takes_back=None), VERSION, {"other": 3}, b"")
     assert lessons.counts(["hello", "other"]).messages.tolist() == [[0, 1], [1, 0]]
     assert known(lessons, mail(7)) == set()
     assert [each.digest for each in lessons.changes(last)] == [digest(1)]
@@ -461,22 +461,22 @@ def test_taken_over_otherwise(lessons: Lessons) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda kept: kept._replace(tokens={"hello": 2}),
-        lambda kept: kept._replace(tokens={"hello": 1, "more": 1}),
-        lambda kept: kept._replace(relations=bytes(7) + b"1"),
-        lambda kept: kept._replace(tokenizer=VERSION + 1),
-        lambda kept: kept._replace(lesson=replace(kept.lesson, at=1.5)),
-        lambda kept: kept._replace(lesson=replace(kept.lesson, how=How.TELL)),
-        lambda kept: kept._replace(lesson=replace(kept.lesson, weak=True)),
-        lambda kept: kept._replace(lesson=replace(kept.lesson, label=None)),
+        lambda copy: copy._replace(tokens={"hello": 2}),
+        lambda copy: copy._replace(tokens={"hello": 1, "more": 1}),
+        lambda copy: copy._replace(relations=bytes(7) + b"1"),
+        lambda copy: copy._replace(tokenizer=VERSION + 1),
+        lambda copy: copy._replace(lesson=replace(copy.lesson, at=1.5)),
+        lambda copy: copy._replace(lesson=replace(copy.lesson, how=How.TELL)),
+        lambda copy: copy._replace(lesson=replace(copy.lesson, weak=True)),
+        lambda copy: copy._replace(lesson=replace(copy.lesson, label=None)),
     ],
 )
-def test_each_difference_is_a_change(lessons: Lessons, change: Callable[[Kept], Kept]) -> None:
+def test_each_difference_is_a_change(lessons: Lessons, change: Callable[[LessonCopy], LessonCopy]) -> None:
     """A lesson that differs in one thing is a change, which this store takes over exactly."""
     lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.MOVE)
-    theirs = change(kept(lessons)[0])
+    theirs = change(copies(lessons)[0])
     assert lessons.take_over([theirs, theirs]) == 1
-    assert without_numbers(kept(lessons)) == without_numbers([theirs])
+    assert without_numbers(copies(lessons)) == without_numbers([theirs])
     assert lessons.last_change() == 2
     assert lessons.verify() == []
 
@@ -484,12 +484,12 @@ def test_each_difference_is_a_change(lessons: Lessons, change: Callable[[Kept], 
 def test_nothing_is_taken_over_without_tokens(lessons: Lessons) -> None:
     """If one lesson lacks its tokens, or has invalid relations, nothing changes."""
     lessons.learn([mail(1)], HAM, "filed", 1.0, how=How.MOVE)
-    (mine,) = kept(lessons)
+    (mine,) = copies(lessons)
     other = mine._replace(lesson=replace(mine.lesson, label=SPAM))
     for bad in (mine._replace(tokens=None), mine._replace(relations=b"1")):
         with pytest.raises(ValueError, match=r"lacks its tokens|not relations"):
             lessons.take_over([other, bad._replace(lesson=replace(mine.lesson, digest=digest(2), label=SPAM))])
-    assert kept(lessons) == [mine]
+    assert copies(lessons) == [mine]
     assert lessons.verify() == []
 
 
@@ -497,7 +497,7 @@ def test_what_was_taken_over_is_corrected_exactly(lessons: Lessons) -> None:
     """A lesson that was taken over is forgotten and learned again as one of one's own, with the tokens it has."""
     other = MemoryLessons()
     other.learn([reading(1, a=2, b=1)], HAM, "filed", 1.0, how=How.MOVE)
-    lessons.take_over(kept(other))
+    lessons.take_over(copies(other))
     lessons.learn([reading(1, c=1)], SPAM, "moved", 2.0, how=How.MOVE)
     assert lessons.counts(["a", "b", "c"]).occurrences.tolist() == [[0, 0, 0], [2, 1, 0]]
     assert [each.summary for each in lessons.teachers(["a"])["a"]] == ["message 1"]
@@ -509,7 +509,7 @@ def test_what_was_taken_over_is_corrected_exactly(lessons: Lessons) -> None:
 def test_taken_over_with_tokens_of_another_tokenizer(lessons: Lessons) -> None:
     """Lessons of a different tokenizer are marked as such, and can be read again."""
     lessons.learn([reading(1, a=1)], HAM, "filed", 1.0, how=How.MOVE)
-    (mine,) = kept(lessons)
+    (mine,) = copies(lessons)
     theirs = [
         mine._replace(
             lesson=replace(mine.lesson, digest=digest(number)),
@@ -808,11 +808,11 @@ def test_taken_over_by_each_store_from_the_other(
         apply(ledger.lessons, here)
         apply(memory, there)
         for source, goal in ((memory, ledger.lessons), (ledger.lessons, memory)):
-            theirs = kept(source)
+            theirs = copies(source)
             goal.take_over(theirs)
             digests = [each.lesson.digest for each in theirs]
-            assert without_numbers(goal.kept(digests, digests)) == without_numbers(theirs)
+            assert without_numbers(goal.copies_of(digests, digests)) == without_numbers(theirs)
             assert goal.verify() == []
             assert goal.take_over(theirs) == 0
         assert exported(memory).digest == exported(ledger.lessons).digest
-        assert without_numbers(kept(memory)) == without_numbers(kept(ledger.lessons))
+        assert without_numbers(copies(memory)) == without_numbers(copies(ledger.lessons))

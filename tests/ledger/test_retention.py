@@ -37,7 +37,7 @@ def judged(ledger: Ledger, name: str, at: float = OLD) -> int:
     action = ledger.journal.intend(message, *ends, "it is", at, how=How.MAILDIR, verdict=verdict, goal=Role.SPAM)
     ledger.locations.gone(inbox, [name], at, "filter")
     ledger.locations.put(junk, name, message, "filter", name.encode(), "", at)
-    ledger.journal.settle(action, "done")
+    ledger.journal.set_state(action, "done")
     return message
 
 
@@ -124,8 +124,8 @@ def intended(ledger: Ledger, message: int) -> None:
 def undone(ledger: Ledger, message: int) -> None:
     move = ledger.journal.of_message(message)[0].id
     back = ledger.journal.intend(message, (2, "kept"), (1, "kept"), "undo", OLD, takes_back=move)
-    ledger.journal.settle(back, "done")
-    ledger.journal.settle(move, "undone")
+    ledger.journal.set_state(back, "done")
+    ledger.journal.set_state(move, "undone")
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_what_is_not_counted_yet(ledger: Ledger) -> None:
     newest(ledger)
     assert forget(ledger) == 10, "the files; each message and its move stay"
     assert rows(ledger, "action") == 7
-    ledger.journal.settle(move, "failed")
+    ledger.journal.set_state(move, "failed")
     before = ledger.tallies.read()
     assert before == {Tally("judged", "spam", "maildir"): 6, Tally("moved", "spam", ""): 6}
     assert forget(ledger) > 0
@@ -249,7 +249,7 @@ def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None
         ledger.messages.judged(known.id, "ham", 0.1, at)
         ledger.journal.judged(known.id, (where, name), "ham", 0.1, "ham", at, how=How.MAILDIR)
     elif what == "move":
-        ledger.journal.settle(ledger.journal.intend(known.id, (where, name), (where, name), "x", at), "done")
+        ledger.journal.set_state(ledger.journal.intend(known.id, (where, name), (where, name), "x", at), "done")
 
 
 def seen(ledger: Ledger) -> dict[str, object]:

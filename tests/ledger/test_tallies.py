@@ -13,7 +13,7 @@ from spamnb.acts.undo import undo
 from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history import tallies
 from spamnb.ledger.history.lines import Wanted
-from spamnb.ledger.history.tallies import Place, Tally
+from spamnb.ledger.history.tallies import CountedUpTo, Tally
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, sample_lessons, set_label
 from tests.profiles import daily
@@ -53,14 +53,14 @@ def test_what_is_counted(ledger: Ledger) -> None:
     spam = ledger.messages.ensure(b"3", "").id
     ledger.messages.judged(spam, "spam", 0.99, 2.0)
     move = moved(ledger, spam)
-    ledger.journal.settle(move, "done")
+    ledger.journal.set_state(move, "done")
     back = moved(ledger, spam, None, None, takes_back=move)
-    ledger.journal.settle(back, "done")
-    ledger.journal.taken_back(move)
+    ledger.journal.set_state(back, "done")
+    ledger.journal.mark_undone(move)
     newcomer = ledger.messages.ensure(b"4", "").id
-    ledger.journal.settle(moved(ledger, newcomer, "ham", Role.NEWCOMERS), "done")
+    ledger.journal.set_state(moved(ledger, newcomer, "ham", Role.NEWCOMERS), "done")
     failed = moved(ledger, spam)
-    ledger.journal.settle(failed, "failed")
+    ledger.journal.set_state(failed, "failed")
     learn(ledger, sample_lessons(2))
     found = ledger.tallies.read()
     assert found == Counter(
@@ -156,7 +156,7 @@ def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
     (spam,) = [*sample_lessons(1)][1:]
     message = judged(ledger, spam.reading.digest, "ham")
     learn(ledger, [spam])
-    ledger.journal.settle(moved(ledger, message, None, None), "done")
+    ledger.journal.set_state(moved(ledger, message, None, None), "done")
     before = ledger.tallies.read()
     assert before[Tally("moved", "spam", "")] == before[Tally("corrected", "ham", "spam")] == 1
     set_label(ledger, message, 0, 3.0)
@@ -168,7 +168,7 @@ def test_what_comes_later_changes_no_number(ledger: Ledger) -> None:
 def test_withheld(ledger: Ledger) -> None:
     """A message whose move was withheld is judged once, though it is looked at again before it is moved at last."""
     message = judged(ledger, 1, "spam", withheld=True)
-    ledger.journal.settle(moved(ledger, message), "done")
+    ledger.journal.set_state(moved(ledger, message), "done")
     found = ledger.tallies.read()
     assert found == {Tally("judged", "spam", "maildir"): 1, Tally("moved", "spam", ""): 1}
 
@@ -181,7 +181,7 @@ def test_an_open_move_waits(ledger: Ledger) -> None:
     ledger.tallies.keep()
     before = ledger.tallies.read()
     assert before == {Tally("judged", "spam", "maildir"): 1}
-    ledger.journal.settle(move, "done")
+    ledger.journal.set_state(move, "done")
     after = ledger.tallies.read()
     assert after[Tally("moved", "spam", "")] == 1
     assert after[Tally("judged", "ham", "maildir")] == 1
@@ -220,13 +220,13 @@ def test_kept_at_any_time(tmp_path_factory: pytest.TempPathFactory, steps: list[
 
 @settings(max_examples=daily(20))
 @given(st.lists(st.sampled_from(["judge", "correct", "wait", "count", "keep"]), max_size=15))
-def test_counted_from_place_to_place(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
+def test_counted_from_time_to_time(tmp_path_factory: pytest.TempPathFactory, steps: list[str]) -> None:
     """Whenever what was done since is counted, and whenever numbers are kept, each thing is counted exactly once."""
     lessons, now = iter(sample_lessons(10)), 1e6
     with Ledger(str(tmp_path_factory.mktemp("l") / "ledger")) as ledger:
         ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "INBOX")
         judged(ledger, 0, "spam", now)
-        place, counted = ledger.tallies.place(now), Counter[Tally]()
+        last, counted = ledger.tallies.counted_up_to(now), Counter[Tally]()
         before = ledger.tallies.read(now)
         for number, step in enumerate(steps, 1):
             match step:
@@ -241,18 +241,18 @@ def test_counted_from_place_to_place(tmp_path_factory: pytest.TempPathFactory, s
                 case "keep":
                     ledger.tallies.keep(now)
                 case "count":
-                    done, place = ledger.tallies.since(place, now)
+                    done, last = ledger.tallies.since(last, now)
                     counted += done
         now += 2 * HOUR
-        done, place = ledger.tallies.since(place, now)
+        done, last = ledger.tallies.since(last, now)
         assert counted + done + before == ledger.tallies.read(now)
-        assert ledger.tallies.since(place, now) == (Counter(), place)
+        assert ledger.tallies.since(last, now) == (Counter(), last)
 
 
 def test_counted_in_an_earlier_ledger(ledger: Ledger) -> None:
     """If an earlier ledger replaced the present one, no action counts as new."""
     judged(ledger, 1, "ham")
-    done, place = ledger.tallies.since(Place(100, 100), math.inf)
-    assert (done, place) == (Counter(), Place(1, 1))
+    done, last = ledger.tallies.since(CountedUpTo(100, 100), math.inf)
+    assert (done, last) == (Counter(), CountedUpTo(1, 1))
     judged(ledger, 2, "ham")
-    assert ledger.tallies.since(place, math.inf)[0] == {Tally("judged", "ham", "maildir"): 1}
+    assert ledger.tallies.since(last, math.inf)[0] == {Tally("judged", "ham", "maildir"): 1}

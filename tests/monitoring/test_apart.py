@@ -68,7 +68,7 @@ def test_numbers(ledger: Ledger) -> None:
         move = ledger.journal.intend(
             message, *ends, "it is", at, how=How.MAILDIR, verdict=Verdict.HAM, goal=Role.NEWCOMERS
         )
-        ledger.journal.settle(move, state)  # type: ignore[arg-type]
+        ledger.journal.set_state(move, state)  # type: ignore[arg-type]
     found = put_apart(ledger, APART, NOW - MONTH)
     assert found == {Role.NEWCOMERS: 1, Role.NEWSLETTERS: 0}
     waits = "; newcomers begin when you know 20 addresses"

@@ -22,14 +22,14 @@ from spamnb.rules.destination import destination_of
 from spamnb.rules.moving import missing_lessons, trips
 from spamnb.rules.reactions import (
     COPY_SECONDS,
-    Do,
     Facts,
     PastPlace,
     Reaction,
-    kept,
+    Step,
     label_of_keywords,
     reaction_to,
     reaction_to_end_of_waiting,
+    reaction_to_kept,
     reaction_to_keywords,
     reaction_to_tag,
     taught_by,
@@ -71,9 +71,9 @@ def reaction(
     return reaction_to(Facts(role, decision, places, **facts), trust_delivery=trust_delivery)
 
 
-def seen_in(role: Role, *traces: PastPlace, label: int | None = None, **how: bool) -> Do:
+def seen_in(role: Role, *traces: PastPlace, label: int | None = None, **how: bool) -> Step:
     """Return the reaction to a message that appears in a folder of that role."""
-    return reaction(role, label, traces, **how).do
+    return reaction(role, label, traces, **how).step
 
 
 def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Role | None:
@@ -89,7 +89,7 @@ HEADERS = replace(INBOX, same_delivery=False, alike=True)  # a message with the 
 OTHERS = Role.INBOX, Role.HAM, Role.NEUTRAL
 
 
-TEACHING = (Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE)
+TEACHING = (Step.LEARN_HAM, Step.LEARN_SPAM, Step.LEARN_HAM_AND_FILE, Step.LEARN_SPAM_AND_FILE)
 FIRST_NAMES = [replace(LINKED, role=role, lag=lag) for role in Role for lag in (-5.0, 0.0, COPY_SECONDS - 1)]
 AT_ONCE = [name for name in FIRST_NAMES if name.lag <= 0 or not name.role.is_goal]
 LATER = [replace(LINKED, role=role, lag=COPY_SECONDS) for role in (Role.INBOX, Role.HAM)]
@@ -102,11 +102,11 @@ NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS,
 ELSEWHERE = [(), (INBOX,), (IN_SPAM,), (BY_FILTER,), (IN_HAM,)]
 HOME, LABELS, TRUST = (Role.INBOX, Role.HAM), (None, Label.HAM, Label.SPAM), ({}, {"trust_delivery": False})
 NO_TRUST = TRUST[1]
-TRAIN = {Role.TRAIN_SPAM: Do.LEARN_SPAM_AND_FILE, Role.TRAIN_HAM: Do.LEARN_HAM_AND_FILE}
+TRAIN = {Role.TRAIN_SPAM: Step.LEARN_SPAM_AND_FILE, Role.TRAIN_HAM: Step.LEARN_HAM_AND_FILE}
 # What is done, and whether it is weak, and a rescue.
-NOTHING, JUDGE, WAIT = ((do, False, False) for do in (Do.NOTHING, Do.JUDGE, Do.WAIT))
-SPAM, WEAK_SPAM = ((Do.LEARN_SPAM, weak, False) for weak in (False, True))
-HAM, WEAK_HAM, RESCUE = (Do.LEARN_HAM, False, False), (Do.LEARN_HAM, True, False), (Do.LEARN_HAM, False, True)
+NOTHING, JUDGE, WAIT = ((step, False, False) for step in (Step.NOTHING, Step.JUDGE, Step.WAIT))
+SPAM, WEAK_SPAM = ((Step.LEARN_SPAM, weak, False) for weak in (False, True))
+HAM, WEAK_HAM, RESCUE = (Step.LEARN_HAM, False, False), (Step.LEARN_HAM, True, False), (Step.LEARN_HAM, False, True)
 NEW_IN_JUNK = [(), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),)]
 NEW_IN_TRAINING = [
     *((), (replace(INBOX, is_gone=False, same_file=True),)),
@@ -114,11 +114,11 @@ NEW_IN_TRAINING = [
 ]
 
 
-def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: object) -> tuple[Do, bool, bool]:
+def lesson(role: Role, *places: PastPlace, label: Label | None = None, **how: object) -> tuple[Step, bool, bool]:
     """Return the reaction to a message that appears in a folder of that role, whether it is weak, and a rescue."""
     meant = reaction(role, label, places, **how)  # type: ignore[arg-type]
-    assert meant.how is (How.MAILDIR if meant.do not in TEACHING else How.SEEN if meant.weak else How.MOVE)
-    return meant.do, meant.weak, meant.rescued
+    assert meant.how is (How.MAILDIR if meant.step not in TEACHING else How.SEEN if meant.weak else How.MOVE)
+    return meant.step, meant.weak, meant.rescued
 
 
 def sorts(role: Role, *places: PastPlace) -> Role | None:
@@ -126,17 +126,17 @@ def sorts(role: Role, *places: PastPlace) -> Role | None:
     return reaction(role, None, places).sorts
 
 
-def lies(flags: str, role: Role, days: float) -> tuple[Do, bool, bool] | None:
+def lies(flags: str, role: Role, days: float) -> tuple[Step, bool, bool] | None:
     """Return the lesson of a message with these flags that has stayed for this time."""
-    meant = kept(flags, role, days * DAY, LEARNING)
-    return None if meant is None else (meant.do, meant.weak, meant.rescued)
+    meant = reaction_to_kept(flags, role, days * DAY, LEARNING)
+    return None if meant is None else (meant.step, meant.weak, meant.rescued)
 
 
-def by_tag(is_tagged: bool, verdict: Verdict | None) -> tuple[Do, bool] | None:
+def by_tag(is_tagged: bool, verdict: Verdict | None) -> tuple[Step, bool] | None:
     """Return the lesson of a message that has got the tag for spam, or has lost it, and whether it is weak."""
     meant = reaction_to_tag(is_tagged, verdict)
     assert meant is None or meant.how is How.KEYWORD
-    return None if meant is None else (meant.do, meant.weak)
+    return None if meant is None else (meant.step, meant.weak)
 
 
 # Each row with its cases: what is asked, of what, and what comes of it. In a list of places each is a case of its own.
@@ -205,16 +205,16 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         for then, today in ((1.78, 1.78), (1.76, 3.0), (3.0, 1.76))
     ],
     "in a training folder, known in another folder before": [
-        (partial(lesson, role, place, label=label, **trust), (do, False, False))
-        for role, do in TRAIN.items()
+        (partial(lesson, role, place, label=label, **trust), (step, False, False))
+        for role, step in TRAIN.items()
         for place in (INBOX, IN_HAM, IN_TRASH, BY_FILTER)
         for label in LABELS
         for trust in TRUST
     ],
     "first seen in a training folder": [
         *(
-            (partial(lesson, role, *places, **trust), NOTHING if trust else (do, False, False))
-            for role, do in TRAIN.items()
+            (partial(lesson, role, *places, **trust), NOTHING if trust else (step, False, False))
+            for role, step in TRAIN.items()
             for places in NEW_IN_TRAINING
             for trust in TRUST
         ),
@@ -229,14 +229,14 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         for verdict in (Verdict.SPAM if label is Label.SPAM else Verdict.HAM, Verdict.UNSURE, None)
     ],
     "tagged as [your tag for spam in notmuch](mail-server.md#notmuch), and the verdict was ham": [
-        (partial(by_tag, True, Verdict.HAM), (Do.LEARN_SPAM, False))
+        (partial(by_tag, True, Verdict.HAM), (Step.LEARN_SPAM, False))
     ],
     "tagged so, and the verdict was unsure, or there was none": [
-        (partial(by_tag, True, verdict), (Do.LEARN_SPAM, True)) for verdict in (Verdict.UNSURE, None)
+        (partial(by_tag, True, verdict), (Step.LEARN_SPAM, True)) for verdict in (Verdict.UNSURE, None)
     ],
     "tagged so, and the verdict was spam": [(partial(by_tag, True, Verdict.SPAM), None)],
     "tagged so before, and no longer": [
-        (partial(by_tag, False, verdict), (Do.LEARN_HAM, False)) for verdict in (*Verdict, None)
+        (partial(by_tag, False, verdict), (Step.LEARN_HAM, False)) for verdict in (*Verdict, None)
     ],
     "in Trash or Drafts; or gone": [(partial(lesson, Role.NEUTRAL, *places), NOTHING) for places in ELSEWHERE],
     "in a folder apart": [
@@ -296,12 +296,12 @@ def test_table() -> None:
     assert rows == ["seen", *ROWS]
 
 
-@over_rows("do", Do)
-def test_label_and_files(do: Do) -> None:
+@over_rows("step", Step)
+def test_label_and_files(step: Step) -> None:
     """A reaction has the label of its lesson, and says whether the message leaves a training folder."""
-    label = next((label for label in Label if do.name.startswith(f"LEARN_{label.name}")), None)
-    made = Reaction(do, "why")
-    assert (made.label, made.files) == (label, do.name.endswith("_AND_FILE"))
+    label = next((label for label in Label if step.name.startswith(f"LEARN_{label.name}")), None)
+    made = Reaction(step, "why")
+    assert (made.label, made.files) == (label, step.name.endswith("_AND_FILE"))
 
 
 # What follows from a verdict.
@@ -327,19 +327,19 @@ def test_unsure_stays() -> None:
 @over_rows("label", [None, Label.HAM, Label.SPAM])
 def test_person_says_spam(traces: tuple[PastPlace, ...], label: int | None) -> None:
     """In spam, the filter did not put it there: learn spam, whatever it was learned as."""
-    assert seen_in(Role.SPAM, *traces, label=label) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, *traces, label=label) is Step.LEARN_SPAM
 
 
 def test_spam_again_after_ham() -> None:
     """A message that a person took out of spam and puts back later is spam again."""
     kept = replace(INBOX, since=3.0)
-    assert seen_in(Role.SPAM, BY_FILTER, kept, label=Label.HAM) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, BY_FILTER, kept, label=Label.HAM) is Step.LEARN_SPAM
 
 
 @over_rows("place", PUT_APART)
 def test_out_of_a_folder_apart_into_spam(place: PastPlace) -> None:
     """Mail that was put apart, and that a person moves into spam, is spam."""
-    assert seen_in(Role.SPAM, place) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, place) is Step.LEARN_SPAM
 
 
 # In inbox or ham, the filter had put it into spam: a person says ham.
@@ -349,13 +349,13 @@ def test_out_of_a_folder_apart_into_spam(place: PastPlace) -> None:
 @pytest.mark.parametrize("label", [None, Label.HAM, Label.SPAM])
 def test_person_says_ham(role: Role, label: int | None) -> None:
     """In inbox or ham, the filter had put it into spam: learn ham."""
-    assert seen_in(role, BY_FILTER, label=label) is Do.LEARN_HAM
-    assert seen_in(role, replace(IN_SPAM, since=2.0), label=label) is Do.LEARN_HAM  # a person had
+    assert seen_in(role, BY_FILTER, label=label) is Step.LEARN_HAM
+    assert seen_in(role, replace(IN_SPAM, since=2.0), label=label) is Step.LEARN_HAM  # a person had
 
 
 def test_never_moved_again() -> None:
     """A message that a person called ham is never moved again, though its name changes or it is delivered anew."""
-    assert seen_in(Role.INBOX, label=Label.HAM) is Do.NOTHING
+    assert seen_in(Role.INBOX, label=Label.HAM) is Step.NOTHING
     assert goal(Verdict.SPAM, label=Label.HAM) is None
 
 
@@ -365,24 +365,24 @@ def test_never_moved_again() -> None:
 @pytest.mark.parametrize("name", ["1.host", "1.host:2,", "1.host:2,F", "1.host:2,ST", "1.host:2,RT", "1.host:2,rs"])
 def test_not_kept(name: str) -> None:
     """Mail that nobody read, or that is marked as deleted, was not kept."""
-    assert not kept(parse_name(name).flags, Role.INBOX, 30 * DAY, LEARNING)
+    assert not reaction_to_kept(parse_name(name).flags, Role.INBOX, 30 * DAY, LEARNING)
 
 
 def test_not_kept_long_enough() -> None:
     """Read mail was kept when the days are over, not before."""
-    assert not kept("S", Role.INBOX, 3 * DAY - 1, LEARNING)
-    assert kept("S", Role.INBOX, 10, Learning(kept_days=10 / DAY))
+    assert not reaction_to_kept("S", Role.INBOX, 3 * DAY - 1, LEARNING)
+    assert reaction_to_kept("S", Role.INBOX, 10, Learning(kept_days=10 / DAY))
 
 
 @pytest.mark.parametrize("role", [Role.SPAM, Role.NEUTRAL, Role.TRAIN_SPAM, Role.TRAIN_HAM])
 def test_kept_elsewhere(role: Role) -> None:
     """Mail that stays in spam or in a neutral folder teaches nothing by that."""
-    assert not kept("RS", role, 30 * DAY, LEARNING)
+    assert not reaction_to_kept("RS", role, 30 * DAY, LEARNING)
 
 
 def test_kept_is_off() -> None:
     """With `kept: false` kept mail teaches nothing."""
-    assert not kept("RS", Role.INBOX, 30 * DAY, Learning(kept=False))
+    assert not reaction_to_kept("RS", Role.INBOX, 30 * DAY, Learning(kept=False))
 
 
 # Neutral folders.
@@ -391,18 +391,18 @@ def test_kept_is_off() -> None:
 @pytest.mark.parametrize("role", [Role.INBOX, Role.HAM])
 def test_rescued_from_the_trash(role: Role) -> None:
     """Mail that went from spam by way of the trash to inbox or ham was taken out of spam."""
-    assert seen_in(role, BY_FILTER, replace(IN_TRASH, since=3.0)) is Do.LEARN_HAM
+    assert seen_in(role, BY_FILTER, replace(IN_TRASH, since=3.0)) is Step.LEARN_HAM
 
 
 def test_deleted_and_put_back_into_spam() -> None:
     """Mail that the filter put into spam, and that comes back there from the trash, teaches nothing."""
-    assert seen_in(Role.SPAM, replace(BY_FILTER, same_folder=True), replace(IN_TRASH, since=3.0)) is Do.NOTHING
-    assert seen_in(Role.SPAM, BY_FILTER, replace(IN_TRASH, since=3.0)) is Do.NOTHING
+    assert seen_in(Role.SPAM, replace(BY_FILTER, same_folder=True), replace(IN_TRASH, since=3.0)) is Step.NOTHING
+    assert seen_in(Role.SPAM, BY_FILTER, replace(IN_TRASH, since=3.0)) is Step.NOTHING
 
 
 def test_out_of_the_trash() -> None:
     """Mail that a person puts from the trash into the inbox stays there."""
-    assert seen_in(Role.INBOX, IN_TRASH) is Do.NOTHING
+    assert seen_in(Role.INBOX, IN_TRASH) is Step.NOTHING
 
 
 # Copies, changes of mind, and other hands.
@@ -413,87 +413,87 @@ def test_moved_beside_a_second_name() -> None:
     archived = replace(LINKED, role=Role.HAM, since=9.0, lag=DAY)
     junked = replace(archived, role=Role.SPAM, by_filter=True)
     left = replace(BY_FILTER, left_as_it_appeared=True)
-    assert seen_in(Role.INBOX, left, archived) is Do.LEARN_HAM
+    assert seen_in(Role.INBOX, left, archived) is Step.LEARN_HAM
     assert reaction(Role.HAM, None, [left, replace(archived, role=Role.INBOX)]).rescued
-    assert seen_in(Role.HAM, replace(IN_HAM, same_folder=True, left_as_it_appeared=True), junked) is Do.NOTHING, (
+    assert seen_in(Role.HAM, replace(IN_HAM, same_folder=True, left_as_it_appeared=True), junked) is Step.NOTHING, (
         "renamed"
     )
     assert (
         seen_in(Role.SPAM, replace(IN_HAM, left_as_it_appeared=True), replace(junked, same_folder=True))
-        is Do.LEARN_SPAM
+        is Step.LEARN_SPAM
     )
     assert (
         seen_in(Role.SPAM, replace(INBOX, left_as_it_appeared=True), archived, role_is_configured=False)
-        is Do.LEARN_SPAM
+        is Step.LEARN_SPAM
     )
-    assert seen_in(Role.INBOX, replace(INBOX, same_folder=True), junked) is Do.LEARN_HAM, "it had left before"
+    assert seen_in(Role.INBOX, replace(INBOX, same_folder=True), junked) is Step.LEARN_HAM, "it had left before"
 
 
 def test_copy_of_what_lies_there() -> None:
     """A file of the same delivery that appears in the inbox long after the first waits until that one leaves spam."""
     old = replace(STILL_THERE, lag=COPY_SECONDS)
-    assert seen_in(Role.INBOX, old) is Do.WAIT
-    assert seen_in(Role.INBOX, replace(old, is_gone=True)) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, same_file=True)) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, role=Role.UNSURE)) is Do.WAIT
-    assert seen_in(Role.INBOX, replace(old, lag=COPY_SECONDS - 1)) is Do.JUDGE
-    assert seen_in(Role.INBOX, replace(old, same_delivery=False)) is Do.JUDGE
-    assert seen_in(Role.INBOX, replace(IN_HAM, is_gone=False, lag=COPY_SECONDS)) is Do.NOTHING
-    assert seen_in(Role.HAM, old) is Do.NOTHING, "labels and rules make copies at any time"
-    assert seen_in(Role.SPAM, replace(INBOX, is_gone=False, lag=COPY_SECONDS)) is Do.LEARN_SPAM
+    assert seen_in(Role.INBOX, old) is Step.WAIT
+    assert seen_in(Role.INBOX, replace(old, is_gone=True)) is Step.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_file=True)) is Step.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, role=Role.UNSURE)) is Step.WAIT
+    assert seen_in(Role.INBOX, replace(old, lag=COPY_SECONDS - 1)) is Step.JUDGE
+    assert seen_in(Role.INBOX, replace(old, same_delivery=False)) is Step.JUDGE
+    assert seen_in(Role.INBOX, replace(IN_HAM, is_gone=False, lag=COPY_SECONDS)) is Step.NOTHING
+    assert seen_in(Role.HAM, old) is Step.NOTHING, "labels and rules make copies at any time"
+    assert seen_in(Role.SPAM, replace(INBOX, is_gone=False, lag=COPY_SECONDS)) is Step.LEARN_SPAM
 
 
 def test_second_delivery() -> None:
     """A second delivery of a message is judged in its place, while the first one is in spam or gone from it."""
-    assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False)) is Do.JUDGE
-    assert seen_in(Role.INBOX, STILL_THERE) is Do.JUDGE
-    assert seen_in(Role.INBOX, replace(BY_FILTER, same_delivery=False)) is Do.JUDGE
+    assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False)) is Step.JUDGE
+    assert seen_in(Role.INBOX, STILL_THERE) is Step.JUDGE
+    assert seen_in(Role.INBOX, replace(BY_FILTER, same_delivery=False)) is Step.JUDGE
 
 
 def test_second_delivery_of_known_spam() -> None:
     """A second delivery of a message that a person called spam goes to spam, whatever the verdict."""
-    assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False), label=Label.SPAM) is Do.JUDGE
+    assert seen_in(Role.INBOX, replace(STILL_THERE, same_delivery=False), label=Label.SPAM) is Step.JUDGE
     assert goal(Verdict.HAM, label=Label.SPAM) is Role.SPAM
 
 
 def test_second_delivery_put_into_spam() -> None:
     """A person who puts a second delivery into spam, where the filter had put the first, decides: spam."""
     first = replace(STILL_THERE, same_delivery=False, same_folder=True)
-    assert seen_in(Role.SPAM, first, replace(INBOX, since=3.0)) is Do.LEARN_SPAM
+    assert seen_in(Role.SPAM, first, replace(INBOX, since=3.0)) is Step.LEARN_SPAM
 
 
 def test_change_of_mind() -> None:
     """Into another folder and back before anyone looked is a new name in the same folder, and teaches nothing."""
     for role, trace in PERSON.items():
-        assert seen_in(role, replace(trace, same_folder=True)) is Do.NOTHING
+        assert seen_in(role, replace(trace, same_folder=True)) is Step.NOTHING
 
 
 def test_renamed_in_place() -> None:
     """A file with a new base name in its folder is the same file: it is not judged again."""
-    assert seen_in(Role.INBOX, replace(INBOX, same_folder=True)) is Do.NOTHING
-    assert seen_in(Role.SPAM, INBOX, replace(BY_FILTER, same_folder=True)) is Do.NOTHING
+    assert seen_in(Role.INBOX, replace(INBOX, same_folder=True)) is Step.NOTHING
+    assert seen_in(Role.SPAM, INBOX, replace(BY_FILTER, same_folder=True)) is Step.NOTHING
 
 
 def test_among_spam_folders() -> None:
     """A move from one spam folder to another teaches nothing."""
-    assert seen_in(Role.SPAM, BY_FILTER) is Do.NOTHING
-    assert seen_in(Role.SPAM, IN_SPAM) is Do.NOTHING
+    assert seen_in(Role.SPAM, BY_FILTER) is Step.NOTHING
+    assert seen_in(Role.SPAM, IN_SPAM) is Step.NOTHING
 
 
 @pytest.mark.parametrize("trace", [STILL_THERE, replace(STILL_THERE, same_folder=True)])
 def test_doubled_in_spam(trace: PastPlace) -> None:
     """Mail that the filter put into spam teaches nothing by appearing there again, in a renamed folder or a copy."""
-    assert seen_in(Role.SPAM, trace) is Do.NOTHING
-    assert seen_in(Role.SPAM, INBOX, trace) is Do.NOTHING
+    assert seen_in(Role.SPAM, trace) is Step.NOTHING
+    assert seen_in(Role.SPAM, INBOX, trace) is Step.NOTHING
 
 
 @pytest.mark.parametrize("role", [Role.INBOX, Role.HAM, Role.SPAM])
 def test_out_of_a_backup(role: Role) -> None:
     """Mail that is back under the name it had in this folder was moved by a person only if it left a place just now."""
     long_ago = replace(IN_SPAM if role is not Role.SPAM else INBOX, left_recently=False)
-    assert seen_in(role, long_ago, has_known_name=True) is Do.NOTHING
-    assert seen_in(role, replace(long_ago, is_gone=False, lag=COPY_SECONDS), has_known_name=True) is Do.NOTHING
-    said = Do.LEARN_SPAM if role is Role.SPAM else Do.LEARN_HAM
+    assert seen_in(role, long_ago, has_known_name=True) is Step.NOTHING
+    assert seen_in(role, replace(long_ago, is_gone=False, lag=COPY_SECONDS), has_known_name=True) is Step.NOTHING
+    said = Step.LEARN_SPAM if role is Role.SPAM else Step.LEARN_HAM
     assert seen_in(role, replace(long_ago, left_recently=True), has_known_name=True) is said
     assert seen_in(role, long_ago) is said, "under another name"
 
@@ -503,31 +503,31 @@ def test_fetched_anew() -> None:
     old = replace(STILL_THERE, lag=COPY_SECONDS)
     unsure = replace(old, role=Role.UNSURE)
     for trace in (old, unsure, replace(old, is_gone=True, left_recently=False)):
-        assert seen_in(Role.INBOX, trace, is_one_of_many=True) is Do.NOTHING
-        assert seen_in(Role.INBOX, trace) is (Do.LEARN_HAM if trace.is_gone else Do.WAIT)
-    assert seen_in(Role.INBOX, replace(old, is_gone=True), is_one_of_many=True) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, same_file=True), is_one_of_many=True) is Do.LEARN_HAM
-    assert seen_in(Role.INBOX, replace(old, same_delivery=False), is_one_of_many=True) is Do.JUDGE
-    assert seen_in(Role.SPAM, replace(INBOX, is_gone=False), is_one_of_many=True) is Do.LEARN_SPAM
+        assert seen_in(Role.INBOX, trace, is_one_of_many=True) is Step.NOTHING
+        assert seen_in(Role.INBOX, trace) is (Step.LEARN_HAM if trace.is_gone else Step.WAIT)
+    assert seen_in(Role.INBOX, replace(old, is_gone=True), is_one_of_many=True) is Step.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_file=True), is_one_of_many=True) is Step.LEARN_HAM
+    assert seen_in(Role.INBOX, replace(old, same_delivery=False), is_one_of_many=True) is Step.JUDGE
+    assert seen_in(Role.SPAM, replace(INBOX, is_gone=False), is_one_of_many=True) is Step.LEARN_SPAM
     kept = replace(IN_HAM, is_gone=False, since=4.0)
     before = replace(IN_SPAM, left_recently=False), replace(INBOX, left_recently=False, since=3.0)
-    assert seen_in(Role.SPAM, *before, kept, label=Label.HAM, is_one_of_many=True) is Do.NOTHING
-    assert seen_in(Role.TRAIN_SPAM, old, is_one_of_many=True, has_known_name=True) is Do.LEARN_SPAM_AND_FILE
+    assert seen_in(Role.SPAM, *before, kept, label=Label.HAM, is_one_of_many=True) is Step.NOTHING
+    assert seen_in(Role.TRAIN_SPAM, old, is_one_of_many=True, has_known_name=True) is Step.LEARN_SPAM_AND_FILE
 
 
 def test_filed_letters_in_a_folder_within_spam() -> None:
     """Filed mail in a folder that moves into Junk is not spam; in Junk itself it is, many at once too."""
     for left in (True, False):
         filed = replace(IN_HAM, is_gone=left, since=3.0)
-        assert seen_in(Role.SPAM, INBOX, filed, role_is_configured=False) is Do.NOTHING
-        assert seen_in(Role.SPAM, INBOX, filed, is_one_of_many=True) is Do.LEARN_SPAM
-        assert seen_in(Role.SPAM, replace(filed, role=Role.UNSURE), role_is_configured=False) is Do.LEARN_SPAM
-    assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), role_is_configured=False) is Do.LEARN_SPAM
+        assert seen_in(Role.SPAM, INBOX, filed, role_is_configured=False) is Step.NOTHING
+        assert seen_in(Role.SPAM, INBOX, filed, is_one_of_many=True) is Step.LEARN_SPAM
+        assert seen_in(Role.SPAM, replace(filed, role=Role.UNSURE), role_is_configured=False) is Step.LEARN_SPAM
+    assert seen_in(Role.SPAM, IN_HAM, replace(INBOX, since=3.0), role_is_configured=False) is Step.LEARN_SPAM
 
 
 def test_put_back() -> None:
     """A message that a person moves from a ham folder back to the inbox stays there and teaches nothing."""
-    assert seen_in(Role.INBOX, IN_HAM) is Do.NOTHING
+    assert seen_in(Role.INBOX, IN_HAM) is Step.NOTHING
 
 
 # Verdicts and what stands above them.
@@ -635,7 +635,7 @@ def test_end_of_waiting() -> None:
     assert (rescued.label, rescued.weak, rescued.rescued) == (Label.HAM, False, True)
     for left, called in ((True, True), (False, False), (False, True)):
         reaction = reaction_to_end_of_waiting(other_left_spam=left, called_spam_since=called)
-        assert (reaction.do, reaction.rescued) == (Do.NOTHING, False)
+        assert (reaction.step, reaction.rescued) == (Step.NOTHING, False)
 
 
 # Whatever has happened.
@@ -656,7 +656,7 @@ TRACES = st.lists(
     ),
     max_size=5,
 )
-LEARNS = {Do.LEARN_HAM, Do.LEARN_SPAM, Do.LEARN_HAM_AND_FILE, Do.LEARN_SPAM_AND_FILE}
+LEARNS = {Step.LEARN_HAM, Step.LEARN_SPAM, Step.LEARN_HAM_AND_FILE, Step.LEARN_SPAM_AND_FILE}
 
 
 @given(st.sampled_from([Role.INBOX, Role.HAM, Role.SPAM]), TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
@@ -664,17 +664,17 @@ def test_nothing_is_learned_from_the_filters_own_places(role: Role, traces: list
     """A message that the filter placed, and nobody moved since, teaches nothing by appearing in spam."""
     own = replace(BY_FILTER, since=101.0, is_gone=False)
     if role is Role.SPAM:
-        assert reaction(role, label, [*traces, own]).do is Do.NOTHING
+        assert reaction(role, label, [*traces, own]).step is Step.NOTHING
     elif not any(trace.is_gone or trace.lag >= COPY_SECONDS for trace in traces):
         for linked in (own, replace(own, same_file=True)):
-            assert reaction(role, label, [*traces, linked]).do not in LEARNS
+            assert reaction(role, label, [*traces, linked]).step not in LEARNS
 
 
 @given(TRACES, st.sampled_from([None, Label.HAM, Label.SPAM]))
 def test_taken_out_of_spam_is_never_judged(traces: list[PastPlace], label: int | None) -> None:
     """A message that last left a spam folder is ham, not new mail, whatever happened to it before."""
-    assert reaction(Role.INBOX, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
-    assert reaction(Role.HAM, label, [*traces, replace(BY_FILTER, since=101.0)]).do is Do.LEARN_HAM
+    assert reaction(Role.INBOX, label, [*traces, replace(BY_FILTER, since=101.0)]).step is Step.LEARN_HAM
+    assert reaction(Role.HAM, label, [*traces, replace(BY_FILTER, since=101.0)]).step is Step.LEARN_HAM
 
 
 @given(TRACES)
@@ -705,4 +705,4 @@ def test_a_forged_head_changes_nothing_in_the_inbox(
 def test_without_trust_only_what_was_elsewhere_teaches(role: Role, traces: list[PastPlace], label: int | None) -> None:
     """Without trust in deliveries no message is learned in Junk or in training that was in no other folder before."""
     traces = [replace(trace, is_gone=False, lag=0.0) if not trace.same_folder else trace for trace in traces]
-    assert reaction(role, label, traces, trust_delivery=False).do is Do.NOTHING
+    assert reaction(role, label, traces, trust_delivery=False).step is Step.NOTHING

@@ -12,7 +12,7 @@ from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox
 from spamnb.identity.digests import identity
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, deliver, scan
@@ -164,7 +164,7 @@ class Desk:
         """Return the folders that have a file with exactly this content."""
         return [name for name in (*self.roles, *self.apart.values()) for _ in self.paths(content, name)]
 
-    def known(self, content: bytes) -> KnownMessage | None:
+    def known(self, content: bytes) -> MessageRow | None:
         """Return the ledger's record of the message."""
         return self.ledger.messages.find(identity(content))
 

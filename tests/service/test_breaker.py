@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from spamnb.acts.moves import Mover, bases_now, find_folder, known_folder
+from spamnb.acts.moves import Mover, bases_now, find_folder, folder_of_id
 from spamnb.acts.withheld import pause
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
@@ -134,10 +134,10 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
     with Ledger(str(site.ledger)) as dead:
         (action,) = dead.journal.withheld()
         assert action.source is not None
-        source = known_folder(dead, action.source, {})
+        source = folder_of_id(dead, action.source, {})
         assert source is not None
         mailbox = dead.locations.mailbox(str(site.root))[0]
-        junk = known_folder(dead, dead.locations.folder(mailbox, "Junk"), {})
+        junk = folder_of_id(dead, dead.locations.folder(mailbox, "Junk"), {})
         assert junk is not None
         mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}))
         mover.intend((action.message, action.digest), source, Entry("new", action.source_base), junk, "spam")

@@ -37,7 +37,7 @@ def test_copy_out_of_junk(
         mailbox = Mailbox(roots, ROLES)
         context = Context(Config((mailbox,), tmp_path / "ledger"), ledger, lambda: time.time() + ahead)
         watched = WatchedMailbox(mailbox, context)
-        watched.start()
+        watched.make_ready()
         spam = message("spam", 930)
         deliver(folders["INBOX"], spam, "1.host")
         watched.compare()

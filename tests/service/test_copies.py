@@ -111,7 +111,7 @@ def test_going_back_moves_and_learns_nothing(site: Site, way: str) -> None:
     os.unlink(old)
     assert site.spamnb("backup", old) == 0
     with Ledger(str(site.ledger)) as ledger:
-        ledger.journal.settle(intent, "failed")
+        ledger.journal.set_state(intent, "failed")
     filed, rescued, kept = (site.deliver(message("ham", number)) for number in (933, 934, 935))
     spam, late = site.deliver(message("spam", 936)), site.deliver(message("spam", 937))
     site.work()

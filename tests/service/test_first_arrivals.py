@@ -402,7 +402,7 @@ def test_the_move_to_junk_is_undone(waiting: tuple[Desk, bytes]) -> None:
     """If the filter's move of the first copy is undone, the second stays too, and nothing is learned."""
     desk, spam = waiting
     (moved,) = (action for action in desk.ledger.journal.since(0.0) if action.kind == "moved")
-    desk.account.mailbox(str(desk.roots[0])).mover.take_back(moved)
+    desk.account.mailbox(str(desk.roots[0])).mover.undo_move(moved)
     desk.ahead += 10
     desk.work()
     assert (desk.lesson(spam), desk.where(spam)) == (NOTHING, ["INBOX", "INBOX"])

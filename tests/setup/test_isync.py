@@ -11,23 +11,23 @@ from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.label import Role
 from spamnb.config.settings import Mailbox
 from spamnb.setup import isync, sync_units
-from spamnb.setup.isync import Account, account, fault_in, folders_in, rc, version_in
+from spamnb.setup.isync import ImapAccount, account, fault_in, folders_in, rc, version_in
 from spamnb.setup.proposal import Proposal, with_roles
 from spamnb.setup.providers import PROVIDERS, Wanted, provider_at
 from tests.table import over_rows
 
-ANNA = Account("anna", "mail.example")
+ANNA = ImapAccount("anna", "mail.example")
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
         ("anna@mail.example", ANNA),
-        ("you@gmail.com@imap.gmail.com", Account("you@gmail.com", "imap.gmail.com")),
-        ("anna@mail.example:1993", Account("anna", "mail.example", 1993)),
+        ("you@gmail.com@imap.gmail.com", ImapAccount("you@gmail.com", "imap.gmail.com")),
+        ("anna@mail.example:1993", ImapAccount("anna", "mail.example", 1993)),
     ],
 )
-def test_account(text: str, found: Account) -> None:
+def test_account(text: str, found: ImapAccount) -> None:
     """The text before the last @ is the user, and a port may follow the host."""
     assert account(text) == found
 
@@ -113,18 +113,18 @@ def test_what_providers_ask_for() -> None:
     for provider in PROVIDERS:
         assert provider.page.startswith("https://")
     said = "IMAP command 'LOGIN <user> <pass>' returned an error: NO\n"
-    gmail = fault_in(said, Account("you", "imap.gmail.com"), "pass", Path("/"))
+    gmail = fault_in(said, ImapAccount("you", "imap.gmail.com"), "pass", Path("/"))
     assert "Gmail: it wants an app password" in gmail
     assert "https://support.google.com/accounts/answer/185833" in gmail
-    here = fault_in(said, Account("you", "127.0.0.1", 1993), "pass", Path("/"))
+    here = fault_in(said, ImapAccount("you", "127.0.0.1", 1993), "pass", Path("/"))
     assert here.endswith("look at what the program at port 1993 says")
 
 
 def test_a_program_on_this_machine() -> None:
     """At 127.0.0.1 mbsync uses no TLS, since nothing leaves the machine; at any other name it does."""
-    here = rc(Account("you", "127.0.0.1", 1993), "x", Path("/m"), (), (1, 4))
+    here = rc(ImapAccount("you", "127.0.0.1", 1993), "x", Path("/m"), (), (1, 4))
     assert "\nSSLType None\nAuthMechs LOGIN\n" in here
-    assert "\nSSLType IMAPS\n" in rc(Account("you", "localhost", 1993), "x", Path("/m"), (), (1, 4))
+    assert "\nSSLType IMAPS\n" in rc(ImapAccount("you", "localhost", 1993), "x", Path("/m"), (), (1, 4))
 
 
 def test_roles_that_the_server_tells(tmp_path: Path) -> None:

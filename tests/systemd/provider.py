@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.setup.isync import Account, fault_in
+from spamnb.setup.isync import ImapAccount, fault_in
 from tests.patience import until
 from tests.systemd.machine import Machine
 
@@ -103,7 +103,7 @@ class Provider:
 
     def _trust(self, file: str) -> None:
         """Let the system trust a certificate, by the commands that `init --imap` names for Debian."""
-        said = fault_in("Error, certificate", Account(USER, HOST), "", Path("/"))
+        said = fault_in("Error, certificate", ImapAccount(USER, HOST), "", Path("/"))
         (commands,) = re.findall(r"Debian: (.*?)\. Fedora: ", said)
         self.machine.run("sh", "-euc", commands.replace("FILE", file))
 

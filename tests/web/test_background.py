@@ -12,7 +12,7 @@ from subprocess import PIPE
 
 import pytest
 
-from spamnb.web.background import EndingError, Later, NoPlaceError, Tell, WorkerProcesses, here
+from spamnb.web.background import Background, EndingError, NoPlaceError, Tell, WorkerProcesses, here
 from tests.patience import PATIENCE, until
 
 
@@ -65,10 +65,10 @@ def test_fault(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_the_log_names_no_argument(caplog: pytest.LogCaptureFixture) -> None:
     """If such a process dies, the log names the work and its end, and none of its arguments."""
-    later, work = Later(), partial(killed, "a password in the environment")
-    later(lambda: later.processes(work, lambda *_: None))
+    background, work = Background(), partial(killed, "a password in the environment")
+    background(lambda: background.processes(work, lambda *_: None))
     until(lambda: bool(caplog.records), "the log")
-    later.wait()
+    background.wait()
     assert "tests.web.test_background.killed has ended with -9" in caplog.text
     assert "password" not in caplog.text
 
@@ -87,29 +87,29 @@ def test_killed_meanwhile() -> None:
 
 def test_end() -> None:
     """The program's end does not wait for such work: it is ended, even if it ignores SIGTERM, and none is begun."""
-    later, begun = Later(), []
-    later(lambda: later.processes(endless, lambda process, _: begun.append(process)))
+    background, begun = Background(), []
+    background(lambda: background.processes(endless, lambda process, _: begun.append(process)))
     until(lambda: bool(begun), "the work to begin")
     os.kill(begun[0], signal.SIGTERM)
-    later.wait()
+    background.wait()
     with pytest.raises(ProcessLookupError):
         os.kill(begun[0], 0)
     with pytest.raises(EndingError):
-        later.processes(failing, lambda *_: None)
-    assert "spamnb-web-later" not in [thread.name for thread in threading.enumerate()]
+        background.processes(failing, lambda *_: None)
+    assert "spamnb-web-background" not in [thread.name for thread in threading.enumerate()]
 
 
 def test_few_at_once_for_many() -> None:
     """Each of many users has one work at a time, and all together have two; more work is refused at once."""
-    later, begun = Later(), []
-    runs = [later.processes.for_one_of_many() for _ in range(3)]
+    background, begun = Background(), []
+    runs = [background.processes.for_one_of_many() for _ in range(3)]
     for run in runs[:2]:
-        later(lambda run=run: run(endless, lambda process, _: begun.append(process)))
+        background(lambda run=run: run(endless, lambda process, _: begun.append(process)))
     until(lambda: len(begun) == 2, "two works to begin")
     for run in runs:
         with pytest.raises(NoPlaceError):
             run(partial(counted, 2), lambda *_: None)
-    later.wait()
+    background.wait()
     for run in runs:
         with pytest.raises(EndingError):
             run(partial(counted, 2), lambda *_: None)
@@ -117,31 +117,31 @@ def test_few_at_once_for_many() -> None:
 
 def test_one_at_a_time_for_a_user() -> None:
     """A user with a work in progress gets no second one, even if there is a place; a different user does."""
-    later, begun = Later(), []
-    one, other = later.processes.for_one_of_many(), later.processes.for_one_of_many()
-    later(lambda: one(endless, lambda process, _: begun.append(process)))
+    background, begun = Background(), []
+    one, other = background.processes.for_one_of_many(), background.processes.for_one_of_many()
+    background(lambda: one(endless, lambda process, _: begun.append(process)))
     until(lambda: bool(begun), "the work to begin")
     with pytest.raises(NoPlaceError):
         one(partial(counted, 2), lambda *_: None)
     assert other(partial(counted, 2), lambda *_: None)[1] == 1
-    later.wait()
+    background.wait()
 
 
 def test_a_few_threads() -> None:
     """A few threads do any amount of later work, and all of it, even at the end."""
-    later, go, done, most = Later(), threading.Event(), [], []
+    background, go, done, most = Background(), threading.Event(), [], []
 
     def work(number: int) -> None:
         assert go.wait(PATIENCE)
-        most.append(sum(thread.name == "spamnb-web-later" for thread in threading.enumerate()))
+        most.append(sum(thread.name == "spamnb-web-background" for thread in threading.enumerate()))
         done.append(number)
 
     for number in range(200):
-        later(partial(work, number))
+        background(partial(work, number))
     go.set()
-    later.wait()
+    background.wait()
     assert sorted(done) == list(range(200))
     assert max(most) <= 8
-    later(partial(done.append, 200))
-    later.wait()
+    background(partial(done.append, 200))
+    background.wait()
     assert 200 in done

@@ -7,7 +7,7 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.mail.reading import read
-from spamnb.web.kept import After
+from spamnb.web.background_values import AfterAnswer
 from spamnb.web.kept_values import KeptValues
 from tests.web.desk import Browser, WebDesk
 
@@ -38,7 +38,7 @@ def test_what_was_found_is_shown_meanwhile(desk: WebDesk) -> None:
     """After a lesson the old answer stays until there is a new one; answers by numbers come at once."""
     desk.ledger.state.begun_with = None
     kept, learning = KeptValues("config.yaml", {}), Learning()
-    after: After = []
+    after: AfterAnswer = []
     assert LOOKING in kept.missing(desk.ledger, Scoring(), learning, after)
     after.pop()()
     assert kept.missing(desk.ledger, Scoring(), learning, after) == ""

@@ -15,7 +15,7 @@ from spamnb.filter.judge import Filter
 from spamnb.mail.reading import read
 from spamnb.review.queue import to_answer
 from spamnb.web.background import WorkerProcesses
-from spamnb.web.kept import After, Snapshot
+from spamnb.web.background_values import AfterAnswer, Snapshot
 from spamnb.web.kept_values import KeptValues
 from spamnb.web.rendering import percent
 from tests.service.desk import DAY
@@ -188,7 +188,7 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
 
 def test_weak_lessons_are_judged_in_another_process(desk: WebDesk) -> None:
     """Doubtful weak lessons come from a different process."""
-    kept, scoring, after = KeptValues("config.yaml", {}, WorkerProcesses()), desk.config.scoring, After()
+    kept, scoring, after = KeptValues("config.yaml", {}, WorkerProcesses()), desk.config.scoring, AfterAnswer()
     desk.deliver(message("spam", 100), "INBOX", "S")
     training.learn_message(
         desk.ledger, message("spam", 100), Label.HAM, "read and kept", desk.now(), weak=True, how=How.KEPT
@@ -276,7 +276,7 @@ def test_a_badge_stays_while_it_is_counted_again(desk: WebDesk, asked: list[byte
     browser = Browser(application)
     for page in ("/review", "/audit"):
         browser.get(page)
-    application._later = later.append
+    application._background = later.append
     clear = int(badge(browser, "/words", "audit"))
     assert (clear >= 3, badge(browser, "/words", "review")) == (True, "3")
     browser.post(f"/m/{desk.number_of(some[0])}/teach", label="ham")

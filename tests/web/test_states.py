@@ -21,8 +21,8 @@ from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
+from spamnb.web.background_values import AfterAnswer
 from spamnb.web.config_file import ConfigFile
-from spamnb.web.kept import After
 from spamnb.web.rendering import NAVIGATION
 from tests.web.desk import Browser, WebDesk, all_routes, pages_of
 
@@ -248,7 +248,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkey
     at = desk.now()
     old = [fault("one", "long repaired", "a step")]
     monkeypatch.setattr("spamnb.checkup.checkup.checkup", lambda *_, **__: old)
-    after = After()
+    after = AfterAnswer()
     application._site.kept.checkup(lambda: at - 61.0, after)
     after.pop()()
     browser = Browser(application)
@@ -277,7 +277,7 @@ def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch:
         with contextlib.suppress(RuntimeError):
             work()
 
-    monkeypatch.setattr(application, "_later", later)
+    monkeypatch.setattr(application, "_background", later)
     pages = ["/", "/health", "/tune", "/audit", "/review"]
     with only_service(desk.ledger.path):
         with monkeypatch.context() as broken:

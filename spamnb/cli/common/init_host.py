@@ -27,7 +27,7 @@ from spamnb.review.first_lessons import Sifted
 from spamnb.service.awake_account import record_existing
 from spamnb.setup import doveconf, host_unit
 from spamnb.setup.dovecot import from_dovecot
-from spamnb.setup.host_proposal import HostProposal, Place, owner_of_mail, propose_host, template_of
+from spamnb.setup.host_proposal import HostProposal, MailLocation, owner_of_mail, propose_host, template_of
 from spamnb.setup.learn_folders import learn_users
 from spamnb.setup.own_server import server_of_host
 
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
     path = config_path(options)
     if os.path.lexists(path) and not options.force:
         return _learn_by_configuration(path, options)
-    proposal = propose_host(_place(options))
+    proposal = propose_host(_location(options))
     ledgers = LEDGERS_OF_HOST if path == SYSTEM_CONFIG else path.absolute().with_name("ledgers")
     host = Host(parse(render_host(proposal.mailbox, ledgers), str(path), os.environ), path)
     _check_stopped(host)
@@ -60,11 +60,11 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _place(options: argparse.Namespace) -> Place:
+def _location(options: argparse.Namespace) -> MailLocation:
     """Return the place of the mail: the typed path, or else the path that Dovecot gives."""
     if options.maildirs:
-        return Place(template_of(options.maildirs[0]).text)
-    return Place.of_dovecot(from_dovecot(doveconf.parse(printed_by_dovecot())))
+        return MailLocation(template_of(options.maildirs[0]).text)
+    return MailLocation.of_dovecot(from_dovecot(doveconf.parse(printed_by_dovecot())))
 
 
 def _server(host: Host, proposal: HostProposal) -> str | None:

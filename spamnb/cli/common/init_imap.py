@@ -24,7 +24,7 @@ from spamnb.config import default_ledger_path
 from spamnb.config.writing import put_aside
 from spamnb.maildir.find_maildir import absolute
 from spamnb.setup import isync, sync_units, units
-from spamnb.setup.isync import Account, ServerFolders
+from spamnb.setup.isync import ImapAccount, ServerFolders
 from spamnb.setup.providers import Wanted, provider_at
 
 _RC, _PASSWORD, _MAIL = "~/.mbsyncrc", "~/.mbsync-password", "~/Mail"
@@ -114,7 +114,7 @@ def _is_named_in_rc(place: Path) -> bool:
 # --- the password ---------------------------------------------------------------------------------------------------
 
 
-def _pass_command(account: Account, options: argparse.Namespace) -> tuple[str, bool]:
+def _pass_command(account: ImapAccount, options: argparse.Namespace) -> tuple[str, bool]:
     """Return the command that prints the password, and whether this call has written the file with it."""
     file = _home_file(_PASSWORD)
     if options.pass_command is not None:
@@ -133,7 +133,7 @@ def _pass_command(account: Account, options: argparse.Namespace) -> tuple[str, b
     return command, False
 
 
-def _write_password(file: Path, account: Account, options: argparse.Namespace) -> None:
+def _write_password(file: Path, account: ImapAccount, options: argparse.Namespace) -> None:
     """Ask for the password, and write it to a file that nobody else can read. Raises SpamnbError."""
     if options.quiet or not is_terminal(sys.stdin):
         by_hand = f"(umask 077 && cat >{_PASSWORD})"
@@ -157,7 +157,7 @@ def _write_password(file: Path, account: Account, options: argparse.Namespace) -
 
 
 def _server_folders(
-    program: str, account: Account, pass_command: str, place: Path, version: tuple[int, int]
+    program: str, account: ImapAccount, pass_command: str, place: Path, version: tuple[int, int]
 ) -> ServerFolders:
     """Log in, and ask the server for its folders. This fetches nothing. Raises SpamnbError."""
     with tempfile.TemporaryDirectory(prefix="spamnb-") as name:
@@ -197,7 +197,7 @@ def _write_rc(rc: Path, text: str, options: argparse.Namespace) -> bool:
 
 
 def _fetch(
-    program: str, rc: Path, account: Account, pass_command: str, place: Path, options: argparse.Namespace
+    program: str, rc: Path, account: ImapAccount, pass_command: str, place: Path, options: argparse.Namespace
 ) -> None:
     """Fetch all mail that is not here yet. Raises SpamnbError."""
     try:
@@ -233,7 +233,7 @@ def _wanted(options: argparse.Namespace) -> Path:
     return wanted
 
 
-def _keep_in_step(program: str, rc: Path, account: Account, pass_command: str, options: argparse.Namespace) -> None:
+def _keep_in_step(program: str, rc: Path, account: ImapAccount, pass_command: str, options: argparse.Namespace) -> None:
     """Let systemd call mbsync from now on. If systemd cannot, print what to type."""
     listener = shutil.which("goimapnotify")
     directory = units.place("user", os.environ).directory

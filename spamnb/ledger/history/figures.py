@@ -25,7 +25,7 @@ class Judged:
     """Messages that were judged in a span of time, [since, until), in seconds since the epoch.
 
     ham, unsure, spam: by the verdict. By a person's later decision: lost, ham that was called spam; missed, spam that
-    was called ham; settled, unsure mail that got a label.
+    was called ham.
     """
 
     since: float
@@ -35,7 +35,6 @@ class Judged:
     spam: int = 0
     lost: int = 0
     missed: int = 0
-    settled: int = 0
 
     @property
     def messages(self) -> int:
@@ -95,8 +94,7 @@ _AGAINST = sql_contradicts("verdict", "label", "weak")
 _JUDGED = (
     "SELECT count(*) FILTER (WHERE verdict = 'ham'), count(*) FILTER (WHERE verdict = 'unsure'),"
     f" count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE verdict = 'spam' AND {_AGAINST}),"
-    f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}),"
-    f" count(*) FILTER (WHERE verdict = 'unsure' AND label IS NOT NULL AND NOT weak) {_SPAN}"
+    f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}) {_SPAN}"
 )
 _CAME = (
     "SELECT count(*) FILTER (WHERE iif(label IS NULL, verdict = 'ham', label = 0)),"

@@ -89,15 +89,15 @@ class Journal:
             self._db.execute("UPDATE action SET answer = ? WHERE message = ? AND id > ?", (answer, message, since))
             return answer
 
-    def withdrawn(self, action: int, why: str, at: float) -> None:
-        """Record that an answer, or a choice, is taken back; a choice needs nothing more."""
+    def undone(self, action: int, why: str, at: float) -> None:
+        """Record that an answer, or a choice, was undone; a choice needs nothing more."""
         with self._db.transaction():
             self._db.execute(
                 "INSERT INTO action (at, message, choice, kind, state, why, takes_back)"
                 " SELECT ?, message, choice, kind, 'done', ?, id FROM action WHERE id = ?",
                 (at, why, action),
             )
-            self.taken_back(action)
+            self.mark_undone(action)
 
     def all_settled(self) -> set[bytes]:
         """Return the identities of the messages that no question may ask about again."""
@@ -154,7 +154,7 @@ class Journal:
             self._imported(imports)
             undone = "SELECT takes_back FROM action WHERE id > ? AND takes_back IS NOT NULL ORDER BY id"
             for (action,) in self._db.all(undone, (last,)) if are_undos else ():
-                self.taken_back(action)
+                self.mark_undone(action)
 
     def _imported(self, imports: Sequence[Lesson]) -> None:
         """Record imports, and imports that were taken back."""
@@ -183,7 +183,7 @@ class Journal:
         with self._db.transaction():
             self._db.execute("UPDATE action SET destination_base = ? WHERE id = ?", (os.fsencode(base), action))
 
-    def settle(self, action: int, state: ActionState) -> None:
+    def set_state(self, action: int, state: ActionState) -> None:
         """Record the new state of an action. Only an open intent can fail: another process may have finished it."""
         with self._db.transaction():
             self._db.execute(
@@ -267,8 +267,8 @@ class Journal:
             begun = {action.id: action for action in taken.values()}
         return [ends[id_] for id_ in sorted(ends, reverse=True)]
 
-    def taken_back(self, id_: int) -> Action:
-        """Record that an action was taken back; the action that it took back counts again, and so on down the chain.
+    def mark_undone(self, id_: int) -> Action:
+        """Mark an action as undone; the action that it had undone counts again, and so on down the chain.
 
         Returns the first action of the chain in its new state.
         """
@@ -278,7 +278,7 @@ class Journal:
             if action is None:
                 raise LookupError(f"there is no action {id_}")
             while True:
-                self.settle(action.id, state)
+                self.set_state(action.id, state)
                 earlier = None if action.takes_back is None else self.get(action.takes_back)
                 if earlier is None:
                     return replace(action, state=state)

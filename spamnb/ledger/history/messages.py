@@ -10,7 +10,7 @@ from spamnb.ledger.history.senders import names
 
 
 @dataclass(frozen=True, slots=True)
-class KnownMessage:
+class MessageRow:
     """A message as the ledger knows it. `label` is None if it is not learned.
 
     weak: no person has decided the label. rescued_at: since when a person wants it where it is, or None. learned_at:
@@ -98,25 +98,25 @@ class Messages:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
-    def find(self, digest: bytes) -> KnownMessage | None:
+    def find(self, digest: bytes) -> MessageRow | None:
         """Return the message of that identity, or None if it was never seen."""
         row = self._db.row(f"{_SELECT} WHERE digest = ?", (digest,))
-        return None if row is None else _known(row)
+        return None if row is None else _message_row(row)
 
-    def lookup(self, message: int) -> KnownMessage | None:
+    def lookup(self, message: int) -> MessageRow | None:
         """Return the message of that id, or None if there is none (now)."""
         row = self._db.row(f"{_SELECT} WHERE id = ?", (message,))
-        return None if row is None else _known(row)
+        return None if row is None else _message_row(row)
 
-    def get(self, message: int) -> KnownMessage:
+    def get(self, message: int) -> MessageRow:
         """Return the message of that id."""
-        return _known(self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
+        return _message_row(self._db.row(f"{_SELECT} WHERE id = ?", (message,)))
 
-    def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> KnownMessage:
+    def ensure(self, digest: bytes, summary: str, header_digest: bytes | None = None) -> MessageRow:
         """Return the message of that identity, and create it if new; add a missing summary or header digest."""
         with self._db.transaction():
             row = self._db.row(_ENSURE, (digest, summary, header_digest))  # None: it exists, and lacks nothing
-            return _known(row or self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
+            return _message_row(row or self._db.row(f"{_SELECT} WHERE digest = ?", (digest,)))
 
     def has_alike(self, header_digest: bytes | None, digest: bytes) -> bool:
         """Whether the ledger knows another message with equal Message-ID, Date and From."""
@@ -242,6 +242,6 @@ class Messages:
         return {str(verdict): number for verdict, number in zip(Verdict, numbers, strict=True) if number}
 
 
-def _known(row: Sequence[Any]) -> KnownMessage:
-    known = KnownMessage(*row)
+def _message_row(row: Sequence[Any]) -> MessageRow:
+    known = MessageRow(*row)
     return replace(known, label=label_or_none(known.label), weak=bool(known.weak))

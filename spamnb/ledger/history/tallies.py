@@ -51,11 +51,11 @@ class Tally(NamedTuple):
     second: str
 
 
-class Place(NamedTuple):
-    """The last counted actions: `stood` for corrections, `settled` for all else."""
+class CountedUpTo(NamedTuple):
+    """The last counted actions: `corrections` for corrections, `others` for all else."""
 
-    settled: int
-    stood: int
+    others: int
+    corrections: int
 
 
 class Tallies:
@@ -73,24 +73,24 @@ class Tallies:
         """Return all numbers for the actions until now, in seconds since the epoch."""
         kept = Counter({Tally(*row[:3]): int(row[3]) for row in self._db.all("SELECT * FROM tally")})
         last = self._state.tallied
-        return kept + self.since(Place(last, last), now)[0]
+        return kept + self.since(CountedUpTo(last, last), now)[0]
 
-    def place(self, now: float) -> Place:
-        """Return the place after which new actions are counted from now on."""
-        return self._place(self._state.tallied, now)
+    def counted_up_to(self, now: float) -> CountedUpTo:
+        """Return up to which actions counting has come, for the first call of `since`."""
+        return self._end(self._state.tallied, now)
 
-    def since(self, place: Place, now: float) -> tuple["Counter[Tally]", Place]:
-        """Return the numbers after a place, and the place for the next call, so that nothing counts twice."""
-        here = self._place(place.stood, now)
-        done = self._between(_KINDS, place.settled, here.settled)
-        return done + self._between([_CORRECTED], place.stood, here.stood), here
+    def since(self, last: CountedUpTo, now: float) -> tuple["Counter[Tally]", CountedUpTo]:
+        """Return the numbers since the last call, and `last` for the next call, so that nothing counts twice."""
+        here = self._end(last.corrections, now)
+        done = self._between(_KINDS, last.others, here.others)
+        return done + self._between([_CORRECTED], last.corrections, here.corrections), here
 
     def keep(self, now: float = math.inf) -> None:
         """Keep the numbers, so that the actions may be forgotten. Raises LedgerError."""
-        while (last := self._state.tallied) < self._place(last, now).stood:
+        while (last := self._state.tallied) < self._end(last, now).corrections:
             with self._db.transaction():
                 last = self._state.tallied  # another process may have been first
-                end = min(max(last, self._place(last, now).stood), last + _STEP)
+                end = min(max(last, self._end(last, now).corrections), last + _STEP)
                 new = self._between([*_KINDS, _CORRECTED], last, end)
                 self._db.executemany(
                     "INSERT INTO tally VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET number = number + excluded.number",
@@ -98,17 +98,17 @@ class Tallies:
                 )
                 self._state.tallied = end
 
-    def _place(self, last: int, now: float) -> Place:
-        """Return the last settled action, and the last one before the first after `last` that is of the last hour.
+    def _end(self, last: int, now: float) -> CountedUpTo:
+        """Return how far one may count now: up to the first open intent; for corrections, up to the last hour.
 
-        An action dated a day ahead comes from a wrong clock.
+        last: where counting has come. An action dated a day ahead comes from a wrong clock.
         """
-        settled = self._settled()
+        ended = self._last_ended()
         first = "SELECT min(id) FROM action WHERE id > ? AND at > ? AND at < ?"
         (young,) = self._db.row(first, (last, now - UNDO_SECONDS, now + _DAY))
-        return Place(settled, settled if young is None else min(settled, int(young) - 1))
+        return CountedUpTo(ended, ended if young is None else min(ended, int(young) - 1))
 
-    def _settled(self) -> int:
+    def _last_ended(self) -> int:
         """Return the last action before the first open intent."""
         (last,) = self._db.row(
             "SELECT coalesce((SELECT min(id) - 1 FROM action WHERE state = 'intent'), (SELECT max(id) FROM action), 0)"

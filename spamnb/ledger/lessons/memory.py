@@ -21,9 +21,9 @@ from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import (
     Change,
     FrequentTokens,
-    Kept,
     LearnedTokens,
     Lesson,
+    LessonCopy,
     LessonStats,
     Relabel,
     Teacher,
@@ -220,7 +220,7 @@ class MemoryLessons:
         """Forget messages by their identities. Returns how many were learned."""
         return sum(self.relabel(forgetting(self, digests, why, how), at))
 
-    def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
+    def copies_of(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[LessonCopy]:
         """Return the lessons of messages, in order, for all that are or were learned; with tokens for `with_tokens`."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]
         wanted = [kept for kept in found if kept.lesson.digest in with_tokens]
@@ -232,11 +232,11 @@ class MemoryLessons:
             for kept in wanted
         }
         return [
-            Kept(kept.lesson, kept.tokenizer, tokens.get(kept.lesson.digest), packed(kept.sender_over_path))
+            LessonCopy(kept.lesson, kept.tokenizer, tokens.get(kept.lesson.digest), packed(kept.sender_over_path))
             for kept in found
         ]
 
-    def take_over(self, lessons: Iterable[Kept]) -> int:
+    def take_over(self, lessons: Iterable[LessonCopy]) -> int:
         """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed."""
         made = []
         for kept in lessons:  # if one lacks its tokens, nothing is taken over

@@ -101,7 +101,7 @@ class Relabel(NamedTuple):
     takes_back: int | None = None
 
 
-class Kept(NamedTuple):
+class LessonCopy(NamedTuple):
     """A lesson with everything that another store needs for an equal one.
 
     tokenizer: the version that has read the message. tokens: with their occurrences, including those of what was known
@@ -241,10 +241,10 @@ class Lessons(Protocol):
     def forget(self, digests: Iterable[bytes], why: str, at: float, *, how: How) -> int:
         """Forget messages by their identities. Returns how many were learned. Their tokens are kept for `relabel`."""
 
-    def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
+    def copies_of(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[LessonCopy]:
         """Return the lessons of messages, in order, for all that are or were learned; with tokens for `with_tokens`."""
 
-    def take_over(self, lessons: Iterable[Kept]) -> int:
+    def take_over(self, lessons: Iterable[LessonCopy]) -> int:
         """Make each lesson equal to the other store's, with its tokens and relations. Returns how many changed.
 
         A new message gets no further tokens for what is known of its sender. A lesson that is already equal keeps its

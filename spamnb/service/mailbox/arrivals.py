@@ -47,8 +47,8 @@ class Arrivals:
         """When the next file has dwelt long enough, or None."""
         return self._dwelling.due
 
-    def add(self, folder: WatchedFolder, entry: Entry) -> None:
-        """Take a file that the ledger does not know there: act on new mail at once, on a person's move later."""
+    def take(self, folder: WatchedFolder, entry: Entry) -> None:
+        """Take a file that the ledger does not know: act on new mail at once, on a person's move later."""
         name, now = parse_name(entry.name), self._now()
         if (folder.path, name.key) in self._dwelling:
             return
@@ -128,7 +128,7 @@ class Arrivals:
     def _decide(self, arrival: Arrival) -> bool:
         """Decide from the facts, and carry it out. Returns False if the move must wait for another program."""
         reaction = reaction_to(arrival.facts, trust_delivery=self._learning.trust_delivery)
-        postponed = self._performer.do(reaction, arrival)
+        postponed = self._performer.carry_out(reaction, arrival)
         if postponed is not None:
             self._postponed[arrival.folder.path, arrival.name.key] = postponed
         return postponed is None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from spamnb.base.label import Origin, Role
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import Entry, locate, status_set_at
@@ -71,7 +71,7 @@ def arrival_of(
     seen: SeenFile,
     *,
     is_one_of_many: bool,
-    known: KnownMessage | None = None,
+    known: MessageRow | None = None,
     last: Location | None = None,
 ) -> Arrival:
     """Gather the facts about a file, each once.

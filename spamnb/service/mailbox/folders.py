@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
-from spamnb.acts.moves import KnownFolder
+from spamnb.acts.moves import FolderWithId
 from spamnb.base.errors import MaildirError, NotYetError
 from spamnb.base.label import Role
 from spamnb.config import Mailbox
@@ -41,7 +41,7 @@ _SKIPPED = "to read it again, perhaps with a newer version: spamnb users retry"
 
 
 @dataclass(frozen=True, slots=True)
-class WatchedFolder(KnownFolder):
+class WatchedFolder(FolderWithId):
     """A folder with its role."""
 
     role: Role

@@ -26,12 +26,12 @@ from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import Digests
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.maildir.messages import Entry, linked_until
 from spamnb.maildir.names import Name
-from spamnb.rules.reactions import Do, Reaction, origin_of
+from spamnb.rules.reactions import Reaction, Step, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
@@ -64,14 +64,14 @@ class Performer:
 
     # --- a file that appeared
 
-    def do(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
+    def carry_out(self, reaction: Reaction, arrival: Arrival) -> Postponed | None:
         """Carry out the reaction to a file that appeared. Returns its move, if that has to wait for another program.
 
         Raises NotYetError or FolderUnavailableError if everything has to wait; then it has changed nothing.
         """
-        if reaction.do is Do.JUDGE:
+        if reaction.step is Step.JUDGE:
             return self._judge(arrival)
-        if reaction.do is Do.ADOPT and arrival.early is not None:
+        if reaction.step is Step.ADOPT and arrival.early is not None:
             self._adopt(arrival, arrival.early)
         else:
             self._learn_or_leave(arrival, reaction)
@@ -88,7 +88,7 @@ class Performer:
         config, intent = self._context.in_force, None
         missing = self._missing(config)
         with self._ledger.transaction():
-            known = self._record(arrival, Do.JUDGE, judgement)
+            known = self._record(arrival, Step.JUDGE, judgement)
             # This very verdict may trip the circuit breaker.
             hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
             mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
@@ -141,7 +141,7 @@ class Performer:
         now, why = self._now(), f"{early.verdict}, {_asked_by(early)}"
         missing = self._missing(self._context.in_force)
         with self._ledger.transaction():
-            known = self._record(arrival, Do.ADOPT, _judgement(early))
+            known = self._record(arrival, Step.ADOPT, _judgement(early))
             judged = known.id, arrival.place, early.verdict, early.probability, why, now
             self._ledger.journal.judged(*judged, how=early.how)
             may_move.hindrance_at_verdict(self._ledger, self._context.config, now, missing)
@@ -159,7 +159,7 @@ class Performer:
                 at, how = self._now(), reaction.how
                 change = training.learn(self._ledger, reading, label, reaction.why, at, how=how, weak=reaction.weak)
                 self._context.log_learned(change, reading, label, reaction.why, weak=reaction.weak)
-            known = self._record(arrival, reaction.do)
+            known = self._record(arrival, reaction.step)
             self._ledger.lessons.add_sent(sent)
             if reaction.rescued:
                 self._ledger.messages.rescued(known.id, self._now())
@@ -173,7 +173,7 @@ class Performer:
     def _intend(
         self,
         arrival: Arrival,
-        known: KnownMessage,
+        known: MessageRow,
         goal: Role,
         why: str,
         how: How | None = None,
@@ -189,16 +189,16 @@ class Performer:
         if reaction.sorts is not None:
             choose_by_move(self._ledger, self._context.config, relations, reaction.sorts, self._now())
 
-    def _record(self, arrival: Arrival, do: Do, judgement: Judgement | None = None) -> KnownMessage:
+    def _record(self, arrival: Arrival, step: Step, judgement: Judgement | None = None) -> MessageRow:
         """Record the message, its verdict, and where its file is."""
         unread, (folder, key), now = arrival.unread, arrival.place, self._now()
         summary = "" if judgement is None else unread.summary
         known = self._ledger.messages.ensure(unread.digest, summary, unread.header_digest)
-        for place in arrival.vanished:
-            if self._context.role_of(place.mailbox, place.folder_name) is Role.SPAM:
-                self.opened_spam(place)
-            self._ledger.locations.gone(place.folder, [place.base], now)
-        origin = "filter" if do is Do.ADOPT else origin_of(do, arrival.origins_before)
+        for location in arrival.vanished:
+            if self._context.role_of(location.mailbox, location.folder_name) is Role.SPAM:
+                self.opened_spam(location)
+            self._ledger.locations.gone(location.folder, [location.base], now)
+        origin = "filter" if step is Step.ADOPT else origin_of(step, arrival.origins_before)
         self._ledger.locations.put(folder, key, known.id, origin, unread.delivery, arrival.name.flags, now)
         if judgement is not None:
             verdict, came_from = (judgement.verdict, judgement.probability), unread.relations
@@ -260,25 +260,27 @@ class Performer:
         for change in training.learn_together(self._ledger, readings, label, reaction.why, at, how=how, weak=weak):
             self._context.log_learned(change, by_digest[change.digest], label, reaction.why, weak=weak)
 
-    def end_waiting(self, folder: WatchedFolder, place: Location, reaction: Reaction, reading: Reading | None) -> None:
+    def end_waiting(
+        self, folder: WatchedFolder, location: Location, reaction: Reaction, reading: Reading | None
+    ) -> None:
         """End the waiting of a file. reading: its message, if it teaches."""
         label, now = reaction.label, self._now()
         with self._ledger.transaction():
-            self._ledger.locations.set_origin(folder.id, place.base, "appeared")
+            self._ledger.locations.set_origin(folder.id, location.base, "appeared")
             if label is not None and reading is not None:
                 change = training.learn(self._ledger, reading, label, reaction.why, now, how=reaction.how)
                 self._context.log_learned(change, reading, label, reaction.why, weak=False)
                 self._sort(reaction, reading.relations)
             if reaction.rescued:
-                self._ledger.messages.rescued(place.message, now)
+                self._ledger.messages.rescued(location.message, now)
 
-    def opened_spam(self, place: Location | None) -> None:
+    def opened_spam(self, location: Location | None) -> None:
         """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left."""
         now = self._now()
-        if place is None or place.origin != "filter":
+        if location is None or location.origin != "filter":
             return
         opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
-        if shows_a_look((now - place.since) / DAY) and now - opened_at > _OPENED_SECONDS:
+        if shows_a_look((now - location.since) / DAY) and now - opened_at > _OPENED_SECONDS:
             self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
 

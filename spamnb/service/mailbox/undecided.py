@@ -33,38 +33,40 @@ class UndecidedFiles:
         dwell = self._context.config.learning.dwell_seconds
         ends: dict[int, dict[bytes, float]] = {}  # so a thousand files of one message cost one look-up
         for folder in self._folders:
-            for place in self._ledger.locations.waiting(folder.id) if folder.role is Role.INBOX else ():
-                if place.message not in ends:
-                    others = self._ledger.locations.all_of_message(place.message)
-                    ends[place.message] = waits_until(others, self._is_spam, dwell)
-                end = ends[place.message].get(place.content)
+            for location in self._ledger.locations.waiting(folder.id) if folder.role is Role.INBOX else ():
+                if location.message not in ends:
+                    others = self._ledger.locations.all_of_message(location.message)
+                    ends[location.message] = waits_until(others, self._is_spam, dwell)
+                end = ends[location.message].get(location.content)
                 if end is not None and end > self._context.now():
                     self.due = min(end, self.due or _NEVER) if end < _NEVER else self.due
-                elif "T" not in place.flags:
+                elif "T" not in location.flags:
                     has_left = end is not None
-                    called_spam = has_left and self._is_spam_since(place)
-                    sorted_out = has_left and self._left_newsletters(place)
+                    called_spam = has_left and self._is_spam_since(location)
+                    sorted_out = has_left and self._left_newsletters(location)
                     reaction = reaction_to_end_of_waiting(has_left, called_spam, left_newsletters=sorted_out)
-                    self._end(folder, place, reaction)
+                    self._end(folder, location, reaction)
 
-    def _end(self, folder: WatchedFolder, place: Location, reaction: Reaction) -> None:
+    def _end(self, folder: WatchedFolder, location: Location, reaction: Reaction) -> None:
         self._context.alive(f"looking at second files of messages in {self._folders.root}")
-        unread = None if reaction.label is None else self._folders.read_at(folder, place.base, place.flags)
+        unread = None if reaction.label is None else self._folders.read_at(folder, location.base, location.flags)
         reading = None if unread is None else unread.reading  # before the ledger is held
         if reaction.label is not None and reading is None:
             return  # the next comparison of the folders looks again
-        self._performer.end_waiting(folder, place, reaction, reading)
+        self._performer.end_waiting(folder, location, reaction, reading)
 
-    def _is_spam(self, place: Location) -> bool:
-        return self._context.role_of(place.mailbox, place.folder_name).is_goal
+    def _is_spam(self, location: Location) -> bool:
+        return self._context.role_of(location.mailbox, location.folder_name).is_goal
 
-    def _left_newsletters(self, place: Location) -> bool:
+    def _left_newsletters(self, location: Location) -> bool:
         """Whether the other file of its delivery was among the newsletters."""
-        others = self._ledger.locations.all_of_message(place.message)
-        roles = {self._context.role_of(one.mailbox, one.folder_name) for one in others if one.content == place.content}
+        others = self._ledger.locations.all_of_message(location.message)
+        roles = {
+            self._context.role_of(one.mailbox, one.folder_name) for one in others if one.content == location.content
+        }
         return Role.NEWSLETTERS in roles
 
-    def _is_spam_since(self, place: Location) -> bool:
+    def _is_spam_since(self, location: Location) -> bool:
         """Whether a person has called the message spam after its file appeared there."""
-        lesson = self._ledger.lessons.find(self._ledger.messages.get(place.message).digest)
-        return lesson is not None and lesson.decision is Label.SPAM and lesson.at > place.since
+        lesson = self._ledger.lessons.find(self._ledger.messages.get(location.message).digest)
+        return lesson is not None and lesson.decision is Label.SPAM and lesson.at > location.since

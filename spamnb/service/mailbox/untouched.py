@@ -13,7 +13,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import missing_lessons
-from spamnb.rules.reactions import KEPT_ORIGINS, LEFT_IN_SPAM, Reaction, kept, learns_kept
+from spamnb.rules.reactions import KEPT_ORIGINS, LEFT_IN_SPAM, Reaction, learns_kept, reaction_to_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
@@ -30,13 +30,13 @@ class _Candidate(NamedTuple):
     """A message that may be learned."""
 
     folder: WatchedFolder
-    place: Location
+    location: Location
     reaction: Reaction
 
     @property
     def file(self) -> tuple[int, str]:
         """Its file: folder and base name."""
-        return self.folder.id, self.place.base
+        return self.folder.id, self.location.base
 
 
 class UntouchedMail:
@@ -48,7 +48,7 @@ class UntouchedMail:
         self._context = context
         self._config = context.config
         self._ledger = context.ledger
-        self._look_again: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
+        self._recheck_at: dict[tuple[int, str], float] = {}  # by folder and base name: when, in seconds since the epoch
         self._spam_looked_at = 0.0
 
     def learn_kept(self) -> None:
@@ -60,9 +60,9 @@ class UntouchedMail:
         left_behind = may_move.left_behind(self._ledger)
         kept = [candidate for folder in self._folders for candidate in self._kept(folder, left_behind)]
         files = {candidate.file for candidate in kept}
-        self._look_again = {file: at for file, at in self._look_again.items() if file in files}
+        self._recheck_at = {file: at for file, at in self._recheck_at.items() if file in files}
         now = self._context.now()
-        due = (each for each in kept if not each.reaction.doubtful or self._look_again.get(each.file, 0.0) <= now)
+        due = (each for each in kept if not each.reaction.doubtful or self._recheck_at.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
             self._learn(candidates, self._teaches_ham)
 
@@ -72,13 +72,15 @@ class UntouchedMail:
         learning, now = self._config.learning, self._context.now()
         if not learns_kept(folder.role, learning):
             return
-        for number, place in enumerate(self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS), 1):
+        for number, location in enumerate(self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS), 1):
             if number % _ROWS == 0:
                 self._context.alive(looking)
-            age, is_left = now - place.since, place.message in left_behind
-            reaction = kept(place.flags, folder.role, age, learning, place.origin, left_behind=is_left)
+            age, is_left = now - location.since, location.message in left_behind
+            reaction = reaction_to_kept(
+                location.flags, folder.role, age, learning, location.origin, left_behind=is_left
+            )
             if reaction is not None:
-                yield _Candidate(folder, place, reaction)
+                yield _Candidate(folder, location, reaction)
 
     def _teaches_ham(self, candidate: _Candidate, reading: Reading) -> bool:
         if not candidate.reaction.doubtful:
@@ -89,7 +91,7 @@ class UntouchedMail:
         teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
         if not teaches:
             self._context.doubted[reading.digest] = probability
-            self._look_again[candidate.file] = self._context.now() + DAY
+            self._recheck_at[candidate.file] = self._context.now() + DAY
         return teaches
 
     def learn_left_in_spam(self) -> None:
@@ -101,16 +103,16 @@ class UntouchedMail:
         enough_at = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
         before = weak_lessons.lay_long_enough(now, self._ledger.locations.spam_seen_at(self._folders.id), enough_at)
         left = (
-            _Candidate(folder, place, LEFT_IN_SPAM)
+            _Candidate(folder, location, LEFT_IN_SPAM)
             for folder in self._folders
             if folder.role is Role.SPAM
-            for place in self._ledger.locations.left_in_spam(folder.id, before)
+            for location in self._ledger.locations.left_in_spam(folder.id, before)
         )
         for candidates in _grouped(left):
             self._learn(candidates, self._teaches_spam)
 
     def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
-        then = self._ledger.messages.get(candidate.place.message).probability
+        then = self._ledger.messages.get(candidate.location.message).probability
         if then is None or self._ledger.lessons.seen([reading.relations])[0].known:
             return False
         return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
@@ -120,7 +122,7 @@ class UntouchedMail:
         readings: dict[Reaction, list[Reading]] = {}
         for candidate in candidates:
             self._context.alive(f"looking at mail left in place in {self._folders.root}")
-            unread = self._folders.read_at(candidate.folder, candidate.place.base, candidate.place.flags)
+            unread = self._folders.read_at(candidate.folder, candidate.location.base, candidate.location.flags)
             if unread is not None and teaches(candidate, unread.reading):
                 readings.setdefault(candidate.reaction, []).append(unread.reading)
         for reaction, alike in readings.items():

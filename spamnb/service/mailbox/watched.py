@@ -32,12 +32,12 @@ _BATCH = 50  # files per transaction when a mailbox is first seen: other account
 class WatchedMailbox:
     """One mailbox of the configuration, over a ledger that it may share with others.
 
-    has_begun: `start` is done; the mailbox may come later than the service.
+    is_ready: `make_ready` is done; the mailbox may come later than the service.
     """
 
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
         self.folders = Folders(mailbox, context)
-        self.has_begun = False
+        self.is_ready = False
         self._performer = Performer(self.folders, context)
         self._arrivals = Arrivals(self.folders, context, self._performer)
         self._waiting = UndecidedFiles(self.folders, context, self._performer)
@@ -53,29 +53,25 @@ class WatchedMailbox:
         self._unavailable = context.faults.folders
         self._compared_at = 0.0
 
-    def open(self) -> None:
+    def find_and_lock(self) -> None:
         """Find the folders, and lock the mailbox."""
         self.folders.refresh()
-        self.lock_again()
+        self.lock_inbox()
 
-    def lock_again(self) -> None:
-        """Lock the mailbox: a different directory may have taken its place."""
+    def lock_inbox(self) -> None:
+        """Lock the mailbox, also if a different directory has taken its place."""
         self.lock.take(self.folders.named(self.folders.mailbox.inbox_folder), keep=self.folders.is_quiet)
 
-    def begin(self) -> None:
-        """End what a crash left open."""
-        if resolved := self._performer.resolve():
-            _log.info("ended %s that had been interrupted", plural(resolved, "move"))
-        self.has_begun = True
-
-    def start(self) -> None:
-        """Begin; if the mailbox is new, record the mail that is there."""
+    def make_ready(self) -> None:
+        """End the moves that a crash left open; if the mailbox is new, record the mail that is there."""
         if not self.folders.by_path:
             self.folders.refresh()
-        self.begin()
+        if resolved := self._performer.resolve():
+            _log.info("ended %s that had been interrupted", plural(resolved, "move"))
         if self.folders.started_at is None:
             self._record_existing()
-        self._sent.read_existing()
+            self._sent.read_existing()
+        self.is_ready = True
 
     def _record_existing(self) -> None:
         """Record the mail that was in the mailbox before the filter: it is known, and never moved."""
@@ -101,11 +97,11 @@ class WatchedMailbox:
     def look(self, folder: WatchedFolder, entry: Entry) -> None:
         """Look at a file that may have appeared, or may have new flags."""
         name = parse_name(entry.name)
-        place = self._ledger.locations.get(folder.id, name.key)
-        if place is None:
-            self._arrivals.add(folder, entry)
-        elif place.flags != name.flags:
-            self._flags_changed(folder, {name.key: entry}, {name.key: place.flags})
+        location = self._ledger.locations.get(folder.id, name.key)
+        if location is None:
+            self._arrivals.take(folder, entry)
+        elif location.flags != name.flags:
+            self._flags_changed(folder, {name.key: entry}, {name.key: location.flags})
 
     def _flags_changed(self, folder: WatchedFolder, changed: Mapping[str, Entry], before: Mapping[str, str]) -> None:
         """Act on new flags, and record them. changed, before: files, and their old flags, by base name."""

@@ -26,7 +26,7 @@ from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
 
 _Result = TypeVar("_Result")
-_Read = TypeVar("_Read")
+_Config = TypeVar("_Config")
 _AT_ONCE = 0.01  # seconds for which a thread waits for another process
 _MOST_REMEMBERED = 1_000  # users
 _CACHE_OF_USER = 1_000  # KB of a ledger's pages, as in the service of a host
@@ -62,8 +62,8 @@ class LedgerInTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """What answers a request.
+class AskedUser:
+    """A user whose ledger a request asks for.
 
     name: of the user; "" for the one person. opened: returns the ledger, as a context manager. is_new: there is none
     yet. remembered: as for `acts.may_move.hindrance`.
@@ -76,19 +76,19 @@ class Whose:
     is_new: bool = False
 
 
-class Ledgers(ABC, Generic[_Read]):
+class Ledgers(ABC, Generic[_Config]):
     """The ledgers that requests may ask for. recorders: the number of threads for delayed writing.
 
-    read: the configuration, which may change between two requests.
+    config: the configuration, which may change between two requests.
     """
 
     recorders: int
 
-    def __init__(self, read: _Read) -> None:
-        self.read = read
+    def __init__(self, config: _Config) -> None:
+        self.config = config
 
     @abstractmethod
-    def of(self, asked: str) -> Whose | None:
+    def of(self, asked: str) -> AskedUser | None:
         """Return whom a client means by that name, which anyone can write; None if nobody has the name.
 
         Raises SpamnbError if this cannot be found out.
@@ -104,14 +104,14 @@ class OnePersonsLedger(Ledgers[Config]):
 
     recorders = 1
 
-    def __init__(self, read: Config) -> None:
-        super().__init__(read)
-        self._ledger = LedgerInTurn(str(read.ledger), _open_there)
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self._ledger = LedgerInTurn(str(config.ledger), _open_there)
         self._remembered = MissingCache()
 
-    def of(self, asked: str) -> Whose:
+    def of(self, asked: str) -> AskedUser:
         """Return the only ledger, for every name."""
-        return Whose("", self.read, lambda: nullcontext(self._ledger), self._remembered)
+        return AskedUser("", self.config, lambda: nullcontext(self._ledger), self._remembered)
 
     def close(self) -> None:
         """Close the ledger."""
@@ -127,31 +127,31 @@ class LedgersOfUsers(Ledgers[Host]):
 
     recorders = 4
 
-    def __init__(self, read: Host) -> None:
-        super().__init__(read)
+    def __init__(self, config: Host) -> None:
+        super().__init__(config)
         # Until a user's filter has moved mail once, each message would else judge 20 ham: 12 ms.
         self._remembered = lru_cache(_MOST_REMEMBERED)(lambda name: MissingCache())
 
-    def of(self, asked: str) -> Whose | None:
+    def of(self, asked: str) -> AskedUser | None:
         """Return the ledger of the user of that name. A name that no user can have makes no path (`Host.find`)."""
-        user = self.read.find(asked)
+        user = self.config.find(asked)
         if user is None:
             return None
-        config = self.read.config_of(user).config
+        config = self.config.config_of(user).config
         path = str(config.ledger)
 
         def opened() -> AbstractContextManager[LedgerInTurn]:
             return closing(LedgerInTurn(path, partial(Ledger, busy_seconds=_AT_ONCE, cache=_CACHE_OF_USER)))
 
-        return Whose(user.name, config, opened, self._remembered(user.name), is_new=not os.path.exists(path))
+        return AskedUser(user.name, config, opened, self._remembered(user.name), is_new=not os.path.exists(path))
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
 
 
-def ledgers_of(read: Config | Host) -> Ledgers[Any]:
+def ledgers_of(config: Config | Host) -> Ledgers[Any]:
     """Return the ledgers of a configuration."""
-    return LedgersOfUsers(read) if isinstance(read, Host) else OnePersonsLedger(read)
+    return LedgersOfUsers(config) if isinstance(config, Host) else OnePersonsLedger(config)
 
 
 def _open_there(path: str) -> Ledger:

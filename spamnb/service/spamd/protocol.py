@@ -129,7 +129,7 @@ Pieces = Sequence[bytes | memoryview]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AnswerAfter:
     """An answer that waits until something has been written, for a limited number of seconds."""
 
     pieces: Pieces
@@ -137,7 +137,7 @@ class Told:
     within: float
 
 
-Answer = Pieces | Told
+Answer = Pieces | AnswerAfter
 
 Admit = Callable[[int], Awaitable[None]]
 """Waits until there is room for that number of bytes of a message in all."""

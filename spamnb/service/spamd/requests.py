@@ -33,9 +33,17 @@ from spamnb.service.log import LogOnce, about, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd import protocol
-from spamnb.service.spamd.ledgers import LedgerInTurn, Whose, ledgers_of
+from spamnb.service.spamd.ledgers import AskedUser, LedgerInTurn, ledgers_of
 from spamnb.service.spamd.peers import Peer
-from spamnb.service.spamd.protocol import Answer, Command, Pieces, RequestError, ResponseStatus, SpamdRequest, Told
+from spamnb.service.spamd.protocol import (
+    Answer,
+    AnswerAfter,
+    Command,
+    Pieces,
+    RequestError,
+    ResponseStatus,
+    SpamdRequest,
+)
 from spamnb.service.spamd.recorder import Recorder
 from spamnb.service.spamd.report import report
 
@@ -56,7 +64,7 @@ class _Asked:
     """
 
     request: SpamdRequest
-    whose: Whose
+    user: AskedUser
     unread: LazyReading
     at: float
     end: float
@@ -75,21 +83,21 @@ class Requests:
 
     def __init__(
         self,
-        read: Config | Host,
+        config: Config | Host,
         now: Callable[[], float] = time.time,
         measurements: Measurements | None = None,
         reading: ReadingNow | None = None,
     ) -> None:
-        self._ledgers = ledgers_of(read)
+        self._ledgers = ledgers_of(config)
         self._now = now
         self._measurements = measured = measurements or Measurements()
         self._reading = reading or ReadingNow()
         self._faults = LogOnce(_log, count=lambda what: measured.fault("disk" if what == _USERS else "ledger"))
         self._recorder = Recorder(self._ledgers.recorders)
 
-    def use(self, read: Config | Host) -> None:
+    def use(self, config: Config | Host) -> None:
         """Work by a new configuration of these ledgers, from the next request on."""
-        self._ledgers.read = read
+        self._ledgers.config = config
 
     def close(self) -> None:
         """Write what waits, and close the ledger; nobody may ask any longer."""
@@ -99,27 +107,27 @@ class Requests:
     def answer(self, request: SpamdRequest, peer: Peer) -> Answer | Future[Answer]:
         """Return the answer, or a future of it if the ledger makes it wait. Raises RequestError if there is none."""
         end = time.monotonic() + _PATIENCE
-        whose = self._whose(request)
-        asked = _Asked(request, whose, LazyReading(take(_chunks(request.message))), self._now(), end)
+        user = self._user_of(request)
+        asked = _Asked(request, user, LazyReading(take(_chunks(request.message))), self._now(), end)
         if request.command is Command.TELL:
-            teach = whose.config.spamd.teach
+            teach = user.config.spamd.teach
             if teach == "nobody" or (peer.uid is None and teach != "tcp"):
                 raise RequestError(ResponseStatus.REFUSED, "TELL is not allowed here (spamd.teach)")
-            return self._recorder.submit(whose.name, partial(self._work, asked, self._tell))
+            return self._recorder.submit(user.name, partial(self._work, asked, self._tell))
         try:
             return self._work(asked, self._judge)
         except LedgerBusyError:
-            return self._recorder.submit(whose.name, partial(self._work, asked, self._judge))
+            return self._recorder.submit(user.name, partial(self._work, asked, self._judge))
 
-    def _whose(self, request: SpamdRequest) -> Whose:
-        """Return whose ledger is asked. Raises RequestError for an unknown user."""
+    def _user_of(self, request: SpamdRequest) -> AskedUser:
+        """Return the user whose ledger is asked. Raises RequestError for an unknown user."""
         try:
-            whose = self._ledgers.of(request.user)
+            user = self._ledgers.of(request.user)
         except SpamnbError as fault:
             raise self._unavailable(_USERS, fault) from fault
         self._faults.clear(_USERS)
-        if whose is not None:
-            return whose
+        if user is not None:
+            return user
         if not request.user:
             _log.info("%s is not answered: it names no user, and a mail host needs one (spamc -u)", request.command)
             raise RequestError(ResponseStatus.REFUSED, "no user is named")
@@ -131,8 +139,8 @@ class Requests:
 
         Raises RequestError if it is impossible, and LedgerBusyError to be called again.
         """
-        subject = "ledger", asked.whose.name
-        with about(asked.whose.name), asked.whose.opened() as ledger:
+        subject = "ledger", asked.user.name
+        with about(asked.user.name), asked.user.opened() as ledger:
             try:
                 with self._noted(asked, ledger):
                     answer = work(asked, ledger)
@@ -147,14 +155,14 @@ class Requests:
     def _noted(self, asked: _Asked, ledger: LedgerInTurn) -> Iterator[None]:
         """Note the message of the block, in case the process ends over it. Raises RequestError if one has."""
         what, suspects = f"digest:{asked.unread.digest.hex()}", False
-        if not asked.whose.is_new:
+        if not asked.user.is_new:
             skips, suspects = ledger.use(lambda its: (what in its.state.skipped, what in its.state.suspected))
             if skips:
                 _log.warning(
                     "a message is not read, since the service crashed over it before. To try again: spamnb users retry"
                 )
                 raise RequestError(ResponseStatus.REFUSED, "the service crashed while it read this message")
-        self._reading.begin(asked.whose.name, what)
+        self._reading.begin(asked.user.name, what)
         try:
             yield
         finally:
@@ -170,7 +178,7 @@ class Requests:
     # --- judging
 
     def _judge(self, asked: _Asked, ledger: LedgerInTurn) -> Answer:
-        request, config = asked.request, asked.whose.config
+        request, config = asked.request, asked.user.config
         explains = request.command in (Command.REPORT, Command.REPORT_IFSPAM)
         with self._measurements.judging():
             reading = asked.unread.reading  # before the ledger is held
@@ -181,21 +189,21 @@ class Requests:
         name, by = name_of(reading, config.log), asked.by("spamc")
         _log.info("%s %.4f %s: answered %s%s", verdict, probability, name, by, held)
         pieces = _answer(request, judged.delivered, report(judged, config) if explains else b"")
-        return pieces if written is None else Told(pieces, written, REMEMBERED_WITHIN)
+        return pieces if written is None else AnswerAfter(pieces, written, REMEMBERED_WITHIN)
 
     def _judged(self, asked: _Asked, reading: Reading, ledger: LedgerInTurn, *, explains: bool) -> JudgedAtDelivery:
-        whose = asked.whose
-        if whose.is_new:
-            refuse_new(str(whose.config.ledger))
-            return judge_untaught(whose.config)
+        user = asked.user
+        if user.is_new:
+            refuse_new(str(user.config.ledger))
+            return judge_untaught(user.config)
         return ledger.use(
             partial(
                 judge,
                 reading=reading,
-                config=whose.config,
+                config=user.config,
                 now=asked.at,
                 explains=explains,
-                remembered=whose.remembered,
+                remembered=user.remembered,
             )
         )
 
@@ -206,18 +214,18 @@ class Requests:
         write = partial(remember, digest=asked.unread.digest, judged=judged, asker=asker, how=How.SPAMD, now=asked.at)
 
         def later() -> None:
-            with about(asked.whose.name), asked.whose.opened() as opened:
+            with about(asked.user.name), asked.user.opened() as opened:
                 self._write_verdict(asked, write, opened)
 
         try:
             self._write_verdict(asked, write, ledger)
         except LedgerBusyError:
-            return self._recorder.submit(asked.whose.name, later)
+            return self._recorder.submit(asked.user.name, later)
         return None
 
     def _write_verdict(self, asked: _Asked, write: Callable[[Ledger], None], ledger: LedgerInTurn) -> None:
         """Write the verdict. Raises LedgerBusyError to be called again."""
-        subject = "remember", asked.whose.name
+        subject = "remember", asked.user.name
         try:
             ledger.use(write)
         except LedgerError as fault:
@@ -234,11 +242,11 @@ class Requests:
         if request.set_local and (label := request.label) is not None:
             done, reading = f"learned as {label.word}", asked.unread.reading  # before the ledger is held
             is_changed = ledger.use(partial(_learn, reading=reading, label=label, why=why, at=asked.at))
-        elif request.remove_local and not asked.whose.is_new:
+        elif request.remove_local and not asked.user.is_new:
             done = "forgot"
             is_changed = ledger.use(partial(_forget, digest=asked.unread.digest, why=why, at=asked.at))
         if is_changed:
-            _log.info("%s, %s: %s", done, why, name_of(asked.unread, asked.whose.config.log))
+            _log.info("%s, %s: %s", done, why, name_of(asked.unread, asked.user.config.log))
         return [protocol.learned(request, is_changed=is_changed)]
 
 

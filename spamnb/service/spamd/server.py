@@ -50,13 +50,13 @@ from spamnb.service.spamd.limits import ServerLimits
 from spamnb.service.spamd.peers import Allowed, Peer, peer_of
 from spamnb.service.spamd.protocol import (
     Answer,
+    AnswerAfter,
     Command,
     Pieces,
     RequestError,
     ResponseStatus,
     SpamdRequest,
     Stream,
-    Told,
 )
 
 _log = logging.getLogger(__name__)
@@ -411,7 +411,7 @@ class SpamdServer:
         try:
             answered = await self._loop.run_in_executor(self._workers, self._answer, request, peer)
             answer = await asyncio.wrap_future(answered) if isinstance(answered, Future) else answered
-            if not isinstance(answer, Told):
+            if not isinstance(answer, AnswerAfter):
                 return answer
             await asyncio.wait([asyncio.wrap_future(answer.written)], timeout=answer.within)
             return answer.pieces

@@ -41,25 +41,25 @@ class SpamdService:
         self._running: tuple[SpamdServer, Requests] | None = None
         self.addresses: list[str] = []
 
-    def use(self, read: Config | Host) -> None:
+    def use(self, config: Config | Host) -> None:
         """Begin to answer, or go on with a new configuration of these ledgers; unchanged sockets stay open.
 
         Raises SpamnbError if a socket cannot be opened or a user does not exist, and then changes nothing. Raises it
         also if answering has ended.
         """
-        spamd = read.template.spamd if isinstance(read, Host) else read.spamd
+        spamd = config.template.spamd if isinstance(config, Host) else config.spamd
         users = allowed(spamd.peers)
         listeners = self._listeners.open(spamd)
         if listeners and self._running is None:
             from spamnb.service.spamd.server import SpamdServer
 
             give_back_large()  # whole messages
-            requests = Requests(read, self._now, self._measurements, self._reading)
+            requests = Requests(config, self._now, self._measurements, self._reading)
             server = SpamdServer(requests.answer, measurements=self._measurements, on_end=self._on_end)
             self._running = server, requests
         if self._running is not None:
             server, requests = self._running
-            requests.use(read)
+            requests.use(config)
             server.listen(listeners, users)
         self._listeners.keep(listeners)
         if not listeners:

@@ -30,7 +30,7 @@ class AskedFinding(NamedTuple):
 
 def audit(visit: Visit) -> Response:
     """Return a page of the findings, the clearest first."""
-    snapshot = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after)
+    snapshot = visit.site.kept.own_mail(visit.ledger, visit.config.scoring, visit.after_answer)
     findings = [] if snapshot.value is None else still_asked(visit.ledger, snapshot.value.findings)
     doubts = Doubts.of(findings)
     start = visit.request.query.number("from") or 0

@@ -19,13 +19,13 @@ from spamnb.web.visit import Visit
 def health(visit: Visit) -> Response:
     """Return the findings of this minute; until they are there, the last findings, with their time."""
     kept = visit.site.kept
-    snapshot = kept.checkup(visit.site.now, visit.after)
+    snapshot = kept.checkup(visit.site.now, visit.after_answer)
     checked = snapshot.value
     findings = () if checked is None else checked.findings
     is_over = _is_over(visit)
     if snapshot.is_current and any(map(is_over, findings)):
         kept.check_again()  # the other findings may have changed too
-        snapshot = kept.checkup(visit.site.now, visit.after)
+        snapshot = kept.checkup(visit.site.now, visit.after_answer)
     findings = tuple(finding for finding in findings if not is_over(finding))
     return visit.page(
         "health.html",

@@ -14,7 +14,7 @@ from spamnb.filter.explain import Named, kept_reading, sides
 from spamnb.ledger.at_start import learned_at_start
 from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.locations import Location
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.lessons.port import Teacher
 from spamnb.mail.excerpt import Excerpt, excerpt
 from spamnb.mail.reading import Reading, read
@@ -72,7 +72,7 @@ def _is_news(file: Location) -> bool:
 
 def _is_open_move(act: Act) -> bool:
     """Return whether an act is a move that is in effect and could be undone."""
-    return act.action.kind == "moved" and act.action.takes_back is None and not act.hindrance
+    return act.action.kind == "moved" and act.action.takes_back is None and not act.why_not
 
 
 def _subject_and_sender(summary: str) -> tuple[str, str]:
@@ -101,14 +101,14 @@ def _away(visit: Visit, files: list[Location]) -> list[str]:
     return sorted(root for root in roots if not os.path.isdir(root))
 
 
-def _known(visit: Visit) -> KnownMessage:
+def _known(visit: Visit) -> MessageRow:
     known = visit.ledger.messages.lookup(visit.number("id"))
     if known is None:
         raise HttpError(404, "This message is not in the history.", "The filter never saw it, or has forgotten it.")
     return known
 
 
-def _read(visit: Visit, known: KnownMessage) -> tuple[list[CurrentFile], bytes | None, Reading | None]:
+def _read(visit: Visit, known: MessageRow) -> tuple[list[CurrentFile], bytes | None, Reading | None]:
     """Return a message's files, the bytes of the first readable one, and its reading, or the reading that is kept."""
     places = CurrentFiles(visit.ledger, visit.config, [known.digest])
     files = places.of(known.digest)
@@ -138,7 +138,7 @@ def _file_place(place: CurrentFile, names: Names) -> FilePlace:
     return FilePlace(location.folder_name, name, True, parse_name(place.path.rpartition("/")[2]).flags)
 
 
-def _opposite(known: KnownMessage) -> list[Label]:
+def _opposite(known: MessageRow) -> list[Label]:
     """Return the labels that a person may give, ham first, without the one that they have given."""
     return [Label(1 - known.label)] if known.label is not None and not known.weak else list(Label)
 
@@ -161,7 +161,7 @@ def teachers(visit: Visit) -> Response:
     return visit.page("teachers.html", title="Where it was learned", taught=taught, known=known)
 
 
-def _taught(visit: Visit, reading: Reading, known: KnownMessage) -> Iterator[TaughtClue]:
+def _taught(visit: Visit, reading: Reading, known: MessageRow) -> Iterator[TaughtClue]:
     ledger = visit.ledger
     explanation = judge_of(visit).explain(reading, strongest=0, without_itself=known.label is not None)
     strongest = [clue for side in sides(explanation).values() for clue in side[:CLUES]]

@@ -21,7 +21,7 @@ def resume(visit: Visit) -> Response:
     withheld.resume(visit.ledger, visit.now)
     if not visit.request.form.text("move"):
         return visit.done([])
-    reviewed = withheld.move_withheld(visit.ledger, visit.config, visit.site.now, later=visit.after.append)
+    reviewed = withheld.move_withheld(visit.ledger, visit.config, visit.site.now, later=visit.after_answer.append)
     return visit.done([move for message in reviewed for move in message.moves])
 
 

@@ -21,8 +21,8 @@ from spamnb.monitoring.apart import offers, put_apart
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
 from spamnb.rules.moving import fewest
+from spamnb.web.background_values import Snapshot
 from spamnb.web.http import Response, as_json
-from spamnb.web.kept import Snapshot
 from spamnb.web.kept_values import Checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
@@ -45,10 +45,10 @@ _SPANS: Mapping[str, tuple[int, int]] = {"7": (7, 1), "30": (30, 1), "90": (90, 
 def overview(visit: Visit) -> Response:
     """Return the state of the filter, its figures, and the newest acts."""
     ledger, config, kept = visit.ledger, visit.config, visit.site.kept
-    snapshot = kept.glance(visit.site.now, visit.after)
+    snapshot = kept.glance(visit.site.now, visit.after_answer)
     troubles = _troubles(snapshot)
     known = status(config, ledger, visit.now, visit.missing)
-    kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after)
+    kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
     asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
     today = _today(ledger, visit.now)
     heading = _urgent(known, bool(config.mailboxes), troubles)

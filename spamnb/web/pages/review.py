@@ -8,8 +8,8 @@ from spamnb.base.label import Label
 from spamnb.monitoring.status import without_inbox
 from spamnb.review.misfiled import Misfiled
 from spamnb.review.queue import LASTING, Queue, waiting
+from spamnb.web.background_values import Snapshot
 from spamnb.web.http import HttpError, Response, Values, label_of
-from spamnb.web.kept import Snapshot
 from spamnb.web.parts.answered import answers_in
 from spamnb.web.parts.asked_rows import asked_rows
 from spamnb.web.routes import Route
@@ -43,7 +43,7 @@ def review(visit: Visit) -> Response:
 
 
 def _weak_lessons(visit: Visit) -> Snapshot[list[Misfiled]]:
-    return visit.site.kept.weak_lessons(visit.ledger, visit.config.scoring, visit.now, visit.after)
+    return visit.site.kept.weak_lessons(visit.ledger, visit.config.scoring, visit.now, visit.after_answer)
 
 
 def _queue(visit: Visit, weak: Snapshot[list[Misfiled]]) -> Queue:

@@ -13,7 +13,7 @@ from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label, Role
 from spamnb.config.chosen import CUTOFFS
-from spamnb.ledger.history.messages import KnownMessage
+from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
 from spamnb.web.parts.offers import FixedLabel, Offer, fixed_label_of, offers
@@ -48,7 +48,7 @@ class LabelEffect(NamedTuple):
 class SenderMessage:
     """A message of a sender, the folder of one of its files, or "", and the effect of each label."""
 
-    known: KnownMessage
+    known: MessageRow
     folder: str
     effects: dict[str, LabelEffect]
 
@@ -121,11 +121,11 @@ def _sender(visit: Visit) -> Sender:
     return known
 
 
-def _messages(visit: Visit, numbers: Iterable[int]) -> list[KnownMessage]:
+def _messages(visit: Visit, numbers: Iterable[int]) -> list[MessageRow]:
     return [message for message in map(visit.ledger.messages.lookup, numbers) if message is not None]
 
 
-def _with_effects(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[SenderMessage]:
+def _with_effects(visit: Visit, messages: Sequence[MessageRow]) -> Iterable[SenderMessage]:
     places = CurrentFiles(visit.ledger, visit.config, {message.digest for message in messages})
     for message in messages:
         files = places.of(message.digest)
@@ -138,7 +138,7 @@ def _with_effects(visit: Visit, messages: Sequence[KnownMessage]) -> Iterable[Se
         yield SenderMessage(message, folder, effects)
 
 
-def _effect(known: KnownMessage, places: Sequence[CurrentFile], label: Label) -> LabelEffect:
+def _effect(known: MessageRow, places: Sequence[CurrentFile], label: Label) -> LabelEffect:
     is_learned = known.label is label and not known.weak
     moves = any(
         place.leaves(label) or (place.location is not None and place.label is Label(1 - label)) for place in places

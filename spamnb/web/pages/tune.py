@@ -42,7 +42,7 @@ class Row:
 def tune(visit: Visit) -> Response:
     """Return the page with the cutoffs."""
     ledger, scoring = visit.ledger, visit.config.scoring
-    snapshot = visit.site.kept.own_mail(ledger, scoring, visit.after)
+    snapshot = visit.site.kept.own_mail(ledger, scoring, visit.after_answer)
     mail = snapshot.value
     if mail is None or not _has_both(mail):
         return visit.page("tune.html", title="Tune", snapshot=snapshot, rows=[], has_both=mail is None)

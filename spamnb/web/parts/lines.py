@@ -36,13 +36,13 @@ _LEARNED_BY_ITSELF = {
 class Act:
     """One act. line: the line of its main action. parts: the lines of all its actions, the oldest first.
 
-    hindrance: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: the time of its undo,
+    why_not: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: the time of its undo,
     or None. at_start: why `init` has learned the message, in words, or "".
     """
 
     line: Line
     parts: tuple[Line, ...]
-    hindrance: str
+    why_not: str
     mailbox: str = ""
     undone_at: float | None = None
     at_start: str = ""
@@ -198,12 +198,12 @@ def _acts_of(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | N
     told = []
     for parts in found:
         line = min(parts, key=lambda part: _MAIN.index(part.action.kind))
-        hindrances = [next(faults) for _ in parts]
-        hindrance = "" if None in hindrances else str(hindrances[parts.index(line)])
+        reasons = [next(faults) for _ in parts]
+        why_not = "" if None in reasons else str(reasons[parts.index(line)])
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
         mailbox = "" if names is None else names.of_action(ledger, parts[-1].action)
         undone_at = None if undone_by is None else undone_by.at
-        told.append(Act(line, parts, hindrance, mailbox, undone_at, _at_start(ledger, line.action)))
+        told.append(Act(line, parts, why_not, mailbox, undone_at, _at_start(ledger, line.action)))
     return told
 
 

@@ -12,7 +12,7 @@ from spamnb.base.label import How, Label, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.acquaintance import packed, sender_of
 from spamnb.ledger.lessons.batch import gather
-from spamnb.ledger.lessons.port import Kept, Lesson
+from spamnb.ledger.lessons.port import Lesson, LessonCopy
 from spamnb.ledger.lessons.sqlite.counts import ONE, Dictionary, Rows, Sum, next_changes, of_class
 from spamnb.ledger.lessons.sqlite.token_blob import pack_all, unpacked
 from spamnb.ledger.queries import look_up_bound
@@ -46,7 +46,7 @@ class _Taken(NamedTuple):
     blob: these, as on disk.
     """
 
-    kept: Kept
+    copy: LessonCopy
     ids: NDArray[np.int64]
     occurrences: NDArray[np.int64]
     blob: bytes
@@ -63,9 +63,9 @@ def rows_of(db: Connection, digests: Sequence[bytes]) -> dict[bytes, Row]:
     return found
 
 
-def kept(
+def copies(
     rows: Sequence[Row], with_tokens: Collection[bytes], texts: Callable[[Collection[int]], Mapping[int, str]]
-) -> list[Kept]:
+) -> list[LessonCopy]:
     """Return the lessons, some with their tokens. texts: returns the tokens of ids; called once."""
     unpacked_of = {
         row.lesson.digest: unpacked(row.number, row.tokens) for row in rows if row.lesson.digest in with_tokens
@@ -79,14 +79,15 @@ def kept(
     except KeyError as fault:
         raise LedgerDamagedError("a learned message holds a token that has no text: see `spamnb verify`") from fault
     return [
-        Kept(row.lesson, row.tokenizer, tokens.get(row.lesson.digest), packed(row.sender_over_path)) for row in rows
+        LessonCopy(row.lesson, row.tokenizer, tokens.get(row.lesson.digest), packed(row.sender_over_path))
+        for row in rows
     ]
 
 
-def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
+def take_over(db: Connection, lessons: Iterable[LessonCopy]) -> int:
     """Make each lesson equal to the other ledger's. Returns how many changed."""
-    by_digest = {kept.lesson.digest: kept for kept in lessons}  # if a message comes several times, the last one counts
-    rows = Rows.joined([gather(kept.with_its_tokens() for kept in by_digest.values())])
+    by_digest = {copy.lesson.digest: copy for copy in lessons}  # if a message comes several times, the last one counts
+    rows = Rows.joined([gather(copy.with_its_tokens() for copy in by_digest.values())])
     with db.transaction():
         former = rows_of(db, list(by_digest))
         sum_ = Sum(db)
@@ -94,10 +95,10 @@ def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
         changed = [
             taken
             for taken in _taken_over(list(by_digest.values()), of_vocabulary, rows)
-            if not _is_so(former.get(taken.kept.lesson.digest), taken)
+            if not _is_so(former.get(taken.copy.lesson.digest), taken)
         ]
         for taken in changed:
-            if (before := former.get(taken.kept.lesson.digest)) is not None and before.lesson.label is not None:
+            if (before := former.get(taken.copy.lesson.digest)) is not None and before.lesson.label is not None:
                 sum_.add(*unpacked(before.number, before.tokens), before.lesson.label, -1)
             _add(sum_, taken)
         sum_.write()
@@ -106,21 +107,21 @@ def take_over(db: Connection, lessons: Iterable[Kept]) -> int:
     return len(changed)
 
 
-def _taken_over(lessons: Sequence[Kept], of_vocabulary: NDArray[np.int64], rows: Rows) -> Iterator[_Taken]:
+def _taken_over(lessons: Sequence[LessonCopy], of_vocabulary: NDArray[np.int64], rows: Rows) -> Iterator[_Taken]:
     ids = of_vocabulary[rows.columns]
     ends = np.cumsum(rows.lengths)
     blobs = pack_all(ids, rows.occurrences, rows.lengths)
-    for kept, blob, length, end in zip(lessons, blobs, rows.lengths.tolist(), ends.tolist(), strict=True):
+    for copy, blob, length, end in zip(lessons, blobs, rows.lengths.tolist(), ends.tolist(), strict=True):
         order = np.argsort(ids[end - length : end])
-        yield _Taken(kept, ids[end - length : end][order], rows.occurrences[end - length : end][order], blob)
+        yield _Taken(copy, ids[end - length : end][order], rows.occurrences[end - length : end][order], blob)
 
 
 def _is_so(former: Row | None, taken: _Taken) -> bool:
     """Whether both lessons agree, except in their numbers and in texts for people."""
-    kept = taken.kept
-    if former is None or not former.lesson.is_as(kept.lesson):
+    copy = taken.copy
+    if former is None or not former.lesson.is_as(copy.lesson):
         return False
-    if (former.tokenizer, former.sender_over_path) != (kept.tokenizer, sender_of(kept.relations)):
+    if (former.tokenizer, former.sender_over_path) != (copy.tokenizer, sender_of(copy.relations)):
         return False
     if former.tokens == taken.blob:
         return True  # else they may be compressed differently
@@ -130,7 +131,7 @@ def _is_so(former: Row | None, taken: _Taken) -> bool:
 
 def _add(sum_: Sum, taken: _Taken) -> None:
     """Count a lesson. The dictionary also has a forgotten lesson's tokens, with counts of their own."""
-    label = taken.kept.lesson.label
+    label = taken.copy.lesson.label
     if label is not None:
         sum_.add(taken.ids, taken.occurrences, label, 1)
     else:
@@ -138,6 +139,6 @@ def _add(sum_: Sum, taken: _Taken) -> None:
 
 
 def _row(taken: _Taken, number: int) -> tuple[object, ...]:
-    lesson, tokenizer, _, relations = taken.kept
+    lesson, tokenizer, _, relations = taken.copy
     learned = lesson.label, lesson.weak, lesson.at, lesson.why, lesson.how
     return lesson.digest, lesson.summary, number, *learned, tokenizer, taken.blob, sender_of(relations)

@@ -18,9 +18,9 @@ from spamnb.ledger.lessons.export_format import ExportedCounts, write
 from spamnb.ledger.lessons.port import (
     Change,
     FrequentTokens,
-    Kept,
     LearnedTokens,
     Lesson,
+    LessonCopy,
     LessonStats,
     Relabel,
     Teacher,
@@ -261,13 +261,13 @@ class SqliteLessons(SqliteEvidence, SqliteSentMail):
         with self._db.transaction():
             return sum(self.relabel(forgetting(self, digests, why, how), at))
 
-    def kept(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[Kept]:
+    def copies_of(self, digests: Sequence[bytes], with_tokens: Collection[bytes]) -> list[LessonCopy]:
         """Return the lessons of messages, in order, for all that are or were learned; with tokens for `with_tokens`."""
         with self._db.snapshot():
             rows = handover.rows_of(self._db, digests)
-            return handover.kept([rows[digest] for digest in digests if digest in rows], with_tokens, self.texts)
+            return handover.copies([rows[digest] for digest in digests if digest in rows], with_tokens, self.texts)
 
-    def take_over(self, lessons: Iterable[Kept]) -> int:
+    def take_over(self, lessons: Iterable[LessonCopy]) -> int:
         """Make each lesson equal to the other ledger's, with its tokens and relations. Returns how many changed."""
         return handover.take_over(self._db, lessons)
 

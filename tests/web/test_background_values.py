@@ -3,14 +3,14 @@
 import pytest
 
 from spamnb.web.background import NoPlaceError, Tell
-from spamnb.web.kept import After, BackgroundValue, Recent, Snapshot
+from spamnb.web.background_values import AfterAnswer, BackgroundValue, Recent, Snapshot
 
 Key = tuple[str, int]
 
 
 def test_the_former_value_is_shown_meanwhile() -> None:
     """A value stays until there is a new one of the same file; the work begins after the answer."""
-    kept, after = BackgroundValue[Key, str](lambda key, _: f"{key[0]} {key[1]}"), After()
+    kept, after = BackgroundValue[Key, str](lambda key, _: f"{key[0]} {key[1]}"), AfterAnswer()
     assert kept.ensure(("a", 1), after) == Snapshot(None, is_current=False)
     after.pop()()
     assert kept.ensure(("a", 1), after) == Snapshot("a 1", is_current=True)
@@ -67,7 +67,7 @@ def test_what_has_failed_is_not_begun_by_each_page() -> None:
     def work(key: Key, _: Tell) -> str:
         raise RuntimeError("a fault")
 
-    kept, after = BackgroundValue[Key, str](work), After()
+    kept, after = BackgroundValue[Key, str](work), AfterAnswer()
     kept.ensure_once(("a", 1), after)
     with pytest.raises(RuntimeError):
         after.pop()()
@@ -80,7 +80,7 @@ def test_what_has_failed_is_not_begun_by_each_page() -> None:
 def test_begun_by_two_pages() -> None:
     """Work that two pages have begun is done once."""
     begun: list[Key] = []
-    kept, after = BackgroundValue[Key, None](lambda key, _: begun.append(key)), After()
+    kept, after = BackgroundValue[Key, None](lambda key, _: begun.append(key)), AfterAnswer()
     for _ in range(2):
         kept.ensure(("a", 1), after)
     for work in after:
@@ -97,7 +97,7 @@ def test_where_there_is_no_place() -> None:
             raise NoPlaceError
         return "found"
 
-    kept, after = BackgroundValue[Key, str](work), After()
+    kept, after = BackgroundValue[Key, str](work), AfterAnswer()
     for _ in range(2):
         kept.ensure_once(("a", 1), after)
         after.pop()()

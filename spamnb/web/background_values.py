@@ -3,7 +3,7 @@
 In the meantime a page shows the last value:
 
     own_mail = BackgroundValue(work, run)         # once for each kind of value
-    snapshot = own_mail.ensure(key, visit.after)  # starts the work if the value has a different key
+    snapshot = own_mail.ensure(key, visit.after_answer)  # starts the work if the value has a different key
     snapshot.value, snapshot.is_current
 
 With many users there is not always a place for the work. Then a later page starts it.
@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from spamnb.web.background import NoPlaceError, Run, Tell, here
 
-After = list[Callable[[], object]]  # work that begins when the answer is on its way
+AfterAnswer = list[Callable[[], object]]  # work that begins when the answer is on its way
 K = TypeVar("K", bound=tuple[Any, ...])
 V = TypeVar("V")
 
@@ -64,20 +64,20 @@ class BackgroundValue(Generic[K, V]):
             return Snapshot(None, False, self._failed is not None, *self._progress)
         return Snapshot(value, known == key, self._failed is not None, *self._progress)
 
-    def ensure(self, key: K, after: After, end: Callable[[], K] | None = None) -> Snapshot[V]:
+    def ensure(self, key: K, after_answer: AfterAnswer, end: Callable[[], K] | None = None) -> Snapshot[V]:
         """Return the last value. If that is not current, work out a new one after the answer.
 
         end: returns the key at the end of the work, for a value that belongs to that moment.
         """
         snapshot = self.look(key)
         if not snapshot.is_current:
-            after.append(lambda: self.find(key, end))
+            after_answer.append(lambda: self.find(key, end))
         return snapshot
 
-    def ensure_once(self, key: K, after: After) -> None:
+    def ensure_once(self, key: K, after_answer: AfterAnswer) -> None:
         """Do the same as `ensure`, but do not repeat failed work for the same key."""
         if self._failed != key:
-            self.ensure(key, after)
+            self.ensure(key, after_answer)
 
     def find(self, key: K, end: Callable[[], K] | None = None) -> None:
         """Work it out, unless it is current, or somebody works on it, or all places are taken. Raises like the work."""
