@@ -1,4 +1,4 @@
-"""Libraries that only some work needs, and the command that installs one of them for this program.
+"""Libraries that only some work needs: whether one is installed, and the command that installs it for this program.
 
 The command never names an extra of this project: if an index does not have the project, anybody could register its name
 there.
@@ -7,6 +7,18 @@ there.
 import os
 import shlex
 import sys
+from importlib.util import find_spec
+
+from spamnb.base.errors import SpamnbError
+
+
+def need(library: str, purpose: str) -> None:
+    """Raise SpamnbError, which tells the command that installs the library, if it is missing.
+
+    purpose: what needs the library, in the plural.
+    """
+    if find_spec(library) is None:
+        raise SpamnbError(f"{purpose} need {library}: {how_to_install(library)}")
 
 
 def how_to_install(

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from spamnb.base.label import Label
+from spamnb.base.libraries import need
 from spamnb.base.wording import escaped
 from spamnb.bulk.executors import Processes, in_order
 from spamnb.bulk.mapping import executor_at
@@ -71,8 +72,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _trials(attributes: Sequence[int], seed: int, corpus: str) -> list[Trial]:
-    from spamnb.evaluation.comparison import compare_on, read_dataset  # in a worker: they import numpy and scipy
+    from spamnb.evaluation.comparison import compare_on, read_dataset  # in a worker: they import numpy
 
+    need("scipy", "comparisons")
     return list(compare_on(read_dataset(corpus, seed), attributes))
 
 

@@ -23,12 +23,11 @@ import random
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, get_args
 
-from spamnb.base.errors import SpamnbError, UsageError
+from spamnb.base.errors import UsageError
 from spamnb.base.label import Role
-from spamnb.base.libraries import how_to_install
+from spamnb.base.libraries import need
 from spamnb.bulk.mapping import executor_at
 from spamnb.cli.common import evaluation_report, output_files
 from spamnb.cli.common.argument_types import at_least
@@ -146,8 +145,8 @@ def check_places(scores: str | None, plots: str | None) -> None:
     """Raise SpamnbError if results could not be written, so that a user learns it before the long work."""
     if scores is not None:
         output_files.check(scores)
-    if plots is not None and find_spec("matplotlib") is None:
-        raise SpamnbError(f"pictures need matplotlib: {how_to_install('matplotlib')}")
+    if plots is not None:
+        need("matplotlib", "pictures")
 
 
 def _messages(options: argparse.Namespace) -> list[Labelled]:

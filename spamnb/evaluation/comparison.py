@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from spamnb.base.errors import MailError
 from spamnb.base.label import Label
@@ -119,6 +118,8 @@ def read_dataset(corpus: str, seed: int) -> Dataset:
 
 def dataset(name: str, messages: Sequence[Mapping[str, int]], labels: Sequence[Label]) -> Dataset:
     """Return the matrix of messages that are given as their tokens with occurrences."""
+    from scipy.sparse import csr_array  # noqa: PLC0415 - `evaluate --plots` needs the rest of this module without scipy
+
     rows = gather(messages)
     values, columns = np.array(rows.occurrences, dtype=np.int64), np.array(rows.columns, dtype=np.int64)
     starts = np.cumsum([0, *rows.lengths])

@@ -9,7 +9,6 @@ import numpy as np
 from spamnb.base import durable
 from spamnb.base.errors import SpamnbError
 from spamnb.base.label import Label, Verdict
-from spamnb.base.libraries import how_to_install
 from spamnb.evaluation.comparison import Trial
 from spamnb.evaluation.measures import Outcome
 
@@ -60,10 +59,8 @@ def plot_comparison(directory: str, trials: Iterable[Trial]) -> None:
 
 
 def _figure() -> tuple["Figure", Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as fault:
-        raise SpamnbError(f"pictures need matplotlib: {how_to_install('matplotlib')}") from fault
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(7, 5), layout="constrained")
     return figure, figure.subplots()
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -310,7 +311,7 @@ def test_what_cannot_be_written_is_told_before_the_work(
 ) -> None:
     """An unwritable place, or missing matplotlib, is an error before the first message is scored."""
     os.mkfifo("pipe")
-    monkeypatch.setattr("spamnb.cli.evaluate.find_spec", lambda name: None)
+    monkeypatch.setattr("spamnb.base.libraries.find_spec", lambda name: None)
 
     def read(*_: object) -> None:
         pytest.fail("the work has begun")
@@ -336,3 +337,32 @@ def test_what_cannot_be_done(run: Run, corpus: Path, arguments: tuple[str, ...],
     result = run("evaluate", *arguments)
     assert result.code in {3, 64, 78}
     assert said in result.err
+
+
+_WITHOUT_SCIPY = """\
+import sys
+from importlib.machinery import PathFinder
+
+class WithoutScipy(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name == "scipy" else PathFinder.find_spec(name, path, target)
+
+sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutScipy
+"""
+
+
+def test_only_the_comparison_needs_scipy(
+    process: Run, corpus: Path, home: Path, maildir: Callable[..., object]
+) -> None:
+    """Without scipy, mail is learned, scored and evaluated; `compare` says in a line how to install scipy."""
+    (home / "sitecustomize.py").write_text(_WITHOUT_SCIPY)
+    maildir(root=home / "Maildir")
+    environ = {"PYTHONPATH": f"{home}:{Path(__file__).parents[2]}"}
+    assert process("init", "Maildir", **environ).code == 0
+    assert process("train", "--ham", corpus / "0.eml", **environ).code == 0
+    assert process("score", corpus / "1.eml", **environ).code in {0, 1, 2}
+    assert process("evaluate", corpus, "--orders", 2, **environ).code == 0
+    result = process("compare", corpus, **environ)
+    assert (result.code, result.out) == (3, "")
+    assert re.fullmatch(r"spamnb: comparisons need scipy: \S.* install .*scipy\n", result.err)

@@ -15,7 +15,7 @@ from tests.systemd.machine import Machine, booted
 from tests.systemd.unit import Unit
 
 # What `apt install` would fetch with the package, and the programs that the tests use; nothing of spamnb.
-_NAMES = ("bs4", "jinja2", "lxml", "numpy", "rich", "scipy", "waitress", "watchdog", "yaml")
+_NAMES = ("bs4", "jinja2", "lxml", "numpy", "rich", "waitress", "watchdog", "yaml")
 _LIBRARIES = tuple(f"python3-{name}" for name in _NAMES)
 _PROGRAMS = ("man-db", "bash-completion", "zsh", "fish", "pipx")
 
