@@ -11,16 +11,11 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import Entry, locate, status_set_at
+from spamnb.maildir.messages import Entry, locate
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.reactions import Facts, PastPlace, left_recently
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
-
-
-def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:
-    """Return the latest time at which the file can have appeared: a rename, or a second name, sets its status."""
-    return min(status_set_at(entry.path(folder)) or now, now)
 
 
 class SeenFile(NamedTuple):

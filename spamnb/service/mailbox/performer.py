@@ -29,7 +29,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.maildir.messages import Entry, linked_until
+from spamnb.maildir.messages import Entry, links_of
 from spamnb.maildir.names import Name
 from spamnb.rules.reactions import Reaction, Step, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
@@ -106,7 +106,7 @@ class Performer:
         text = f"{what}: moved from {folder.name} to {intent.destination.name}{notes}"
         if self._make_move(intent, entry):
             _log.info("%s", text)
-        elif linked_until(entry.path(folder)) > self._now():
+        elif links_of(entry.path(folder)).left_until > self._now():
             return Postponed(intent, text)
         return None
 
