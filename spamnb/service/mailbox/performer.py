@@ -71,8 +71,8 @@ class Performer:
         """
         if reaction.step is Step.JUDGE:
             return self._judge(arrival)
-        if reaction.step is Step.ADOPT and arrival.early is not None:
-            self._adopt(arrival, arrival.early)
+        if reaction.step is Step.ADOPT and (early := arrival.early()) is not None:
+            self._adopt(arrival, early)
         else:
             self._learn_or_leave(arrival, reaction)
         if reaction.log_it:
@@ -117,7 +117,7 @@ class Performer:
         """
         unread = arrival.unread
         notes = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
-        early = self._ledger.early_verdicts.find(unread.digest, self._now())
+        early = arrival.early()
         if early is None:
             with self._context.measurements.judging():
                 judgement = self._context.filter().judge(unread.reading)
