@@ -1,4 +1,4 @@
-"""The needs of every test: nothing is left behind, no test waits for the disk, and a Maildir to work in."""
+"""The needs of every test: nothing is left behind, no test waits for the disk, and a Maildir and a ledger."""
 
 import gc
 import os
@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 
 from spamnb.ledger import connection
+from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures
 from spamnb.maildir.folders import Folder, Layout, create_folder
 from tests import warm
@@ -132,6 +133,13 @@ def far_directory(tmp_path: Path) -> Iterator[Path]:
                 yield Path(made)
             return
     pytest.skip("no second file system that may be written")
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Iterator[Ledger]:
+    """An empty ledger."""
+    with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from spamnb.acts import training
+from spamnb.acts import moves, training
 from spamnb.acts.undo import UndoOutcome, undo
 from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.label import How, Label, Role
@@ -35,9 +35,8 @@ from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.relations import Relations
-from spamnb.maildir import messages
 from spamnb.maildir.folders import Folder, create_folder
-from spamnb.maildir.messages import Entry, scan
+from spamnb.maildir.messages import Entry, Links, scan
 from spamnb.maildir.names import format_name, fresh_bases, parse_name
 from spamnb.rules.acquaintances import KNOWN_FIRST
 from spamnb.rules.destination import MARKS
@@ -45,7 +44,7 @@ from spamnb.rules.reactions import TRAINING, Facts, PastPlace, Step, reaction_to
 from spamnb.rules.weak_lessons import SILENT_MESSAGES
 from spamnb.service.context import Context
 from spamnb.service.jobs import OutdatedLessons
-from spamnb.service.mailbox import facts
+from spamnb.service.mailbox import arrivals, performer
 from spamnb.service.mailbox.watched import WatchedMailbox
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import Taught, label_of, learn, sample_lessons
@@ -142,8 +141,8 @@ class Sorting(RuleBasedStateMachine):
         self.ahead = 0.0
         self.stamps: dict[tuple[int, int], float] = {}  # when a file's status was set, by inode and the kernel's time
         self.patches = ExitStack()
-        for module in (messages, facts):
-            self.patches.enter_context(mock.patch.object(module, "status_set_at", self.status_set_at))
+        for module in (arrivals, moves, performer):
+            self.patches.enter_context(mock.patch.object(module, "links_of", self.links_of))
         self.bases: Iterator[str] = fresh_bases(lambda: 10**18, 7, "host")  # the same at each run
         self.number = LESSONS
         self.files: list[File] = []
@@ -186,13 +185,14 @@ class Sorting(RuleBasedStateMachine):
         status = path.stat()
         self.stamps[status.st_ino, status.st_ctime_ns] = status.st_ctime + self.ahead
 
-    def status_set_at(self, path: str) -> float:
-        """When a file last got or lost a name, by this clock."""
+    def links_of(self, path: str) -> Links:
+        """How many names a file has, and since when by this clock."""
         try:
             status = os.lstat(path)
         except OSError:
-            return 0.0
-        return self.stamps.setdefault((status.st_ino, status.st_ctime_ns), status.st_ctime + self.ahead)
+            return Links(0, 0.0)
+        since = self.stamps.setdefault((status.st_ino, status.st_ctime_ns), status.st_ctime + self.ahead)
+        return Links(status.st_nlink, since)
 
     def begin(self) -> None:
         """A new watched mailbox over the ledger, as after a start of the service."""

@@ -47,8 +47,8 @@ def choose(
     with ledger.transaction():
         with_choices = ledger.choices.over(config)
         for value in values:
-            if hindrance := _hindrance(with_choices, kind, value):
-                raise NoEffectError(hindrance)
+            if why := _why_no_effect(with_choices, kind, value):
+                raise NoEffectError(why)
         newest = ledger.choices.newest()
         chosen = {(choice.kind, choice.value) for choice in newest}
         new = [value for value in values if (kind, value) not in chosen]
@@ -117,10 +117,12 @@ def is_written(config: Config, cutoff: str) -> bool:
 
 def _without_effect(config: Config, choice: Choice) -> str:
     is_in_force = choice.kind in CUTOFFS and getattr(config.scoring, choice.kind) == choice.value
-    return "" if is_in_force and not is_written(config, choice.kind) else _hindrance(config, choice.kind, choice.value)
+    return (
+        "" if is_in_force and not is_written(config, choice.kind) else _why_no_effect(config, choice.kind, choice.value)
+    )
 
 
-def _hindrance(config: Config, kind: ChoiceKind, value: str | float) -> str:
+def _why_no_effect(config: Config, kind: ChoiceKind, value: str | float) -> str:
     """Return why a choice would have no effect, and what to do; "" if it has one. config: with the choices."""
     if kind in SORTED_TO:
         missing = "no mailbox has a newsletters_folder: name one in the configuration first"

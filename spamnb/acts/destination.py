@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from spamnb.acts.may_move import Hindrance
 from spamnb.acts.newcomers import knows_enough, why_known
-from spamnb.acts.newsletters import sorted_to, why_newsletter
+from spamnb.acts.newsletters import sorted_to
 from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
@@ -12,8 +12,10 @@ from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
 from spamnb.rules.destination import Destination, destination_of, too_many_newcomers
+from spamnb.rules.newsletters import newsletter
 
 _DAY = 86_400.0  # seconds
+_BY_SENDER = {Role.NEWSLETTERS, Role.NEWCOMERS}
 
 
 class JudgedMail(NamedTuple):
@@ -36,11 +38,9 @@ def destination(
     config: with the person's choices. now: seconds since the epoch.
     """
     lesson = ledger.lessons.find(mail.known.digest)
-    goals = {} if mail.judgement.verdict is Verdict.SPAM else mailbox.goals
-    sorts = Role.NEWSLETTERS in goals
-    newsletter = why_newsletter(ledger, mail.relations) if sorts else ""
-    has_place = bool(newsletter) or (sorts and sorted_to(ledger, mail.relations) is Role.INBOX)
-    is_newcomer = Role.NEWCOMERS in goals and not has_place and _is_newcomer(ledger, config, mail.relations)
+    why_newsletter, is_newcomer = "", False
+    if mail.judgement.verdict is not Verdict.SPAM and not _BY_SENDER.isdisjoint(mailbox.goals):
+        why_newsletter, is_newcomer = _by_sender(ledger, config, mailbox, mail.relations)
     return destination_of(
         mail.judgement.verdict,
         mail.flags,
@@ -50,14 +50,26 @@ def destination(
         mailbox.goals,
         rescued=mail.known.rescued_at is not None,
         vouched=mail.judgement.vouched,
-        newsletter=newsletter,
+        newsletter=why_newsletter,
         is_newcomer=is_newcomer,
         are_many=is_newcomer and _are_many(ledger, now),
     )
 
 
-def _is_newcomer(ledger: Ledger, config: Config, relations: Relations) -> bool:
-    return not why_known(ledger, config, relations) and knows_enough(ledger, config)
+def _by_sender(ledger: Ledger, config: Config, mailbox: Mailbox, relations: Relations) -> tuple[str, bool]:
+    """Return why a message belongs to the newsletters, in words or "", and whether it is one of a newcomer.
+
+    Each counts only if the mailbox has a folder for it. Mail that a person sorts is not from a newcomer.
+    """
+    (seen,) = ledger.lessons.seen([relations])
+    if Role.NEWSLETTERS in mailbox.goals:
+        chosen = sorted_to(ledger, relations)
+        why = newsletter(relations, seen, chosen)
+        if why or chosen is Role.INBOX:
+            return why, False
+    if Role.NEWCOMERS not in mailbox.goals:
+        return "", False
+    return "", not why_known(ledger, config, relations, seen) and knows_enough(ledger, config)
 
 
 def _are_many(ledger: Ledger, now: float) -> bool:

@@ -33,7 +33,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.intake import take
 from spamnb.maildir.departures import Departures, touch_cur
 from spamnb.maildir.folders import Folder, FolderUnavailableError, find_folders
-from spamnb.maildir.messages import Entry, linked_until, locate, number_of_links, read_chunks, read_keywords
+from spamnb.maildir.messages import Entry, links_of, locate, read_chunks, read_keywords
 from spamnb.maildir.names import Name, format_name, fresh_bases, matching_letters, parse_name
 from spamnb.maildir.rename import finish, move, remove_drafts
 from spamnb.rules.destination import MARKS
@@ -293,12 +293,12 @@ class Mover:
     def _rename(self, intent: Intent, entry: Entry, name: Name) -> bool:
         """Rename the file. Returns False if another program has just linked it: the filter must leave it alone."""
         path = entry.path(intent.source)
-        names = number_of_links(path)  # counted before the look, so one of the two sees a link that comes later
-        if intent.origin == "filter" and linked_until(path) > self._now():
+        links = links_of(path)
+        if intent.origin == "filter" and links.left_until > self._now():
             return False
         moved = move(path, intent.destination, entry.subdir, format_name(name), within=intent.source)
         # The server may have linked the file between our look and our rename: give the name back in time.
-        linked = intent.origin == "filter" and 0 < names < number_of_links(moved)
+        linked = intent.origin == "filter" and 0 < links.number < links_of(moved).number
         return not (linked and _returns(moved, intent, entry))
 
     def _after_fault(self, intent: Intent, fault: Exception) -> None:

@@ -4,15 +4,20 @@ from spamnb.base.label import Label, Role
 from spamnb.config import Config
 from spamnb.contacts.address_book import contacts_of
 from spamnb.ledger.ledger import Ledger
+from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.mail.relations import Relations
 from spamnb.rules import acquaintances
 
 
-def why_known(ledger: Ledger, config: Config, relations: Relations) -> str:
-    """Return why the person knows the sender of a message, in words; "" for a newcomer. config: with the choices."""
+def why_known(ledger: Ledger, config: Config, relations: Relations, seen: Seen | None = None) -> str:
+    """Return why the person knows the sender of a message, in words; "" for a newcomer.
+
+    config: with the choices. seen: what the lessons say of the sender, if the caller has asked them.
+    """
     named = config.senders.named(relations.senders, relations.list_id)
     allowed = named[1] if named is not None and named[0] is Label.HAM else ""
-    (seen,) = ledger.lessons.seen([relations])
+    if seen is None:
+        (seen,) = ledger.lessons.seen([relations])
     learned = ledger.senders.learned(relations.sender, relations.list_id)
     return acquaintances.why_known(relations, seen, *learned, contacts_of(config.address_book), allowed)
 

@@ -8,14 +8,14 @@ it. A judgement changed nothing, so it cannot be undone.
 import functools
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spamnb.acts.filing import Filing
 from spamnb.acts.moves import Mailboxes, MovedSinceError, find_folder
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
-from spamnb.ledger.history.actions import Action, Kind
+from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.maildir.messages import scan
@@ -79,16 +79,12 @@ def _with_answer(ledger: Ledger, action: Action) -> list[Action]:
     return ledger.journal.ends(parts)
 
 
-def since(
-    ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "imported", "settled", "chosen")
-) -> list[Action]:
+def since(ledger: Ledger, at: float, kinds: Collection[Kind] = UNDOABLE.keys()) -> list[Action]:
     """Return the actions to take back so that all actions of these kinds since a time are undone, newest first."""
     return _ends(ledger, ledger.journal.since(at, kinds))
 
 
-def undos_since(
-    ledger: Ledger, at: float, kinds: Sequence[Kind] = ("moved", "learned", "settled", "chosen")
-) -> list[Action]:
+def undos_since(ledger: Ledger, at: float, kinds: Collection[Kind] = UNDOABLE.keys() - {"imported"}) -> list[Action]:
     """Return the undos since a time that can be taken back, newest first; not those of imports, which are not kept."""
     return ledger.journal.undos(at, kinds)
 

@@ -24,19 +24,12 @@ from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN
 from spamnb.cli.common.config_and_ledger import open_ledger, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, is_terminal, progress, warn
-from spamnb.ledger.history.actions import Action, Kind
+from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.lines import Line
 from spamnb.ledger.ledger import Ledger
 
 _MANY = 20  # actions; before more are undone, it asks
-_NAMES: dict[Kind, str] = {
-    "moved": "move",
-    "learned": "lesson",
-    "imported": "import",
-    "settled": "answer",
-    "chosen": "choice",
-}
 _ONLY: dict[str, Kind] = {"moves": "moved", "lessons": "learned"}
 _UNDOS = "undos"
 _NOTHING = "There is nothing to undo."
@@ -89,7 +82,7 @@ def _totals(actions: list[Action]) -> str:
     numbers = collections.Counter((action.kind, action.is_of_init) for action in actions)
     return ", ".join(
         f"{plural(number, name)}{' of init' if is_of_init else ''}"
-        for kind, name in _NAMES.items()
+        for kind, name in UNDOABLE.items()
         for is_of_init in (False, True)
         if (number := numbers[kind, is_of_init])
     )

@@ -12,6 +12,7 @@ import binascii
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -272,7 +273,10 @@ def _unavailable(path: str, error: OSError) -> FolderUnavailableError:
 
 
 def _is_directory(path: str) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
 
 
 # --- creating -----------------------------------------------------------------------------------------------

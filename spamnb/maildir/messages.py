@@ -91,32 +91,33 @@ def _messages(folder: Folder, subdir: str) -> Iterator[str]:
         raise FolderUnavailableError(f"cannot list {path!r}: {error.strerror}; {step}") from error
 
 
-def status_set_at(path: str) -> float:
-    """Return when the file last got or lost a name, in seconds since the epoch; 0 if it is gone. Its content is older.
+class Links(NamedTuple):
+    """How many names a file has, and since when: the time when it last got or lost one. Both are 0 if it is gone.
 
-    This counts any of its names, and also a change of its mode. If it has two names, each existed before that time.
+    That time is in seconds since the epoch; the content is older. A change of the file's mode sets it too. If a file
+    has two names, each existed before that time.
     """
+
+    number: int
+    since: float
+
+    @property
+    def left_until(self) -> float:
+        """Until when the file is left to another program, in seconds since the epoch; 0 if it has one name.
+
+        An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. If that name
+        were gone by then, the message would be in two folders. A second name that stays makes no difference.
+        """
+        return self.since + LINKED_SECONDS if self.number > 1 else 0.0
+
+
+def links_of(path: str) -> Links:
+    """Return how many names a file has, and since when."""
     try:
-        return os.lstat(path).st_ctime
+        status = os.lstat(path)
     except OSError:
-        return 0.0
-
-
-def linked_until(path: str) -> float:
-    """Return until when the file is left to another program, in seconds since the epoch; 0 if it has one name.
-
-    An IMAP server moves a message by a second name (a hard link), then removes the name that it knows. If that name
-    were gone by then, the message would be in two folders. A second name that stays makes no difference.
-    """
-    return status_set_at(path) + LINKED_SECONDS if number_of_links(path) > 1 else 0.0
-
-
-def number_of_links(path: str) -> int:
-    """Return the number of names of the file; 0 if it is gone."""
-    try:
-        return os.lstat(path).st_nlink
-    except OSError:
-        return 0
+        return Links(0, 0.0)
+    return Links(status.st_nlink, status.st_ctime)
 
 
 def read_bytes(path: str, limit: int, within: Folder | None = None) -> tuple[bytes, int]:

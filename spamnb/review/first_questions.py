@@ -144,7 +144,7 @@ def answer(answers: Answers, digests: Iterable[bytes], label: Label, why: str) -
 
 def outside_junk(ledger: Ledger, config: Config, since: float) -> list[bytes]:
     """Return the messages that a person has called spam since a time, and that still are in a ham folder."""
-    settled = {action.digest: None for action in ledger.journal.since(since, ("settled",)) if action.state == "done"}
+    settled = {action.digest: None for action in ledger.journal.since(since, ["settled"]) if action.state == "done"}
     lessons = filter(None, map(ledger.lessons.find, settled))
     called = [lesson.digest for lesson in lessons if lesson.decision is Label.SPAM]
     files = CurrentFiles(ledger, config)

@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,13 +24,6 @@ from tests.patience import PATIENCE
 
 HEAD = "mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\nledger: /l\n"
 CONFIG = parse(HEAD, "c.yaml", {})
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """A new ledger."""
-    with Ledger(str(tmp_path / "ledger")) as made:
-        yield made
 
 
 def pick(ledger: Ledger, kind: ChoiceKind, *values: str, config: Config = CONFIG) -> list[int]:
@@ -247,7 +239,7 @@ def test_the_same_object_while_nothing_changes(ledger: Ledger, tmp_path: Path) -
     assert ledger.choices.over(CONFIG) is first
     ledger._connection._sqlite.set_trace_callback(None)
     assert len(asked) == 1
-    with Ledger(str(tmp_path / "ledger")) as other:
+    with Ledger(str(tmp_path / "ledger.sqlite")) as other:
         pick(other, "block", "y.example")
     assert ledger.choices.over(CONFIG) is not first
 

@@ -1,6 +1,5 @@
 """The conditions under which mail may be moved."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,13 +23,6 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 
 SCORING, LEARNING = Scoring(), Learning()
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger."""
-    with Ledger(str(tmp_path / "ledger")) as found:
-        yield found
 
 
 def teach(ledger: Ledger, kind: str, numbers: range, label: Label, *, weak: bool = False) -> None:

@@ -1,6 +1,5 @@
 """Whom one does not know, by the ledger, the configuration and the address book."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,13 +21,6 @@ from tests.profiles import daily
 ANN = Relations("ann@b.example", "", "9.9.9")
 LIST = Relations("ben@c.example", "talk.c.example", "c.example")
 CONFIG = Config((), Path("ledger"))
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger."""
-    with Ledger(str(tmp_path / "ledger")) as opened:
-        yield opened
 
 
 def learn(ledger: Ledger, number: int, relations: Relations, label: Label = Label.HAM, *, weak: bool = False) -> None:

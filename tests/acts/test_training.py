@@ -1,8 +1,6 @@
 """Learning and forgetting without a terminal."""
 
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -20,13 +18,6 @@ RESCUED = message("spam", 7)
 
 RAW = message("spam", 1)
 DIGEST = identity(RAW)
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger."""
-    with Ledger(str(tmp_path / "ledger")) as opened:
-        yield opened
 
 
 def test_from_bytes(ledger: Ledger) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.folders import create_folder
 from tests.faults.conftest import Faulty, mounted
 from tests.traced import calls, killed_before
 
@@ -26,7 +25,7 @@ class Death:
         self.far = far
         self.site = Faulty(directory)
         self.site.configure(dwell=0, newsletters_folder="Lists")
-        self.site.folders = {**self.site.folders, "Lists": create_folder(str(self.site.root), "maildir++", "Lists")}
+        self.site.add_folder("Lists")
         self.site.teach()
         self.filed = self.site.deliver(message("ham", 700))
         self.missed = self.site.deliver(message("ham", 701))

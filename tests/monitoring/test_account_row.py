@@ -1,7 +1,6 @@
 """The register's row of an account, from its ledger."""
 
 import math
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,13 +16,6 @@ from spamnb.monitoring.host import account_row
 from tests.lessons import learn, sample_lessons
 
 DAY, NOW = 86_400.0, 1e9
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger."""
-    with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """How much mail is put apart, and which folders the pages offer."""
 
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from spamnb.base.label import How, Role, Verdict
 from spamnb.config import Config, Mailbox
@@ -14,13 +11,6 @@ NOW = 1_700_000_000.0
 ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
 PLAIN = Config((Mailbox(Path("/mail"), ROLES),), Path("ledger"))
 APART = Config((Mailbox(Path("/mail"), ROLES, newcomers_folder="New", newsletters_folder="Lists"),), Path("ledger"))
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger."""
-    with Ledger(str(tmp_path / "ledger")) as opened:
-        yield opened
 
 
 def judge(ledger: Ledger, number: int, verdict: Verdict, sender: str, list_id: str = "", ago: float = 0.0) -> int:

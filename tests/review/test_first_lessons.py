@@ -1,7 +1,6 @@
 """The sift: what is doubted among mail that was there before the filter, and what is not."""
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 import pytest
 
@@ -18,13 +17,6 @@ from spamnb.review.first_lessons import NOTHING
 _HAM = [message("ham", n) for n in range(40)]
 _JUNK = [message("spam", n) for n in range(20)]
 _LYING = [message("spam", n) for n in range(50, 60)]
-
-
-@pytest.fixture
-def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """An empty ledger."""
-    with Ledger(str(tmp_path / "ledger.sqlite")) as opened:
-        yield opened
 
 
 def _learn(ledger: Ledger, contents: Sequence[bytes], label: Label, flags: str = "S") -> list[bytes]:

@@ -115,6 +115,17 @@ class Site(Mail, ServiceProcess):
             found = "SELECT folder.name FROM folder JOIN mailbox ON mailbox.id = folder.mailbox WHERE path = ?"
             return {name for (name,) in ledger.locations._db.rows(found, (os.fsencode(self.root),))}
 
+    def add_folder(self, name: str) -> None:
+        """Make a folder that every test's mailbox does not have."""
+        self.folders = {**self.folders, name: create_folder(str(self.root), self.layout, name)}  # type: ignore[arg-type]
+
+    def why(self, content: bytes) -> str:
+        """Return what the history says last of a message."""
+        with Ledger(str(self.ledger)) as ledger:
+            found = ledger.messages.find(identity(content))
+            assert found is not None
+            return ledger.journal.of_message(found.id)[-1].why
+
     def label(self, content: bytes) -> int | None:
         """Return the label of a message in the ledger: 0 ham, 1 spam, or None."""
         with Ledger(str(self.ledger)) as ledger:

@@ -10,9 +10,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.contacts import address_book
 from spamnb.delivery.pipe import filtered
-from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.maildir.folders import create_folder, find_folders
+from spamnb.maildir.folders import find_folders
 from spamnb.rules.acquaintances import KNOWN_FIRST
 from tests.service.conftest import Site
 
@@ -40,7 +39,7 @@ def known(site: Site) -> Site:
     write_book(site, KNOWN_FIRST)
     site.configure(f"authserv_id: mx.example.org\naddress_book: {site.directory / 'book.vcf'}", newcomers_folder="New")
     site.work()
-    site.folders = {**site.folders, "New": create_folder(str(site.root), "maildir++", "New")}
+    site.add_folder("New")
     return site
 
 
@@ -58,14 +57,6 @@ def arrive(site: Site, *contents: bytes) -> None:
     site.work()
 
 
-def why(site: Site, content: bytes) -> str:
-    """Return what the history says last of a message."""
-    with Ledger(str(site.ledger)) as ledger:
-        found = ledger.messages.find(identity(content))
-        assert found is not None
-        return ledger.journal.of_message(found.id)[-1].why
-
-
 def test_where_new_mail_goes(known: Site) -> None:
     """Ham and unsure mail of strangers goes there; spam goes to Junk; mail of a contact and read mail stay."""
     stranger, contact, doubtful, spam, read = letter(1), letter(2, FRIEND), unsure(3), letter(4, kind="spam"), letter(5)
@@ -76,9 +67,9 @@ def test_where_new_mail_goes(known: Site) -> None:
     assert sorted(known.contents("New")) == sorted([stranger, doubtful])
     assert known.contents("Junk") == [spam]
     assert sorted(known.contents("INBOX")) == sorted([contact, read])
-    assert why(known, stranger).startswith(f"{WHY}, probability 0.0")
-    assert why(known, doubtful).startswith("unsure, from somebody you do not know yet, probability 0.")
-    assert why(known, read) == "ham, but a person has read or marked it"
+    assert known.why(stranger).startswith(f"{WHY}, probability 0.0")
+    assert known.why(doubtful).startswith("unsure, from somebody you do not know yet, probability 0.")
+    assert known.why(read) == "ham, but a person has read or marked it"
     assert known.faults() == []
 
 
@@ -89,7 +80,7 @@ def test_out_into_the_inbox(known: Site) -> None:
     known.move(first, "New", "INBOX")
     known.work()
     assert known.label(first) == Label.HAM
-    assert why(known, first) == "a person took it out of newcomers"
+    assert known.why(first) == "a person took it out of newcomers"
     arrive(known, second, other)
     assert sorted(known.contents("INBOX")) == sorted([first, second])
     assert known.contents("New") == [other]
@@ -129,7 +120,7 @@ def test_it_begins_when_enough_people_are_known(known: Site) -> None:
     """With fewer than twenty known addresses nobody is a newcomer."""
     write_book(known, KNOWN_FIRST - 1)
     arrive(known, first := letter(1))
-    assert (known.contents("INBOX"), why(known, first)) == ([first], "ham")
+    assert (known.contents("INBOX"), known.why(first)) == ([first], "ham")
     with Ledger(str(known.ledger)) as ledger:
         assert not knows_enough(ledger, load(known.config, {}))
     write_book(known, KNOWN_FIRST)
@@ -144,7 +135,7 @@ def test_too_many(known: Site) -> None:
     assert sorted(known.contents("New")) == sorted(strangers)
     arrive(known, doubtful := unsure(50), late := letter(60))
     assert sorted(known.contents("INBOX")) == sorted([*friends, doubtful, late])
-    assert why(known, late) == f"{WHY}, like more than half of the mail of the last day"
+    assert known.why(late) == f"{WHY}, like more than half of the mail of the last day"
     arrive(known, *(letter(200 + n, FRIEND) for n in range(4)))
     arrive(known, later := letter(61))
     assert later in known.contents("New"), "it ends by itself"
@@ -156,7 +147,7 @@ def test_at_delivery(known: Site) -> None:
     assert told.startswith(b"X-Spamnb: ham, probability=0.0")
     arrive(known, told)
     assert known.contents("New") == [told]
-    assert "judged at delivery (spamnb filter)" in why(known, told)
+    assert "judged at delivery (spamnb filter)" in known.why(told)
 
 
 def test_while_moving_is_stopped(known: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,7 +156,7 @@ def test_while_moving_is_stopped(known: Site, capsys: pytest.CaptureFixture[str]
     first, second = letter(1), letter(2)
     arrive(known, first, second)
     assert sorted(known.contents("INBOX")) == sorted([first, second])
-    assert why(known, first) == "ham, but moving is stopped: `spamnb resume` starts it again"
+    assert known.why(first) == "ham, but moving is stopped: `spamnb resume` starts it again"
     book = known.directory / "book.vcf"
     book.write_text(book.read_text().replace("friend0@book", "stranger2@elsewhere"))
     address_book._book.cache_clear()
@@ -204,7 +195,7 @@ def test_without_the_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> N
     site.teach()
     site.work()
     arrive(site, first := letter(1))
-    assert why(site, first) == "ham"
+    assert site.why(first) == "ham"
     file = site.directory / "letter.eml"
     file.write_bytes(first)
     site.spamnb("explain", str(file))

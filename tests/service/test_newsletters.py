@@ -10,9 +10,8 @@ from spamnb.base.label import Label, Role
 from spamnb.config import load
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
-from spamnb.maildir.folders import create_folder
 from tests.service.conftest import Site
-from tests.service.test_newcomers import KNOWN_FIRST, arrive, letter, why, write_book
+from tests.service.test_newcomers import KNOWN_FIRST, arrive, letter, write_book
 
 LEAVE = "List-Unsubscribe: <https://club.example/leave>"
 ID = "List-Id: The club <news.club.example>"
@@ -30,7 +29,7 @@ def sorting(site: Site) -> Site:
     site.teach()
     site.configure(newsletters_folder="Lists")
     site.work()
-    site.folders = {**site.folders, "Lists": create_folder(str(site.root), "maildir++", "Lists")}
+    site.add_folder("Lists")
     return site
 
 
@@ -47,15 +46,15 @@ def test_where_they_go(sorting: Site) -> None:
     arrive(sorting, news, talk, mail, spam)
     assert sorted(sorting.contents("Lists")) == sorted([news, talk])
     assert (sorting.contents("INBOX"), sorting.contents("Junk")) == ([mail], [spam])
-    assert why(sorting, news).startswith("ham, a newsletter, probability 0.0")
-    assert why(sorting, talk).startswith("ham, mail of a mailing list, probability 0.0")
+    assert sorting.why(news).startswith("ham, a newsletter, probability 0.0")
+    assert sorting.why(talk).startswith("ham, mail of a mailing list, probability 0.0")
     assert sorting.faults() == []
 
 
 def test_answers_and_friends(sorting: Site) -> None:
     """An answer to one's own mail stays in the inbox, and so does mail of an address to which one has written."""
     sent = b"From: you@home.example\nTo: ann@friends.example\nMessage-ID: <1@home.example>\n\nShall we meet?\n"
-    sorting.folders = {**sorting.folders, "Sent": create_folder(str(sorting.root), "maildir++", "Sent")}
+    sorting.add_folder("Sent")
     sorting.deliver(sent, "Sent")
     sorting.work()
     friend = issue(1, LEAVE, ID, sender="ann@friends.example")
@@ -113,7 +112,7 @@ def test_into_it(sorting: Site) -> None:
     assert (sorting.label(first), choices(sorting)) == (None, [("newsletters", OTHER, "move", "")])
     arrive(sorting, second)
     assert sorted(sorting.contents("Lists")) == sorted([first, second])
-    assert why(sorting, second).startswith("ham, sorted by your choice, probability")
+    assert sorting.why(second).startswith("ham, sorted by your choice, probability")
 
 
 def test_out_of_junk_into_it(sorting: Site) -> None:
@@ -184,7 +183,7 @@ def test_without_the_folder(site: Site, capsys: pytest.CaptureFixture[str]) -> N
     site.teach()
     site.work()
     arrive(site, first := issue(1, LEAVE, ID))
-    assert (site.contents("INBOX"), why(site, first)) == ([first], "ham")
+    assert (site.contents("INBOX"), site.why(first)) == ([first], "ham")
     assert site.spamnb("choose", "newsletters", CLUB) != 0
     assert "no mailbox has a newsletters_folder" in capsys.readouterr().err
 

@@ -8,8 +8,6 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.contacts import address_book
 from spamnb.delivery.pipe import filtered
-from spamnb.identity.digests import identity
-from spamnb.ledger.ledger import Ledger
 from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
 from tests.service.conftest import Site
 
@@ -29,14 +27,6 @@ def through(site: Site, mail: bytes) -> bytes:
     return b"".join(filtered(mail, lambda: load(site.config, {}), "anna").message)
 
 
-def why(site: Site, mail: bytes) -> str:
-    """Return what the history says last of a message."""
-    with Ledger(str(site.ledger)) as ledger:
-        known = ledger.messages.find(identity(mail))
-        assert known is not None
-        return ledger.journal.of_message(known.id)[-1].why
-
-
 @pytest.fixture
 def taught(site: Site) -> Site:
     """A service that knows letters and spam, with a named server."""
@@ -52,7 +42,7 @@ def test_it_stays_until_a_person_decides(taught: Site) -> None:
     taught.deliver(first)
     taught.work()
     assert taught.contents("Junk") == []
-    assert why(taught, first) == f"unsure: {WHY}"
+    assert taught.why(first) == f"unsure: {WHY}"
     taught.move(first, "INBOX", "Junk")
     taught.work()
     taught.deliver(second)
@@ -81,7 +71,7 @@ def test_at_delivery(taught: Site) -> None:
     taught.deliver(told)
     taught.work()
     assert taught.contents("Junk") == []
-    assert why(taught, mail) == f"unsure; judged at delivery (spamnb filter; {WHY})"
+    assert taught.why(mail) == f"unsure; judged at delivery (spamnb filter; {WHY})"
 
 
 def test_a_field_that_comes_after_the_verdict(taught: Site) -> None:
@@ -91,7 +81,7 @@ def test_a_field_that_comes_after_the_verdict(taught: Site) -> None:
     taught.deliver(SIGNED.encode() + b"\n" + told)
     taught.work()
     assert taught.contents("Junk") == []
-    assert why(taught, newsletter(1, BORDER)) == f"unsure: {WHY}; judged at delivery (spamnb filter)"
+    assert taught.why(newsletter(1, BORDER)) == f"unsure: {WHY}; judged at delivery (spamnb filter)"
 
 
 def test_explain(taught: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -127,4 +117,4 @@ def test_a_contact(taught: Site) -> None:
         taught.deliver(letter)
     taught.work()
     assert sorted(taught.contents("Junk")) == sorted([letters[0], letters[2]])
-    assert "vouches for its sender, who is in your address book" in why(taught, letters[1])
+    assert "vouches for its sender, who is in your address book" in taught.why(letters[1])

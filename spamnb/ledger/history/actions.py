@@ -1,7 +1,7 @@
 """An action of the journal as a value, and how statements read it."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,15 @@ Kind = Literal["judged", "moved", "learned", "imported", "settled", "chosen"]
 # An intent is written before a move and ends as done, or as failed if nothing was moved. A judgement is done, or
 # withheld if the breaker or a pause stopped the move.
 ActionState = Literal["intent", "done", "failed", "undone", "withheld"]
+
+UNDOABLE: Mapping[Kind, str] = {
+    "moved": "move",
+    "learned": "lesson",
+    "imported": "import",
+    "settled": "answer",
+    "chosen": "choice",
+}
+"""The kinds of action that can be undone, and what people call an action of each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from spamnb.base.label import How, Role
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.actions import AMONG, SELECT, TAKEN, Action, ActionState, Kind, action_of
+from spamnb.ledger.history.actions import AMONG, SELECT, TAKEN, UNDOABLE, Action, ActionState, Kind, action_of
 from spamnb.ledger.lessons.port import Lesson
 from spamnb.ledger.queries import look_up
 
@@ -15,7 +15,6 @@ _WITHHELD = (
     " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
 )
 _NO_JUDGEMENT = "a.kind <> 'judged'"  # most actions are; this names the index of the others
-_UNDOABLE: tuple[Kind, ...] = ("moved", "learned", "imported", "settled", "chosen")
 
 
 class Journal:
@@ -230,19 +229,19 @@ class Journal:
         """Return the newest actions, the newest first."""
         return iter(self._actions("1 ORDER BY a.id DESC LIMIT ?", most))
 
-    def since(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
+    def since(self, at: float, kinds: Collection[Kind] = UNDOABLE.keys()) -> list[Action]:
         """Return the actions since a time that were not undone, the newest first: the order in which to undo them.
 
         Judgements did nothing, and undos are separate (`undos`): both are left out.
         """
         return self._standing("a.takes_back IS NULL", at, kinds)
 
-    def undos(self, at: float, kinds: Sequence[Kind] = _UNDOABLE) -> list[Action]:
+    def undos(self, at: float, kinds: Collection[Kind] = UNDOABLE.keys()) -> list[Action]:
         """Return the undos since a time that were not undone themselves, the newest first."""
         last = f"a.takes_back IS NOT NULL AND NOT EXISTS (SELECT 1 FROM action WHERE {TAKEN})"  # noqa: S608
         return [action for action in self._standing(last, at, kinds) if self.first(action).state == "undone"]
 
-    def _standing(self, which: str, at: float, kinds: Sequence[Kind]) -> list[Action]:
+    def _standing(self, which: str, at: float, kinds: Collection[Kind]) -> list[Action]:
         wanted = f"{_NO_JUDGEMENT} AND a.kind IN ({','.join('?' * len(kinds))}) AND a.at >= ? AND a.state = 'done'"
         return self._actions(f"{wanted} AND {which} ORDER BY +a.id DESC", *kinds, at)  # +: do not walk all by id
 

@@ -6,12 +6,12 @@ Each of the three has its place: `facts`, `rules.reactions`, `performer`.
 from spamnb.base.errors import NotYetError
 from spamnb.base.label import Role
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import LINKED_SECONDS, Entry, linked_until, locate, read_keywords
+from spamnb.maildir.messages import LINKED_SECONDS, Entry, links_of, locate, read_keywords
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.reactions import COPY_SECONDS, reaction_to
 from spamnb.service.context import Context
 from spamnb.service.mailbox.dwelling import Dwelling, DwellingFiles, Key
-from spamnb.service.mailbox.facts import Arrival, SeenFile, appeared_at, arrival_of
+from spamnb.service.mailbox.facts import Arrival, SeenFile, arrival_of
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer, Postponed
 
@@ -52,10 +52,11 @@ class Arrivals:
         name, now = parse_name(entry.name), self._now()
         if (folder.path, name.key) in self._dwelling:
             return
-        appeared, free_at = appeared_at(folder, entry, now), linked_until(entry.path(folder))
-        due = max(appeared + self._learning.dwell_seconds, free_at)
+        links = links_of(entry.path(folder))
+        appeared = min(links.since or now, now)  # at the latest: a rename, or a second name, sets its status
+        due = max(appeared + self._learning.dwell_seconds, links.left_until)
         if folder.role is Role.INBOX:
-            if free_at:
+            if links.left_until:
                 due += _LAST_SECONDS
             elif _are_known(name, folder) and self._decide_if_new(folder, entry, appeared):
                 return

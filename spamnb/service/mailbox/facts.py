@@ -1,7 +1,8 @@
 """The facts about a file that appeared: what the ledger and the disk know of it, asked once. It writes nothing."""
 
+import functools
 import os
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,16 +12,11 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
-from spamnb.maildir.messages import Entry, locate, status_set_at
+from spamnb.maildir.messages import Entry, locate
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.reactions import Facts, PastPlace, left_recently
 from spamnb.service.context import Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
-
-
-def appeared_at(folder: WatchedFolder, entry: Entry, now: float) -> float:
-    """Return the latest time at which the file can have appeared: a rename, or a second name, sets its status."""
-    return min(status_set_at(entry.path(folder)) or now, now)
 
 
 class SeenFile(NamedTuple):
@@ -37,8 +33,8 @@ class Arrival:
     """A file that appeared, with the facts about it, found before anything is written.
 
     vanished: files that are gone, but that the ledger still knows; they are recorded as gone in one transaction with
-    the arrival. origins_before: past places of files of this delivery in the same folder. early: the verdict given at
-    delivery; only looked up in a folder for spam.
+    the arrival. origins_before: past places of files of this delivery in the same folder. early: returns the verdict
+    given at delivery, or None; it is looked up at the first call, since only a judgement and a folder for spam need it.
 
     Other processes may learn and move mail at the same time. But only this service records where mail is, and nobody
     else moves a known message to the place of this file. So facts that are a moment old still show what the file means.
@@ -50,9 +46,9 @@ class Arrival:
     entry: Entry
     unread: LazyReading
     facts: Facts
-    vanished: Sequence[Location] = ()
-    origins_before: Collection[Origin] = ()
-    early: EarlyVerdict | None = None
+    vanished: Sequence[Location]
+    origins_before: Collection[Origin]
+    early: Callable[[], EarlyVerdict | None]
 
     @property
     def name(self) -> Name:
@@ -82,15 +78,15 @@ def arrival_of(
     ledger = context.ledger
     lesson = ledger.lessons.find(unread.digest)
     locations = [] if known is None else ledger.locations.of_message(known.id)
-    is_spam = folder.role is Role.SPAM  # elsewhere, judging the file looks up a verdict given at delivery
-    early = ledger.early_verdicts.find(unread.digest, context.now()) if is_spam else None
+    early = functools.cache(functools.partial(ledger.early_verdicts.find, unread.digest, context.now()))
+    filed = early() if folder.role is Role.SPAM else None
     places = _Places(context, folders, seen)
     facts = Facts(
         folder.role,
         None if lesson is None else lesson.decision,
         places.of(locations),  # in each folder: a file that came back under its name would seem never to have left
         None if known is None else known.verdict,
-        None if early is None else early.verdict,
+        None if filed is None else filed.verdict,
         has_known_name=last is not None and known is not None and last.message == known.id,
         is_one_of_many=is_one_of_many,
         role_is_configured=folders.mailbox.names(folder.name),

@@ -29,7 +29,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.maildir.messages import Entry, linked_until
+from spamnb.maildir.messages import Entry, links_of
 from spamnb.maildir.names import Name
 from spamnb.rules.reactions import Reaction, Step, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
@@ -71,8 +71,8 @@ class Performer:
         """
         if reaction.step is Step.JUDGE:
             return self._judge(arrival)
-        if reaction.step is Step.ADOPT and arrival.early is not None:
-            self._adopt(arrival, arrival.early)
+        if reaction.step is Step.ADOPT and (early := arrival.early()) is not None:
+            self._adopt(arrival, early)
         else:
             self._learn_or_leave(arrival, reaction)
         if reaction.log_it:
@@ -106,7 +106,7 @@ class Performer:
         text = f"{what}: moved from {folder.name} to {intent.destination.name}{notes}"
         if self._make_move(intent, entry):
             _log.info("%s", text)
-        elif linked_until(entry.path(folder)) > self._now():
+        elif links_of(entry.path(folder)).left_until > self._now():
             return Postponed(intent, text)
         return None
 
@@ -117,7 +117,7 @@ class Performer:
         """
         unread = arrival.unread
         notes = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
-        early = self._ledger.early_verdicts.find(unread.digest, self._now())
+        early = arrival.early()
         if early is None:
             with self._context.measurements.judging():
                 judgement = self._context.filter().judge(unread.reading)

@@ -12,7 +12,7 @@ from spamnb.acts import undo as taking_back
 from spamnb.acts.moves import mailboxes_of
 from spamnb.acts.undo import UndoOutcome
 from spamnb.base.wording import plural
-from spamnb.ledger.history.actions import Action, Kind
+from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.web import action_ids
 from spamnb.web.http import HttpError, Response, Values
@@ -30,13 +30,6 @@ BOXES: Mapping[str, tuple[Kind, ...]] = {
     "lessons": ("learned", "imported", "settled"),
     _INIT: ("learned",),
     "choices": ("chosen",),
-}
-_NOUNS: Mapping[Kind, str] = {
-    "moved": "move",
-    "learned": "lesson",
-    "imported": "import",
-    "settled": "answer",
-    "chosen": "choice",
 }
 
 
@@ -113,7 +106,7 @@ def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
         ]
         numbers = Counter(outcome.action.kind for outcome in of_box if outcome.fault is None)
         stay = [outcome for outcome in of_box if outcome.fault is not None]
-        says = ", ".join(plural(numbers[kind], _NOUNS[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
+        says = ", ".join(plural(numbers[kind], UNDOABLE[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
         if of_box:
             boxes.append(Box(name, says, sum(numbers.values()), len(stay), str(stay[0].fault) if stay else ""))
     return boxes
