@@ -116,7 +116,7 @@ def test_readme_says_where_the_project_is() -> None:
     assert urls["Issues"] in read("README.md")
 
 
-_SPOKEN = ("*.md", "docs/*", "spamnb/**/*.py", "systemd/*", "debian/*", ".ci/*", "config.example.yaml")
+_SPOKEN = ("*.md", "setup.py", "docs/*", "spamnb/**/*.py", "systemd/*", "debian/*", ".ci/*", "config.example.yaml")
 _BY_NAME = re.compile(r"spamnb\[\w|\bpipx? (?:install|upgrade|download)\b[^\n`]*[ '\"]spamnb(?![-\w./])")
 
 

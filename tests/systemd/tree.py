@@ -99,7 +99,8 @@ def sources(place: Path) -> None:
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("spamnb", "systemd", "debian", "docs", ".ci"):
         shutil.copytree(PROJECT / name, place / name, ignore=ignored)
-    for name in ("pyproject.toml", "VERSION", "README.md", "CHANGELOG.md", "LICENSE", "config.example.yaml"):
+    texts = ("README.md", "CHANGELOG.md", "LICENSE", "config.example.yaml")
+    for name in ("pyproject.toml", "setup.py", "VERSION", *texts):
         shutil.copy(PROJECT / name, place / name)
 
 
