@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from setuptools import build_meta
-from setuptools.build_meta import *  # noqa: F403 - all hooks but the one below
 
 _ROOT = Path(__file__).parent.parent
 # setuptools adds none of it by itself.
@@ -21,10 +20,26 @@ _BESIDE += ["VERSION", "config.example.yaml", "CHANGELOG.md", "CONTRIBUTING.md"]
 _NOT_IN_SDIST = {"__pycache__", "venv"}
 
 
+class _Setuptools(build_meta._BuildMetaBackend):
+    """setuptools, with the README that `setup.py` beside this file makes for a package index."""
+
+    def run_setup(self, setup_script: str = ".ci/setup.py") -> None:
+        super().run_setup(setup_script)
+
+
+_setuptools = _Setuptools()
+build_wheel, build_editable = _setuptools.build_wheel, _setuptools.build_editable
+prepare_metadata_for_build_wheel = _setuptools.prepare_metadata_for_build_wheel
+prepare_metadata_for_build_editable = _setuptools.prepare_metadata_for_build_editable
+get_requires_for_build_wheel = _setuptools.get_requires_for_build_wheel
+get_requires_for_build_sdist = _setuptools.get_requires_for_build_sdist
+get_requires_for_build_editable = _setuptools.get_requires_for_build_editable
+
+
 def build_sdist(directory: str, settings: Mapping[str, Any] | None = None) -> str:
     """Build an sdist; its name."""
     with tempfile.TemporaryDirectory() as draft:
-        name = str(build_meta.build_sdist(draft, settings))
+        name = str(_setuptools.build_sdist(draft, settings))
         _copy(Path(draft, name), Path(directory, name), name.removesuffix(".tar.gz"))
     return name
 

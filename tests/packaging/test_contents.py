@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from spamnb import __version__
 from spamnb.setup.units import manager_of
 from tests.manual.made import files
 from tests.packaging import built
@@ -76,6 +77,17 @@ def test_the_bounds_are_those_of_the_project(unpacked: Path) -> None:
         (line,) = re.findall(rf"^{field}: (.*)$", control, re.MULTILINE)
         assert f"python3-{_NAMES.get(name, name)} (>= {_EPOCHS.get(name, '')}{version})" in line
     assert all(f"python3-{name}" not in control.partition("Suggests:")[0] for name in _OF_FEW)
+
+
+def test_an_index_can_show_the_readme(unpacked: Path) -> None:
+    """The README in the metadata names pictures and documents by their whole addresses, at the tag of the version."""
+    (metadata,) = unpacked.glob("usr/**/spamnb-*.dist-info/METADATA")
+    with (built.PROJECT / "pyproject.toml").open("rb") as file:
+        source = tomllib.load(file)["project"]["urls"]["Source"].removesuffix(".git")
+    addresses = re.findall(r"\]\(([^)]+)\)", metadata.read_text())
+    assert f"{source}/raw/v{__version__}/docs/web/overview.png" in addresses
+    assert f"{source}/blob/v{__version__}/docs/install.md#from-the-sources" in addresses
+    assert [address for address in addresses if not address.startswith("https://")] == []
 
 
 @pytest.mark.parametrize("script", ["postinst", "prerm", "postrm"])
