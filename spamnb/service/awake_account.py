@@ -4,6 +4,7 @@ A fault of one mailbox is logged once, and does not stop the others.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -193,6 +194,11 @@ class AwakeAccount:
     def has_work(self) -> bool:
         """Whether a job has more steps to make."""
         return any(job.under_way for job in self._jobs)
+
+    def jobs_due_in(self) -> float:
+        """Return the seconds until a job is due; infinity for never, and without the ledger."""
+        dues = [job.due_in(self.context.now()) for job in self._jobs] if self.has_ledger else []
+        return min(dues, default=math.inf)
 
     def step_jobs(self) -> bool:
         """Make a step of each job that is due. Returns whether one has more steps to make."""
