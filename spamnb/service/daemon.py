@@ -1,7 +1,7 @@
 """The service as a whole: start, the loop, reload, stop.
 
-One loop works for one person or for the users of a mail host: over one account, or over thousands (`scheduler`). Who
-is there differs: `one_person`, or `roster`.
+One loop works for one person, with one account (`one_person`), or for the users of a mail host, with thousands
+(`roster`). `scheduler` gives the turns.
 """
 
 import logging
@@ -27,7 +27,7 @@ from spamnb.service.notify import Notifier
 from spamnb.service.one_person import OnePerson
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
-from spamnb.service.scheduler import StoppedError
+from spamnb.service.scheduler import Scheduler, StoppedError
 from spamnb.service.spamd.service import SpamdService
 from spamnb.service.watcher import Watcher
 
@@ -145,22 +145,18 @@ class Daemon:
         self._spamd.use(self._config)
         self._watcher.start()
         self._begin(accounts.watch())
-        scheduler, beside = accounts.scheduler, list[Roster | SpamdService]()
-        if isinstance(accounts, Roster):
-            beside.append(accounts)
+        parts: list[Roster | Scheduler | SpamdService] = [accounts] if isinstance(accounts, Roster) else []
+        parts.append(accounts.scheduler)
         if self._spamd.addresses:  # if nobody answers, the service manager restarts everything
-            beside.append(self._spamd)
+            parts.append(self._spamd)
+        longest = min(self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
         with self._exchanging(accounts) as forgotten:
             while not (self._stop or self._reload):
-                for each in beside:
-                    each.work()
-                scheduler.work()
+                for part in parts:
+                    part.work()
                 self._notify.alive()
-                dues = (each.due_in() for each in (scheduler, *beside))
-                for hint in self._watcher.read(
-                    min(*dues, self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
-                ):
-                    scheduler.take(hint)
+                for hint in self._watcher.read(min(longest, *(part.due_in() for part in parts))):
+                    accounts.scheduler.take(hint)
                 while forgotten:
                     accounts.forget(forgotten.popleft())
 
