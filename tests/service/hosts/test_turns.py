@@ -586,7 +586,8 @@ def test_removed(desk: Desk, what: str) -> None:
     desk.pass_time(700.0)
     assert ONE not in {each.name for each in desk.accounts}
     assert not account.is_awake
-    assert account._ledger is None
+    with only_service(str(desk.ledger(ONE)), patience=0.0):
+        pass  # it is nobody's
     for waiting in ("_row", "_later", "_planned", "_awake"):
         assert account not in getattr(desk.accounts, waiting)
     assert desk.rows()[ONE].state is FilterState.GONE
