@@ -21,16 +21,24 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spamnb.acts.may_move import MissingCache, await_nobody
-from spamnb.base.errors import LedgerError, LedgerUnavailableError, SpamnbError
+from spamnb.base.errors import (
+    ConfigError,
+    LedgerBusyError,
+    LedgerError,
+    LedgerLostError,
+    LedgerNewerError,
+    LedgerUnavailableError,
+    SpamnbError,
+)
 from spamnb.config import Config
 from spamnb.ledger.copies.recovery import open_sound
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.departures import Departures
-from spamnb.service.awake_account import LEDGER, AwakeAccount
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce, MailFaults
@@ -47,7 +55,10 @@ _BUSY_SECONDS = 1.0  # the same, if another process held the ledger
 _RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked for
 _BETWEEN_STEPS = 0.1  # seconds between those of jobs: SQLite waits as long before it asks for a held ledger again
 _LONGEST_WITHOUT_JOBS = 60.0  # seconds; the clock that jobs go by may be set, and goes on while the machine sleeps
-_ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
+_FOR_A_PERSON = 3600.0  # until a fault that a person has to repair is tried again
+_LASTING = (ConfigError, LedgerLostError, LedgerNewerError)  # such faults
+LEDGER: Final = "ledger"  # the subject of a fault, like the root of a mailbox
+_ACCOUNT = "account"  # another one
 
 
 class AccountState(StrEnum):
@@ -77,12 +88,11 @@ class ServiceTools:
 
     now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
     its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path.
-    longest_retry: a lasting fault is tried again after at most this number of seconds. is_examined: each ledger is
-    examined when it opens, not only at the daily look. is_strict: faults that may pass are raised, not logged.
-    most_awake: how many accounts may be awake at once. idle_seconds: an account without work sleeps after this time.
-    has_others: a fault puts only its account to rest, and the service goes on for the others; the jobs of an account
-    are a part of its daily look. For one person a fault that lasts ends the service, and one that may pass stops only
-    the mailbox that it is about.
+    longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults that may pass
+    are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account without work
+    sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for the others;
+    the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service, and one
+    that may pass stops only the mailbox that it is about.
     """
 
     watcher: Watcher
@@ -95,7 +105,6 @@ class ServiceTools:
     claim: Claim
     open_ledger: Callable[[str], Ledger] = Ledger
     longest_retry: float = _RETRY_SECONDS
-    is_examined: bool = True
     is_strict: bool = False
     most_awake: int = 1
     idle_seconds: float = math.inf
@@ -124,16 +133,16 @@ class Account:
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
     may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
     the running clock. jobs_at: when its jobs are next due, by that clock, if they are not a part of a daily look.
-    used_at: when it last worked, by that clock. interrupted: what the last process was reading of this account when it
-    ended; it is still to be written into the ledger.
+    used_at: when it last worked, by that clock. is_doubted: its ledger is examined before it is used. interrupted: what
+    the last process was reading of this account when it ended; it is still to be written into the ledger.
     """
 
     __slots__ = (
         "_awake",
         "_check",
         "_filled_by",
+        "_has_begun",
         "_hints",
-        "_is_doubted",
         "_jobs_of",
         "_mail_faults",
         "_opened",
@@ -144,6 +153,7 @@ class Account:
         "config",
         "faults",
         "interrupted",
+        "is_doubted",
         "jobs_at",
         "name",
         "not_before",
@@ -176,6 +186,7 @@ class Account:
         self.not_before = self.jobs_at = math.inf
         self.used_at = -math.inf
         self.interrupted: list[Interrupted] = []
+        self.is_doubted = False
         self._read = read
         self._check = check
         self._mail_faults: MailFaults | None = None
@@ -183,7 +194,7 @@ class Account:
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds that the last retry waited
         self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
-        self._is_doubted = False  # examine the ledger before it is used again
+        self._has_begun = False  # its ledger was open once
         self._tools: ServiceTools
         self._awake: AwakeAccount | None = None
         self._opened: ExitStack  # what is open while the account is awake
@@ -206,11 +217,12 @@ class Account:
         self._tools, self.used_at = tools, tools.running()
         self._check()
         self.config = self._read()
-        is_examined = is_examined or tools.is_examined or self._is_doubted
         common = tools.now, tools.alive, tools.measurements, tools.departures, tools.reading
         with ExitStack() as stack:
-            ledger, record = _claim_and_open(stack, str(self.config.ledger), tools, is_examined=is_examined)
-            self._is_doubted = False
+            ledger, record = _claim_and_open(
+                stack, str(self.config.ledger), tools, is_examined=is_examined or self.is_doubted
+            )
+            self.is_doubted, self._has_begun = False, True
             self._remember(ledger)
             if self.config.exchange.database is None:
                 await_nobody(ledger)
@@ -256,21 +268,22 @@ class Account:
         is_wanted = Want.TURN in self.wants or (Want.COMPARE in self.wants and not is_compared)
         if self._awake is None or is_wanted:
             return False
-        return self._awake.due(departures=False) is None and not self._awake.has_work
+        return self._awake.due() == math.inf and not self._awake.has_work
 
-    def failed(self, fault: Exception | None, retry: float | None = None, *, is_busy: bool = False) -> None:
-        """Put the account to rest after a fault. It is tried again after some seconds, each time after twice as many.
+    def failed(self, fault: Exception | None) -> None:
+        """Put the account to rest after a fault; None if it has been logged.
 
-        fault: the fault to log; None if it has been logged. retry: seconds until the next try, if that is known.
-        is_busy: another process holds the ledger, which seldom lasts.
+        It is tried again after some seconds, each time after twice as many.
         """
+        is_busy = isinstance(fault, LedgerBusyError)  # which seldom lasts
         first, longest = (_BUSY_SECONDS, _RETRY_SECONDS) if is_busy else (_RETRY_SECONDS, self._tools.longest_retry)
         self._put_off(first, longest)
-        self._rest_until(self._tools.running() + (self._retry if retry is None else retry))
+        self._rest_until(self._tools.running() + (_FOR_A_PERSON if isinstance(fault, _LASTING) else self._retry))
         if isinstance(fault, LedgerUnavailableError):
-            self.faults.log(LEDGER, f"{fault}. Waiting for it")
+            until_then = "Mail stays where it is until then" if self._has_begun else "Waiting for it"
+            self.faults.log(LEDGER, f"{fault}. {until_then}")
         elif fault is not None:
-            self._is_doubted = isinstance(fault, LedgerError)
+            self.is_doubted = isinstance(fault, LedgerError)
             self.faults.log(_ACCOUNT, str(fault))
 
     def _put_off(self, first: float, longest: float) -> None:
@@ -315,7 +328,7 @@ class Account:
         """Keep a hint until the account has its turn."""
         if self.state is AccountState.FILLING:
             self.not_before = min(running + _QUIET_SECONDS, self._filled_by)
-        elif self.is_put_off:
+        elif self.state is AccountState.FAILED:
             return
         elif hint.entry is None:  # not at once: this would make a folder again while a program is deleting it
             self.compare_within(_SOON_SECONDS, running)
@@ -337,16 +350,13 @@ class Account:
         self.not_before = min(self.not_before, running + seconds)
 
     def work(self, end: float) -> None:
-        """Look at the files named by hints, until `end` on the running clock, and act on what is due.
-
-        While the ledger cannot be used, it drops hints: the folders are compared when the ledger is back.
-        """
+        """Look at the files named by hints, until `end` on the running clock, and act on what is due."""
         awake, running = self.awake, self._tools.running
         try:
             while self._hints and running() < end:
                 came, hint = self._hints.pop(0)
-                if awake.has_ledger and hint.entry is not None:
-                    self._tools.measurements.turn(running() - came)
+                self._tools.measurements.turn(running() - came)
+                if hint.entry is not None:
                     awake.look(hint.root, hint.folder, hint.entry)
             awake.act_on_due()
         finally:
@@ -367,6 +377,8 @@ class Account:
         self.wants.discard(Want.COMPARE)
         self.not_before = math.inf
         awake.compare()
+        if self.faults.clear(LEDGER):
+            _log.info("the ledger can be used again")
         is_over = self.faults.clear(_ACCOUNT)
         service = self.config.service
         is_watched = all(map(tools.watcher.is_watched, self.roots))
@@ -393,19 +405,15 @@ class Account:
         self.wake(tools)
         awake = self.awake
         awake.compare()
-        while (due := awake.due(departures=False)) is not None:
+        while (due := awake.due()) < math.inf:
             wait(min(1.0, due - tools.now()))
             awake.act_on_due()
         awake.touch_departed(wait)
         awake.finish_jobs()
 
     def due(self) -> float:
-        """Return when the account next has work other than comparing and departures, by the running clock.
-
-        Departures are shared by all accounts. Returns infinity for never. Call it only while the account is awake.
-        """
-        due = self.awake.due(departures=False)
-        return math.inf if due is None else self._tools.running() + due - self._tools.now()
+        """Return when files are due that dwell, by the running clock; infinity for never. Call it only while awake."""
+        return self._tools.running() + self.awake.due() - self._tools.now()
 
 
 def _claim_and_open(stack: ExitStack, path: str, tools: ServiceTools, *, is_examined: bool) -> tuple[Ledger, EndRecord]:

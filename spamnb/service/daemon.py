@@ -19,8 +19,7 @@ from spamnb.host.host import Host
 from spamnb.host.shares import Share, claimed
 from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.departures import Departures
-from spamnb.service.account import Claim, ServiceTools, SharingUser
-from spamnb.service.awake_account import LEDGER
+from spamnb.service.account import LEDGER, Claim, ServiceTools, SharingUser
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier

@@ -29,6 +29,7 @@ class OnePerson:
         self._instance = instance
         roots = [str(mailbox.path) for mailbox in config.mailboxes]
         self._account = account = Account("", roots, lambda: config, self._jobs, faults)
+        account.is_doubted = True  # for the first time, since it has no daily look
         # A hint without a mailbox says that hints were lost.
         self.scheduler = Scheduler(tools, lambda _: self.scheduler.compare(account))
         self.scheduler.add(account)
@@ -42,10 +43,9 @@ class OnePerson:
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched. Returns them in words."""
         self.scheduler.compare_now(self._account)
-        awake = self._account.awake
-        number = len(awake.roots)
-        folders = plural(len(awake.directories) // 2, "folder")
-        return f"{folders} in {number} mailbox{'' if number == 1 else 'es'}"
+        directories = self._account.awake.directories if self._account.is_awake else []  # else its ledger is away
+        number = len(self._account.roots)
+        return f"{plural(len(directories) // 2, 'folder')} in {number} mailbox{'' if number == 1 else 'es'}"
 
     def sharing(self) -> Sequence[SharingUser]:
         """Return this person, if lessons are shared; safe in another thread."""

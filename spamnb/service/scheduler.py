@@ -26,14 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from spamnb.base import memory
-from spamnb.base.errors import (
-    ConfigError,
-    LedgerBusyError,
-    LedgerLostError,
-    LedgerNewerError,
-    LedgerUnavailableError,
-    SpamnbError,
-)
+from spamnb.base.errors import LedgerUnavailableError, SpamnbError
 from spamnb.ledger.file.removal import remove
 from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.log import about
@@ -45,8 +38,6 @@ _STEP_SECONDS = 1.0  # the row delays work that can wait by at most this
 _GIVEN_BACK_SECONDS = 60.0  # between two times that memory is given back, while somebody is awake
 _FORGETTING = "forgetting"  # the subject of a fault
 _FORGETTING_SECONDS = 0.2  # to wait for other processes; all accounts wait
-_FOR_A_PERSON = 3600.0  # until a fault that a person has to repair is tried again
-_LASTING = (ConfigError, LedgerLostError, LedgerNewerError)  # such faults
 
 
 class StoppedError(Exception):
@@ -234,7 +225,8 @@ class Scheduler:
         seconds = _SHORT_SLICE if account in self._last else _SLICE
         self._last, self._turn_at = (self._last[1], account), self._running()
         with self._working(account):
-            self._wake(account)
+            if not account.is_awake:
+                self._wake(account)
             account.work(self._running() + seconds)
         return True
 
@@ -248,7 +240,8 @@ class Scheduler:
         elif is_compared and self._may_sleep(account, is_compared=True):
             self._sleep(account)  # its ledger is examined when it wakes
         with self._working(account):
-            self._wake(account, is_examined=is_daily)
+            if not account.is_awake:
+                self._wake(account, is_examined=is_daily)
             if is_compared:
                 account.compare()
             elif not account.step_jobs() and is_daily:
@@ -268,10 +261,14 @@ class Scheduler:
         is_due = account.not_before <= running
         if is_due:
             account.wants.add(Want.COMPARE)  # perhaps nobody has asked for it, but its period is over
-        _put(account, self._row, is_in=Want.TURN in account.wants)
         is_daily = Want.DAILY_LOOK in account.wants and not account.is_put_off
-        _put(account, self._later, is_in=is_due or is_daily or account.jobs_at <= running)
-        if account not in self._later:
+        has_step = is_due or is_daily or account.jobs_at <= running
+        for waiting, is_in in ((self._row, Want.TURN in account.wants), (self._later, has_step)):
+            if is_in:
+                waiting.setdefault(account)
+            else:
+                waiting.pop(account, None)
+        if not has_step:
             when = min(account.not_before, account.jobs_at)
         if account.is_awake and account not in self._row:
             when = min(when, account.due())
@@ -291,8 +288,6 @@ class Scheduler:
         return account.is_awake
 
     def _wake(self, account: Account, *, is_examined: bool = False) -> None:
-        if account.is_awake:
-            return
         account.wake(self._tools, is_examined=is_examined)
         self._awake[account] = None
         if len(self._awake) > self._tools.most_awake:
@@ -345,23 +340,13 @@ class Scheduler:
 
         Raises the fault if it ends the service.
         """
-        logged = account.awake.ledger_fault if fault is None else None
         told = account.sleep(_foreseen(fault) if self._tools.has_others else fault)
         self._awake.pop(account, None)
         if told is not None and not (self._tools.has_others or isinstance(told, LedgerUnavailableError)):
             raise told
-        retry = _FOR_A_PERSON if isinstance(told, _LASTING) else None
-        account.failed(told, retry, is_busy=isinstance(told or logged, LedgerBusyError))
+        account.failed(told)
         self._changed(account)
         self._queue(account)
-
-
-def _put(account: Account, waiting: dict[Account, None], *, is_in: bool) -> None:
-    """Let an account wait, behind those who wait already, or let it wait no longer."""
-    if is_in:
-        waiting.setdefault(account)
-    else:
-        waiting.pop(account, None)
 
 
 def _foreseen(fault: Exception | None) -> Exception | None:
