@@ -141,7 +141,6 @@ class Account:
         "_awake",
         "_check",
         "_filled_by",
-        "_has_begun",
         "_hints",
         "_jobs_of",
         "_mail_faults",
@@ -194,7 +193,6 @@ class Account:
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds that the last retry waited
         self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
-        self._has_begun = False  # its ledger was open once
         self._tools: ServiceTools
         self._awake: AwakeAccount | None = None
         self._opened: ExitStack  # what is open while the account is awake
@@ -214,7 +212,7 @@ class Account:
 
     def wake(self, tools: ServiceTools, *, is_examined: bool = False) -> None:
         """Claim and open the ledger, and lock the known mailboxes. Raises SpamnbError."""
-        self._tools, self.used_at = tools, tools.running()
+        self._tools = tools
         self._check()
         self.config = self._read()
         common = tools.now, tools.alive, tools.measurements, tools.departures, tools.reading
@@ -222,7 +220,7 @@ class Account:
             ledger, record = _claim_and_open(
                 stack, str(self.config.ledger), tools, is_examined=is_examined or self.is_doubted
             )
-            self.is_doubted, self._has_begun = False, True
+            self.is_doubted = False
             self._remember(ledger)
             if self.config.exchange.database is None:
                 await_nobody(ledger)
@@ -233,7 +231,7 @@ class Account:
             awake.open_new()
             awake.take_jobs(self._jobs_of(awake, record))
             self._opened = stack.pop_all()
-        self._awake, self.state = awake, AccountState.AWAKE
+        self._awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
         if not tools.has_others:
             self.jobs_at = self.used_at
 
@@ -280,7 +278,7 @@ class Account:
         self._put_off(first, longest)
         self._rest_until(self._tools.running() + (_FOR_A_PERSON if isinstance(fault, _LASTING) else self._retry))
         if isinstance(fault, LedgerUnavailableError):
-            until_then = "Mail stays where it is until then" if self._has_begun else "Waiting for it"
+            until_then = "Mail stays where it is until then" if self.used_at > -math.inf else "Waiting for it"
             self.faults.log(LEDGER, f"{fault}. {until_then}")
         elif fault is not None:
             self.is_doubted = isinstance(fault, LedgerError)

@@ -152,7 +152,8 @@ class Daemon:
         with self._exchanging(accounts) as forgotten:
             while not (self._stop or self._reload):
                 for part in parts:
-                    part.work()
+                    if part.due_in() <= 0.0:
+                        part.work()
                 self._notify.alive()
                 for hint in self._watcher.read(min(longest, *(part.due_in() for part in parts))):
                     accounts.scheduler.take(hint)

@@ -351,7 +351,7 @@ class Roster:
     def due_in(self) -> float:
         """Return the seconds until `work` has something to do, if nothing is told before."""
         ours = min(self._list_at, self._users.due_at) - self._tools.running()
-        return max(0.0, min(ours, self._sweeps.due_in()))
+        return max(0.0, min(ours, self._sweeps.due_in(), self._metrics.due_in(self._tools.now())))
 
     def sharing(self) -> Sequence[SharingUser]:
         """All users of the share."""

@@ -304,8 +304,9 @@ class Desk(Disk):
         """Once through the loop."""
         assert self.roster is not None
         self.take()
-        self.roster.work()
-        self.accounts.work()
+        for part in (self.roster, self.accounts):
+            if part.due_in() <= 0.0:
+                part.work()
 
     def due_in(self) -> float:
         """Return the seconds until there is work without a hint."""

@@ -18,7 +18,7 @@ from spamnb.base import memory
 from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import FilterState
-from spamnb.ledger.file.locks import is_running
+from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.service import sweeps
