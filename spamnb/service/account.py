@@ -88,8 +88,8 @@ class ServiceTools:
 
     now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
     its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path.
-    longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults that may pass
-    are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account without work
+    longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults of a
+    mailbox that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account without work
     sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for the others;
     the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service, and one
     that may pass stops only the mailbox that it is about.
@@ -268,11 +268,8 @@ class Account:
             return False
         return self._awake.due() == math.inf and not self._awake.has_work
 
-    def failed(self, fault: Exception | None) -> None:
-        """Put the account to rest after a fault; None if it has been logged.
-
-        It is tried again after some seconds, each time after twice as many.
-        """
+    def failed(self, fault: Exception) -> None:
+        """Put the account to rest after a fault, and try it again after some seconds, each time after twice as many."""
         is_busy = isinstance(fault, LedgerBusyError)  # which seldom lasts
         first, longest = (_BUSY_SECONDS, _RETRY_SECONDS) if is_busy else (_RETRY_SECONDS, self._tools.longest_retry)
         self._put_off(first, longest)
@@ -280,7 +277,7 @@ class Account:
         if isinstance(fault, LedgerUnavailableError):
             until_then = "Mail stays where it is until then" if self.used_at > -math.inf else "Waiting for it"
             self.faults.log(LEDGER, f"{fault}. {until_then}")
-        elif fault is not None:
+        else:
             self.is_doubted = isinstance(fault, LedgerError)
             self.faults.log(_ACCOUNT, str(fault))
 

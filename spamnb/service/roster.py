@@ -72,6 +72,7 @@ class Roster:
             alive=lambda status: self._alive(tools, status),
             open_ledger=partial(Ledger, busy_seconds=_BUSY_SECONDS, cache=_CACHE),
             longest_retry=_LONGEST_RETRY,
+            is_strict=True,  # then the account rests
             most_awake=host.template.users.awake,
             idle_seconds=_IDLE_SECONDS,
             has_others=True,

@@ -318,13 +318,11 @@ class Scheduler:
 
     @contextmanager
     def _working(self, account: Account) -> Iterator[None]:
-        """Work with an account: a fault ends only this work. One person's other mailboxes go on."""
+        """Work with an account: a fault ends only this work."""
         outer, self._at_work = self._at_work, self._at_work or account
         try:
             with about(account.name):
                 yield
-                if self._tools.has_others and account.is_awake and not account.awake.is_well:
-                    self._failed(account, None)
         except StoppedError:
             raise
         except PostponedError:
@@ -335,23 +333,20 @@ class Scheduler:
             self._at_work = outer
         self._queue(account)
 
-    def _failed(self, account: Account, fault: Exception | None) -> None:
-        """Try the account again later, after a fault; None if it has been logged.
-
-        Raises the fault if it ends the service.
-        """
-        told = account.sleep(_foreseen(fault) if self._tools.has_others else fault)
+    def _failed(self, account: Account, fault: Exception) -> None:
+        """Try the account again later, after a fault. Raises the fault if it ends the service."""
+        told = account.sleep(_foreseen(fault) if self._tools.has_others else fault) or fault
         self._awake.pop(account, None)
-        if told is not None and not (self._tools.has_others or isinstance(told, LedgerUnavailableError)):
+        if not (self._tools.has_others or isinstance(told, LedgerUnavailableError)):
             raise told
         account.failed(told)
         self._changed(account)
         self._queue(account)
 
 
-def _foreseen(fault: Exception | None) -> Exception | None:
+def _foreseen(fault: Exception) -> Exception:
     """Return a fault that says what to do."""
-    if fault is None or isinstance(fault, SpamnbError):
+    if isinstance(fault, SpamnbError):
         return fault
     _log.debug("an unexpected error", exc_info=fault)
     what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with the log of -v"
