@@ -88,11 +88,11 @@ class ServiceTools:
 
     now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
     its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path.
-    longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults of a
-    mailbox that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account without work
-    sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for the others;
-    the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service, and one
-    that may pass stops only the mailbox that it is about.
+    longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults of a mailbox
+    that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account
+    without work sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for
+    the others; the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service,
+    and one that may pass stops only the mailbox that it is about.
     """
 
     watcher: Watcher
