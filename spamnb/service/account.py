@@ -11,7 +11,8 @@
 
 While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
 its mailboxes are locked. Otherwise it is only a name, the roots of its mailboxes, and its faults: a mail host has
-thousands of accounts. One person's service has one account, which does not sleep. `scheduler` says whose turn it is.
+thousands of accounts. One person's service has one account, which only rests after a fault. `scheduler` says whose turn
+it is.
 """
 
 import logging
