@@ -155,7 +155,7 @@ class Scheduler:
     # --- the loop
 
     def take(self, hint: Hint) -> None:
-        """Keep a hint for the account of its mailbox. New settings hold for it; what dwells is compared with them."""
+        """Keep a hint for the account of its mailbox, which reads new settings before it works again."""
         account = self._of_root.get(hint.root)
         if account is None:
             self._strange(hint)
@@ -234,7 +234,8 @@ class Scheduler:
         """Make a step of the work that can wait, for the account that has waited longest."""
         account = next(iter(self._later))
         self._stepped_at = self._running()
-        is_daily, is_compared = Want.DAILY_LOOK in account.wants, account.not_before <= self._stepped_at
+        is_daily = Want.DAILY_LOOK in account.wants
+        is_compared = account.not_before <= min(self._stepped_at, account.jobs_at)  # else its jobs have waited longer
         if not is_daily:  # a daily look stays the first until it is over, else all accounts would be awake
             del self._later[account]
         elif is_compared and self._may_sleep(account, is_compared=True):
