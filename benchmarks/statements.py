@@ -11,6 +11,7 @@ ledgers, one of them without triggers.
 """
 
 import logging
+import math
 import sqlite3
 import tempfile
 import time
@@ -96,7 +97,7 @@ class _Watched:
     def _look(self, folder: str, entry: Entry) -> None:
         self._account.look(str(self.root), self.folders[folder].path, entry)
         self._account.act_on_due()
-        while (due := self._account.due(departures=False)) is not None:
+        while (due := self._account.due()) < math.inf:
             self._ahead += max(0.0, due - self._now())
             self._account.act_on_due()
 

@@ -11,24 +11,35 @@
 
 While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
 its mailboxes are locked. Otherwise it is only a name, the roots of its mailboxes, and its faults: a mail host has
-thousands of accounts. One person's service has one account, which does not sleep. `scheduler` says whose turn it is.
+thousands of accounts. One person's service has one account, which only rests after a fault. `scheduler` says whose turn
+it is.
 """
 
 import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Final, NamedTuple
 
 from spamnb.acts.may_move import MissingCache, await_nobody
-from spamnb.base.errors import LedgerError, LedgerUnavailableError
+from spamnb.base.errors import (
+    ConfigError,
+    LedgerBusyError,
+    LedgerError,
+    LedgerLostError,
+    LedgerNewerError,
+    LedgerUnavailableError,
+    SpamnbError,
+)
 from spamnb.config import Config
+from spamnb.ledger.copies.recovery import open_sound
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.departures import Departures
-from spamnb.service.awake_account import LEDGER, AwakeAccount
-from spamnb.service.claimed_ledger import ClaimedLedger
+from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce, MailFaults
@@ -43,7 +54,12 @@ _QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # of silence, or in all, until a
 _RETRY_SECONDS = 10.0  # until a fault that may pass is tried again
 _BUSY_SECONDS = 1.0  # the same, if another process held the ledger
 _RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked for
-_ACCOUNT = "account"  # the subject of a fault, like the ledger and the mailboxes
+_BETWEEN_STEPS = 0.1  # seconds between those of jobs: SQLite waits as long before it asks for a held ledger again
+_LONGEST_WITHOUT_JOBS = 60.0  # seconds; the clock that jobs go by may be set, and goes on while the machine sleeps
+_FOR_A_PERSON = 3600.0  # until a fault that a person has to repair is tried again
+_LASTING = (ConfigError, LedgerLostError, LedgerNewerError)  # such faults
+LEDGER: Final = "ledger"  # the subject of a fault, like the root of a mailbox
+_ACCOUNT = "account"  # another one
 
 
 class AccountState(StrEnum):
@@ -63,18 +79,21 @@ class Want(StrEnum):
     DAILY_LOOK = "daily look"  # its ledger is to be examined, its folders to be compared, its jobs to be done
 
 
+Claim = Callable[[str], AbstractContextManager[int]]
+"""Makes this the only service that works with the ledger at a path; gives its lock file. Raises SpamnbError."""
+
+
 @dataclass(frozen=True, slots=True)
 class ServiceTools:
     """What all accounts of a service share. The values here are those for one person, whose account never sleeps.
 
     now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
-    its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path. patience:
-    seconds to wait for another service's claim on a ledger. longest_retry: a lasting fault is tried again after at most
-    this number of seconds. is_examined: each ledger is examined when it opens, not only at the daily look. is_strict:
-    faults that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an
-    account without work sleeps after this time. has_others: a fault puts only its account to rest, and the service goes
-    on for the others. For one person a fault that lasts ends the service, and one that may pass stops only the mailbox
-    that it is about.
+    its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path.
+    longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults of a mailbox
+    that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account
+    without work sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for
+    the others; the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service,
+    and one that may pass stops only the mailbox that it is about.
     """
 
     watcher: Watcher
@@ -84,16 +103,28 @@ class ServiceTools:
     measurements: Measurements
     departures: Departures
     reading: ReadingNow
+    claim: Claim
     open_ledger: Callable[[str], Ledger] = Ledger
-    patience: float = 0.5
     longest_retry: float = _RETRY_SECONDS
-    is_examined: bool = True
     is_strict: bool = False
     most_awake: int = 1
     idle_seconds: float = math.inf
     has_others: bool = False
 
 
+class SharingUser(NamedTuple):
+    """A user who shares lessons with other hosts. name: in the shared log. ledger: its path. about: in our log.
+
+    A missing ledger is not created here: it exists once the service has looked at the mail.
+    """
+
+    name: str
+    ledger: str
+    about: str = ""
+
+
+Wait = Callable[[float], object]
+"""Waits for that number of seconds, or less; raises StoppedError if waiting is pointless."""
 JobsOf = Callable[[AwakeAccount, EndRecord], Sequence[ServiceJob]]
 
 
@@ -102,8 +133,9 @@ class Account:
 
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
     may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
-    the running clock. used_at: when it last worked, by that clock. interrupted: what the last process was reading of
-    this account when it ended; it is still to be written into the ledger.
+    the running clock. jobs_at: when its jobs are next due, by that clock, if they are not a part of a daily look.
+    used_at: when it last worked, by that clock. is_doubted: its ledger is examined before it is used. interrupted: what
+    the last process was reading of this account when it ended; it is still to be written into the ledger.
     """
 
     __slots__ = (
@@ -111,10 +143,9 @@ class Account:
         "_check",
         "_filled_by",
         "_hints",
-        "_is_doubted",
         "_jobs_of",
-        "_ledger",
         "_mail_faults",
+        "_opened",
         "_read",
         "_remembered",
         "_retry",
@@ -122,6 +153,8 @@ class Account:
         "config",
         "faults",
         "interrupted",
+        "is_doubted",
+        "jobs_at",
         "name",
         "not_before",
         "roots",
@@ -150,9 +183,10 @@ class Account:
         self.faults = faults
         self.state = AccountState.ASLEEP
         self.wants: set[Want] = set()
-        self.not_before = math.inf
+        self.not_before = self.jobs_at = math.inf
         self.used_at = -math.inf
         self.interrupted: list[Interrupted] = []
+        self.is_doubted = False
         self._read = read
         self._check = check
         self._mail_faults: MailFaults | None = None
@@ -160,10 +194,9 @@ class Account:
         self._jobs_of = jobs_of
         self._retry = 0.0  # seconds that the last retry waited
         self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
-        self._is_doubted = False  # examine the ledger before it is used again
         self._tools: ServiceTools
-        self._ledger: ClaimedLedger | None = None
         self._awake: AwakeAccount | None = None
+        self._opened: ExitStack  # what is open while the account is awake
         self._hints: list[tuple[float, Hint]] = []  # each with the time when it came
 
     # --- awake and asleep
@@ -180,57 +213,50 @@ class Account:
 
     def wake(self, tools: ServiceTools, *, is_examined: bool = False) -> None:
         """Claim and open the ledger, and lock the known mailboxes. Raises SpamnbError."""
-        if self._awake is not None:
-            return
         self._tools = tools
-        self.used_at = tools.running()
         self._check()
         self.config = self._read()
-        if self._ledger is None:
-            self._ledger = ClaimedLedger(str(self.config.ledger), tools.patience)
-        ledger = self._ledger.open(
-            tools.open_ledger,
-            tools.now(),
-            partial(tools.alive, "examining the ledger"),
-            is_examined=is_examined or tools.is_examined or self._is_doubted,
-        )
-        self._is_doubted = False
-        self._remember(ledger)
-        if self.config.exchange.database is None:
-            await_nobody(ledger)
         common = tools.now, tools.alive, tools.measurements, tools.departures, tools.reading
-        self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
-        context = Context(self.config, ledger, *common, self._remembered, self._mail_faults)
-        awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
-        try:
+        with ExitStack() as stack:
+            ledger, record = _claim_and_open(
+                stack, str(self.config.ledger), tools, is_examined=is_examined or self.is_doubted
+            )
+            self.is_doubted = False
+            self._remember(ledger)
+            if self.config.exchange.database is None:
+                await_nobody(ledger)
+            self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
+            context = Context(self.config, ledger, *common, self._remembered, self._mail_faults)
+            awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
+            stack.callback(awake.close)
             awake.open_new()
-            awake.take_jobs(self._jobs_of(awake, self._ledger.record))
-        except BaseException:
-            awake.close()
-            raise
-        self._awake, self.state = awake, AccountState.AWAKE
+            awake.take_jobs(self._jobs_of(awake, record))
+            self._opened = stack.pop_all()
+        self._awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
+        if not tools.has_others:
+            self.jobs_at = self.used_at
 
     def _remember(self, ledger: Ledger) -> None:
         if self.interrupted:
             remember(ledger, self.interrupted)
             self.interrupted = []
 
-    def rest(self) -> None:
-        """Release the mailboxes; the ledger stays open."""
-        if self._awake is not None:
-            self._awake.close()
-            self._awake, self.state = None, AccountState.ASLEEP
-
     def sleep(self, fault: Exception | None = None) -> Exception | None:
-        """Release everything. Returns the fault that is the reason, as it should be reported."""
-        self.rest()
+        """Release everything. Returns the fault that is the reason, as it should be reported.
+
+        A fault from a value that spamnb never writes counts as damage of the ledger.
+        """
         if self._mail_faults is not None and not self._mail_faults.text:
             self._mail_faults = None  # a host has thousands of accounts
         if Want.COMPARE not in self.wants:
             self.not_before = math.inf
-        if self._ledger is not None:
-            ledger, self._ledger = self._ledger, None
-            fault = ledger.close(fault)
+        self.jobs_at = math.inf
+        if self._awake is not None:
+            self._awake, self.state = None, AccountState.ASLEEP
+            try:
+                self._opened.__exit__(None if fault is None else type(fault), fault, None)
+            except SpamnbError as worse:
+                return worse
         return fault
 
     def may_sleep(self, *, is_compared: bool = False) -> bool:
@@ -241,21 +267,19 @@ class Account:
         is_wanted = Want.TURN in self.wants or (Want.COMPARE in self.wants and not is_compared)
         if self._awake is None or is_wanted:
             return False
-        return self._awake.due(departures=False) is None and not self._awake.has_work
+        return self._awake.due() == math.inf and not self._awake.has_work
 
-    def failed(self, fault: Exception | None, retry: float | None = None, *, is_busy: bool = False) -> None:
-        """Put the account to rest after a fault. It is tried again after some seconds, each time after twice as many.
-
-        fault: the fault to log; None if it has been logged. retry: seconds until the next try, if that is known.
-        is_busy: another process holds the ledger, which seldom lasts.
-        """
+    def failed(self, fault: Exception) -> None:
+        """Put the account to rest after a fault, and try it again after some seconds, each time after twice as many."""
+        is_busy = isinstance(fault, LedgerBusyError)  # which seldom lasts
         first, longest = (_BUSY_SECONDS, _RETRY_SECONDS) if is_busy else (_RETRY_SECONDS, self._tools.longest_retry)
         self._put_off(first, longest)
-        self._rest_until(self._tools.running() + (self._retry if retry is None else retry))
+        self._rest_until(self._tools.running() + (_FOR_A_PERSON if isinstance(fault, _LASTING) else self._retry))
         if isinstance(fault, LedgerUnavailableError):
-            self.faults.log(LEDGER, f"{fault}. Waiting for it")
-        elif fault is not None:
-            self._is_doubted = isinstance(fault, LedgerError)
+            until_then = "Mail stays where it is until then" if self.used_at > -math.inf else "Waiting for it"
+            self.faults.log(LEDGER, f"{fault}. {until_then}")
+        else:
+            self.is_doubted = isinstance(fault, LedgerError)
             self.faults.log(_ACCOUNT, str(fault))
 
     def _put_off(self, first: float, longest: float) -> None:
@@ -300,7 +324,7 @@ class Account:
         """Keep a hint until the account has its turn."""
         if self.state is AccountState.FILLING:
             self.not_before = min(running + _QUIET_SECONDS, self._filled_by)
-        elif self.is_put_off:
+        elif self.state is AccountState.FAILED:
             return
         elif hint.entry is None:  # not at once: this would make a folder again while a program is deleting it
             self.compare_within(_SOON_SECONDS, running)
@@ -321,18 +345,14 @@ class Account:
         self.wants.add(Want.COMPARE)
         self.not_before = min(self.not_before, running + seconds)
 
-    def work(self, end: float) -> bool:
-        """Look at the files named by hints, until `end` on the running clock, and act on what is due.
-
-        Returns whether it could do everything. While the ledger cannot be used, it drops hints: the folders are
-        compared when the ledger is back.
-        """
+    def work(self, end: float) -> None:
+        """Look at the files named by hints, until `end` on the running clock, and act on what is due."""
         awake, running = self.awake, self._tools.running
         try:
             while self._hints and running() < end:
                 came, hint = self._hints.pop(0)
-                if awake.has_ledger and hint.entry is not None:
-                    self._tools.measurements.turn(running() - came)
+                self._tools.measurements.turn(running() - came)
+                if hint.entry is not None:
                     awake.look(hint.root, hint.folder, hint.entry)
             awake.act_on_due()
         finally:
@@ -341,12 +361,11 @@ class Account:
         self.used_at = running()
         if not awake.is_well:
             self.compare_within(_RETRY_SECONDS, self.used_at)
-        return awake.is_well
 
-    def compare(self) -> bool:
-        """Compare the folders with the ledger, and act on files that have dwelt. Returns whether all was done.
+    def compare(self) -> None:
+        """Compare the folders with the ledger, and act on files that have dwelt.
 
-        If not, it is tried again after some seconds, each time after twice as many.
+        If not all can be done, it is tried again after some seconds, each time after twice as many.
         """
         awake, tools = self.awake, self._tools
         self._check()
@@ -354,6 +373,8 @@ class Account:
         self.wants.discard(Want.COMPARE)
         self.not_before = math.inf
         awake.compare()
+        if self.faults.clear(LEDGER):
+            _log.info("the ledger can be used again")
         is_over = self.faults.clear(_ACCOUNT)
         service = self.config.service
         is_watched = all(map(tools.watcher.is_watched, self.roots))
@@ -366,23 +387,44 @@ class Account:
             self._put_off(_RETRY_SECONDS, tools.longest_retry)
             period = min(period, self._retry)
         self.not_before = min(self.not_before, tools.running() + period)
-        return awake.is_well
 
-    def once(self, tools: ServiceTools, wait: Callable[[float], object]) -> None:
+    def step_jobs(self) -> bool:
+        """Make a step of each due job. Returns whether one has more steps to make."""
+        has_more = self.awake.step_jobs()
+        if not self._tools.has_others:
+            seconds = min(self.awake.jobs_due_in(), _LONGEST_WITHOUT_JOBS)
+            self.jobs_at = self._tools.running() + max(seconds, _BETWEEN_STEPS)
+        return has_more
+
+    def once(self, tools: ServiceTools, wait: Wait) -> None:
         """Do everything that is due now or in a moment. wait: waits for that number of seconds, or less."""
         self.wake(tools)
         awake = self.awake
         awake.compare()
-        while (due := awake.due(departures=False)) is not None:
+        while (due := awake.due()) < math.inf:
             wait(min(1.0, due - tools.now()))
             awake.act_on_due()
         awake.touch_departed(wait)
         awake.finish_jobs()
 
     def due(self) -> float:
-        """Return when the account next has work other than comparing and departures, by the running clock.
+        """Return when files are due that dwell, by the running clock; infinity for never. Call it only while awake."""
+        return self._tools.running() + self.awake.due() - self._tools.now()
 
-        Departures are shared by all accounts. Returns infinity for never. Call it only while the account is awake.
-        """
-        due = self.awake.due(departures=False)
-        return math.inf if due is None else self._tools.running() + due - self._tools.now()
+
+def _claim_and_open(stack: ExitStack, path: str, tools: ServiceTools, *, is_examined: bool) -> tuple[Ledger, EndRecord]:
+    """Return the open ledger, with which no other service works until the stack ends, and the record of that end.
+
+    is_examined: examine it first, unless the record of the last service proves it sound. Otherwise it is examined only
+    if the last service ended over damage. Raises SpamnbError.
+    """
+    alive = partial(tools.alive, "examining the ledger")
+    lock = stack.enter_context(tools.claim(path))
+    record = stack.enter_context(EndRecord(path, lock).kept())
+    if is_examined:
+        alive()
+    if is_examined or record.last.damage:
+        opened = open_sound(path, tools.now(), record, alive, tools.open_ledger)
+    else:
+        opened = tools.open_ledger(path)
+    return stack.enter_context(opened), record

@@ -4,12 +4,12 @@ A fault of one mailbox is logged once, and does not stop the others.
 """
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Final
 
-from spamnb.base.errors import LedgerError, LedgerUnavailableError, SpamnbError
+from spamnb.base.errors import LedgerError, SpamnbError
 from spamnb.config import Config
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
@@ -23,17 +23,13 @@ from spamnb.service.mailbox.lock import MailboxLockedError
 from spamnb.service.mailbox.watched import WatchedMailbox
 
 _log = logging.getLogger(__name__)
-LEDGER: Final = "ledger"  # the subject of a fault, like the root of a mailbox
 
 
 class AwakeAccount:
     """The mail of one account, from waking until it sleeps or gets a new configuration.
 
-    Its mailboxes are locked until `close`. Faults of a mailbox or the ledger that may pass are logged in `faults`; if
-    `strict`, they are raised. `watch` is called with the root and the directories of a mailbox before each comparison.
-    ledger_fault: the last fault of the ledger that may pass, or None.
-
-    While the ledger is away, `look`, `act_on_due` and `step_jobs` do nothing: the folders are compared when it is back.
+    Its mailboxes are locked until `close`. Faults of a mailbox that may pass are logged in `faults`; if `strict`, they
+    are raised. `watch` is called with the root and the directories of a mailbox before each comparison.
     """
 
     def __init__(
@@ -51,15 +47,8 @@ class AwakeAccount:
         self._watch = watch
         self._watched = {str(mailbox.path): WatchedMailbox(mailbox, context) for mailbox in context.config.mailboxes}
         self._jobs: Sequence[ServiceJob] = ()
-        self._ledger_failed = False
-        self.ledger_fault: LedgerUnavailableError | None = None
 
     # --- its parts
-
-    @property
-    def roots(self) -> list[str]:
-        """The directories of the mailboxes."""
-        return list(self._watched)
 
     @property
     def directories(self) -> list[str]:
@@ -68,14 +57,9 @@ class AwakeAccount:
         return [folder.subdir(subdir) for folder in folders for subdir in ("new", "cur")]
 
     @property
-    def has_ledger(self) -> bool:
-        """Whether the ledger can be used, as far as is known."""
-        return LEDGER not in self._faults
-
-    @property
     def is_well(self) -> bool:
-        """Whether the ledger and the mailboxes have no fault that may pass."""
-        return not any(subject in self._faults for subject in (LEDGER, *self._watched))
+        """Whether the mailboxes have no fault that may pass."""
+        return not any(root in self._faults for root in self._watched)
 
     def mailbox(self, root: str) -> WatchedMailbox:
         """Return the mailbox at that path."""
@@ -103,7 +87,6 @@ class AwakeAccount:
 
     def compare(self) -> None:
         """Compare the folders with the ledger, act on files that have dwelt long enough, and empty the ledger's log."""
-        self._ledger_failed = False
         for root, mailbox in self._watched.items():
             with self._guarded(root):
                 self._ledger.check()
@@ -118,8 +101,6 @@ class AwakeAccount:
                 mailbox.act_on_due()
                 if self._faults.clear(root):
                     _log.info("%s can be used again", root)
-        if not self._ledger_failed and self._faults.clear(LEDGER):
-            _log.info("the ledger can be used again")
         self._ledger.empty_log()  # commands may have learned a lot
 
     def look(self, root: str, path: str, entry: Entry) -> None:
@@ -128,7 +109,7 @@ class AwakeAccount:
         In a mailbox that was never seen before, mail is recorded when its folders are compared.
         """
         mailbox = self._watched[root]
-        if mailbox.folders.started_at is None or not self.has_ledger:
+        if mailbox.folders.started_at is None:
             return
         with self._guarded(root):
             if not mailbox.is_ready:
@@ -143,7 +124,7 @@ class AwakeAccount:
 
     def act_on_due(self) -> None:
         """Act on the files that have dwelt long enough."""
-        for root, mailbox in self._watched.items() if self.has_ledger else ():
+        for root, mailbox in self._watched.items():
             if mailbox.is_ready:
                 with self._guarded(root):
                     mailbox.act_on_due()
@@ -168,16 +149,11 @@ class AwakeAccount:
                 self._watched[root].learn_tag(unread, is_tagged=is_tagged)
         return bool(found)
 
-    def due(self, *, departures: bool = True) -> float | None:
-        """Return when `act_on_due` has work, in seconds since the epoch; None for never, and without the ledger.
-
-        departures: also count folders that messages have left; these are touched without the ledger.
-        """
-        usable = [mailbox for root, mailbox in self._watched.items() if root not in self._faults]
-        dues = [mailbox.due(departures=False) for mailbox in usable] if self.has_ledger else []
-        if departures:
-            dues.append(self.context.departures.due())
-        return min((due for due in dues if due is not None), default=None)
+    def due(self) -> float:
+        """Return when files are due that dwell, in seconds since the epoch; infinity for never."""
+        usable = (mailbox for root, mailbox in self._watched.items() if root not in self._faults)
+        dues = (mailbox.due(departures=False) for mailbox in usable)
+        return min((due for due in dues if due is not None), default=math.inf)
 
     def touch_departed(self, wait: Callable[[float], object]) -> None:
         """Touch the folders that messages have left, as `Departures.touch_all` does."""
@@ -194,10 +170,12 @@ class AwakeAccount:
         """Whether a job has more steps to make."""
         return any(job.under_way for job in self._jobs)
 
+    def jobs_due_in(self) -> float:
+        """Return the seconds until a job is due; infinity for never."""
+        return min((job.due_in(self.context.now()) for job in self._jobs), default=math.inf)
+
     def step_jobs(self) -> bool:
         """Make a step of each job that is due. Returns whether one has more steps to make."""
-        if not self.has_ledger:  # else they would be put off for longer than the ledger may be away
-            return False
         steps = [job.step_if_due(self.context.now()) for job in self._jobs]
         return any(steps)
 
@@ -211,7 +189,7 @@ class AwakeAccount:
 
     @contextmanager
     def _guarded(self, root: str) -> Iterator[None]:
-        """Log a fault that may pass, as one of this mailbox or of the ledger. Raise any other fault."""
+        """Log a fault of this mailbox that may pass. Raise any other fault."""
         is_done = False
         try:
             with self._about(root):
@@ -220,14 +198,10 @@ class AwakeAccount:
                     is_done = True
                 finally:
                     self.context.reading.end(is_done=is_done)
+        except (LedgerError, MailboxLockedError, FolderNameError, CannotWatchError):
+            raise
         except SpamnbError as fault:
             if self._strict:
-                raise
-            if isinstance(fault, LedgerUnavailableError):
-                self._ledger_failed, self.ledger_fault = True, fault
-                self._faults.log(LEDGER, f"{fault}. Mail stays where it is until then")
-                return
-            if isinstance(fault, LedgerError | MailboxLockedError | FolderNameError | CannotWatchError):
                 raise
             with self._about(root):
                 self._faults.log(root, str(fault))

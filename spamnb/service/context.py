@@ -19,7 +19,6 @@ from spamnb.maildir.departures import Departures
 from spamnb.rules.reactions import learns_kept
 from spamnb.service.log import MailFaults, name_of
 from spamnb.service.measurements import Measurements
-from spamnb.service.moved_file import MovedFile
 from spamnb.service.reading_now import AccountsReading, ReadingNow
 
 _log = logging.getLogger(__name__)
@@ -55,7 +54,6 @@ class Context:
         self.departures = departures or Departures(now)
         self.remembered = remembered or MissingCache()
         self.faults = faults or MailFaults(self.measurements.fault)
-        self.moved_file = MovedFile(config.service.moved_file, lambda: self.measurements.fault("disk"))
         self.reading = AccountsReading(reading or ReadingNow(), ledger, config.user)
         self.bases = bases_now()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look

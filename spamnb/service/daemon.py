@@ -1,33 +1,33 @@
 """The service as a whole: start, the loop, reload, stop.
 
-One loop works for one person or for the users of a mail host: over one account, or over thousands (`scheduler`). The
-difference is in `tenants`.
+One loop works for one person, with one account (`one_person`), or for the users of a mail host, with thousands
+(`roster`). `scheduler` gives the turns.
 """
 
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
-from typing import Any
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
+from functools import partial
 
 from spamnb.base.errors import SpamnbError
 from spamnb.base.sockets import Listener
 from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
+from spamnb.host.shares import Share, claimed
+from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.departures import Departures
-from spamnb.service.account import ServiceTools
-from spamnb.service.awake_account import LEDGER
+from spamnb.service.account import LEDGER, Claim, ServiceTools, SharingUser
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import OnePerson
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
-from spamnb.service.scheduler import StoppedError
+from spamnb.service.scheduler import Scheduler, StoppedError
 from spamnb.service.spamd.service import SpamdService
-from spamnb.service.tenants import OnePerson, SharingUser, Tenants
 from spamnb.service.watcher import Watcher
 
 _log = logging.getLogger(__name__)
@@ -93,13 +93,15 @@ class Daemon:
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError if it cannot begin, or cannot go on."""
-        with self._tenants() as tenants, closing(self._reading), ExitStack() as stack:
+        with ExitStack() as stack:
+            claim = stack.enter_context(_only_service(self._config))
+            stack.enter_context(closing(self._reading))
             spamd = SpamdService(self._handed, self._now, self._measurements, self._reading, self._wake)
             self._spamd = stack.enter_context(closing(spamd))
             while not self._stop:
                 try:
-                    with suppress(StoppedError):
-                        self._work(tenants)
+                    with suppress(StoppedError), closing(self._accounts(claim)) as accounts:
+                        self._work(accounts)
                 except SpamnbError as fault:
                     if self._former is None:
                         raise
@@ -113,8 +115,13 @@ class Daemon:
 
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn new mail, and return."""
-        with self._tenants() as tenants, closing(self._reading), suppress(StoppedError):
-            tenants.once(self._config, replace(self._tools(), is_strict=True), self._wait)
+        with (
+            _only_service(self._config) as claim,
+            closing(self._reading),
+            suppress(StoppedError),
+            closing(self._accounts(claim, is_strict=True)) as accounts,
+        ):
+            accounts.once(self._wait)
 
     @property
     def _of_service(self) -> Config:
@@ -124,37 +131,37 @@ class Daemon:
     def _new_watcher(self) -> Watcher:
         return Watcher(self._of_service.service.watch, _MOST_WATCHES if isinstance(self._config, Host) else None)
 
-    def _tenants(self) -> Tenants[Any]:
+    def _accounts(self, claim: Claim, *, is_strict: bool = False) -> OnePerson | Roster:
+        common = self._measurements, self._departures, self._reading, claim
+        tools = ServiceTools(self._watcher, self._now, self._running, self._long_work, *common, is_strict=is_strict)
         if isinstance(self._config, Host):
-            return Roster(self._config, lambda: LogOnce(_log, logging.ERROR, self._count))
-        return OnePerson(self._config, self._faults, self._notify.alive, self._instance)
+            return Roster(self._config, tools, lambda: LogOnce(_log, logging.ERROR, self._count))
+        return OnePerson(self._config, tools, self._faults, self._notify.alive, self._instance)
 
-    def _tools(self) -> ServiceTools:
-        now, running = self._now, self._running
-        common = self._measurements, self._departures, self._reading
-        return ServiceTools(self._watcher, now, running, self._long_work, *common)
-
-    def _work(self, tenants: Tenants[Any]) -> None:
+    def _work(self, accounts: OnePerson | Roster) -> None:
         """Work until the service is told to stop or reload."""
-        try:
-            tenants.open(self._config, self._tools(), self._wait_for_ledger)
-            self._spamd.use(self._config)
-            self._watcher.start()
-            self._begin(tenants.watch())
-            with self._exchanging(tenants) as forgotten:
-                while not (self._stop or self._reload):
-                    tenants.work()
-                    self._spamd.check()  # if nobody answers, the service manager restarts everything
-                    self._notify.alive()
-                    for hint in self._watcher.read(self._patience(tenants)):
-                        tenants.take(hint)
-                    while forgotten:
-                        tenants.forget(forgotten.popleft())
-        finally:
-            tenants.rest()
+        accounts.open(self._wait_for_ledger)
+        self._spamd.use(self._config)
+        self._watcher.start()
+        self._begin(accounts.watch())
+        parts: list[Roster | Scheduler | SpamdService] = [accounts] if isinstance(accounts, Roster) else []
+        parts.append(accounts.scheduler)
+        if self._spamd.addresses:  # if nobody answers, the service manager restarts everything
+            parts.append(self._spamd)
+        longest = min(self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
+        with self._exchanging(accounts) as forgotten:
+            while not (self._stop or self._reload):
+                for part in parts:
+                    if part.due_in() <= 0.0:
+                        part.work()
+                self._notify.alive()
+                for hint in self._watcher.read(min(longest, *(part.due_in() for part in parts))):
+                    accounts.scheduler.take(hint)
+                while forgotten:
+                    accounts.forget(forgotten.popleft())
 
     @contextmanager
-    def _exchanging(self, tenants: Tenants[Any]) -> Iterator[deque[SharingUser]]:
+    def _exchanging(self, accounts: OnePerson | Roster) -> Iterator[deque[SharingUser]]:
         """Share lessons with other hosts, if the configuration says so; otherwise import nothing for it.
 
         Yields a queue of the users who were forgotten on another host; the queue grows while the service runs.
@@ -170,7 +177,7 @@ class Daemon:
             forgotten.append(user)
             self._wake()
 
-        with Exchanging(settings, tenants.sharing, self._measurements, forget):
+        with Exchanging(settings, accounts.sharing, self._measurements, forget):
             yield forgotten
 
     def _begin(self, watched: str) -> None:
@@ -193,11 +200,6 @@ class Daemon:
 
     def _count(self, subject: Hashable) -> None:
         self._measurements.fault("ledger" if subject == LEDGER else "disk")
-
-    def _patience(self, tenants: Tenants[Any]) -> float:
-        """Return the seconds until there is work even without a hint."""
-        due = tenants.due_in(), self._spamd.due_in(), self._notify.watchdog_seconds or _LONGEST_WAIT
-        return min(*due, _LONGEST_WAIT)
 
     def _long_work(self, status: str) -> None:
         """Report one finished step of long work. Raises StoppedError if no further step is wanted."""
@@ -233,6 +235,17 @@ class Daemon:
     def _use(self, config: Config | Host, reservation: str) -> None:
         self._config, self._reservation = config, reservation
         self._watcher = self._new_watcher()
+
+
+@contextmanager
+def _only_service(config: Config | Host) -> Iterator[Claim]:
+    """Be the only service of a person or of a host's share. Yields how each ledger is claimed."""
+    if isinstance(config, Host):
+        with claimed(config.directory, config.share or Share()):
+            yield partial(only_service, patience=0.0)
+    else:
+        with only_service(str(config.ledger)) as lock:  # held over a reload, so that `status` knows since when it runs
+            yield lambda _: nullcontext(lock)
 
 
 def _moved(before: Config | Host, after: Config | Host) -> str | None:

@@ -25,9 +25,9 @@ from spamnb.exchange.connecting import connected
 from spamnb.exchange.port import LessonLog, News, news_of
 from spamnb.exchange.rounds import Round, exchange
 from spamnb.ledger.ledger import Ledger
+from spamnb.service.account import SharingUser
 from spamnb.service.log import LogOnce, about
 from spamnb.service.measurements import Measurements
-from spamnb.service.tenants import SharingUser
 
 _log = logging.getLogger(__name__)
 _BUSY_SECONDS = 0.2

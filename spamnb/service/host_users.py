@@ -17,9 +17,8 @@ from spamnb.host.shares import Share
 from spamnb.ledger.history.tallies import CountedUpTo
 from spamnb.monitoring.exposition import Histogram, Metric
 from spamnb.monitoring.host import account_row
-from spamnb.service.account import Account, ServiceTools
+from spamnb.service.account import Account, ServiceTools, SharingUser
 from spamnb.service.log import LogOnce
-from spamnb.service.tenants import SharingUser
 
 _log = logging.getLogger(__name__)
 _GATHERED_SECONDS = 5.0  # from a change to the writing: the file is written whole, 1.5 MB for 5,000 users

@@ -1,7 +1,7 @@
-"""The repeated jobs of the service beside the mail; `service.tenants` and `service.roster` list them.
+"""The repeated jobs of the service beside the mail; `service.one_person` and `service.roster` list them.
 
-After each look at the mail, a job is asked whether it is due, and makes one step. So mail waits for one step at most.
-If a job cannot be done now, the service goes on and tries it again later.
+A job makes one step at a time, when no mail waits. So mail waits for one step at most. If a job cannot be done now, the
+service goes on and tries it again later.
 """
 
 import errno
@@ -32,6 +32,7 @@ from spamnb.service.measurements import Measurements
 
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # until a failed job is tried again
+_LOOK_SECONDS = 60.0  # until it is looked whether a new day has begun
 _METRICS_SECONDS = 30.0  # Prometheus usually asks as often
 _STEPS = {
     errno.ENOENT: "create its directory; then restart the service if it runs in a sandbox",
@@ -54,9 +55,14 @@ class ServiceJob(ABC):
         self._longest = longest
         self._not_before = 0.0
 
+    def due_in(self, now: float) -> float:
+        """Return the seconds until the next step is due."""
+        seconds = self._not_before - now
+        return seconds if 0 < seconds <= self._longest else 0.0  # more than that: the clock was set back
+
     def step_if_due(self, now: float) -> bool:
         """Make the next step, if it is due. Returns whether there may be more. Raises LedgerError if a fault lasts."""
-        if 0 < self._not_before - now <= self._longest:  # more than that: the clock was set back
+        if self.due_in(now) > 0:
             return False
         self._step(now)
         return self.under_way
@@ -87,6 +93,7 @@ class DailyCopies(ServiceJob):
         Raises LedgerDamagedError for a damaged ledger: its lessons would be learned twice, or lost.
         """
         path, keep = self._context.ledger.path, self._context.config.service.copies
+        self._not_before = now + _LOOK_SECONDS
         if not keep or os.path.exists(of_day(path, now)) or (self._only_changed and self._is_copied(path)):
             return
         try:
@@ -129,10 +136,10 @@ class _WrittenMetrics(ServiceJob):
 
     def _step(self, now: float) -> None:
         """Write the file, if the configuration names one."""
+        self._not_before = now + _METRICS_SECONDS
         wanted = self._config().service.metrics
         if wanted is None:
             return
-        self._not_before = now + _METRICS_SECONDS
         path = of_instance(wanted, self._instance)
         try:
             write(str(path), self._text(now))

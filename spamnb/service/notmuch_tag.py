@@ -9,7 +9,7 @@ import hashlib
 import logging
 from collections.abc import Generator
 
-from spamnb.base.errors import LedgerUnavailableError, NotmuchError
+from spamnb.base.errors import NotmuchError
 from spamnb.base.wording import escaped, plural
 from spamnb.ledger.history.state import MARK_BYTES, SeenTags
 from spamnb.maildir import notmuch
@@ -55,8 +55,6 @@ class NotmuchTag(ServiceJob):
             if self._has_failed:
                 self._faults.log(_DATABASE, f"{fault}. The tag {self._name} teaches nothing until notmuch answers")
             self._has_failed = True
-        except LedgerUnavailableError:  # which is told elsewhere
-            self._wait(now + _SECONDS)
         self.under_way = self._steps is not None
 
     def _wait(self, until: float) -> None:
@@ -94,8 +92,6 @@ class NotmuchTag(ServiceJob):
                 # changed again.
                 if self._awake.learn_by_tag(paths, is_tagged=_mark(message) not in marks):
                     marks ^= {_mark(message)}
-                if not self._awake.has_ledger:
-                    return  # all of them are looked at again when it is back
                 yield
         self._keep(revision, marks)
 

@@ -15,7 +15,7 @@ import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -27,11 +27,11 @@ from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
 from spamnb.host.own_settings import changed_at, in_one_line
 from spamnb.host.register import AccountRow, FilterState, remove_of_other_shares
-from spamnb.host.shares import Share, claimed
+from spamnb.host.shares import Share
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Directory
-from spamnb.service.account import Account, ServiceTools
+from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
@@ -40,7 +40,6 @@ from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
 from spamnb.service.sweeps import TICK_SECONDS, Sweeps
-from spamnb.service.tenants import SharingUser, Tenants, Wait
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
@@ -53,64 +52,53 @@ _RETRY_SECONDS = 10.0
 _LONGEST_RETRY = 600.0
 
 
-class Roster(Tenants[Host]):
-    """The users of a mail host in the share of this service. Raises SpamnbError if another service has the share.
+class Roster:
+    """The users of a mail host in the share of this service. scheduler: gives their accounts turns.
 
-    faults: makes the LogOnce of one account.
+    faults: makes the LogOnce of one account. Raises RegisterError if the register may not be read.
     """
 
-    def __init__(self, host: Host, faults: Callable[[], LogOnce]) -> None:
+    def __init__(self, host: Host, tools: ServiceTools, faults: Callable[[], LogOnce]) -> None:
         self._host = host
         self._share = host.share or Share()
+        self._requests = str(host.requests)
         self._faults_of = faults
         self._faults = LogOnce(_log, logging.ERROR)
         self._interrupted: dict[str, list[Interrupted]] = {}  # what the last process was reading when it ended, by user
         self._list_at = math.inf
         self._places: list[str] = []
-        self._requests: str
-        self._tools: ServiceTools
-        self._scheduler: Scheduler
-        self._sweeps: Sweeps
-        self._users: HostUsers
-        self._interruptedrics: HostMetricsFile
-        with ExitStack() as stack:
-            stack.enter_context(claimed(host.directory, self._share))
-            self._stack = stack.pop_all()
-
-    # --- the configuration
-
-    def open(self, config: Host, tools: ServiceTools, wait: Wait) -> None:
-        """Begin to work by a new configuration."""
-        self._host, self._requests = config, str(config.requests)
         self._tools = replace(
             tools,
             alive=lambda status: self._alive(tools, status),
             open_ledger=partial(Ledger, busy_seconds=_BUSY_SECONDS, cache=_CACHE),
-            patience=0.0,
             longest_retry=_LONGEST_RETRY,
-            is_examined=False,
-            most_awake=config.template.users.awake,
+            is_strict=True,  # then the account rests
+            most_awake=host.template.users.awake,
             idle_seconds=_IDLE_SECONDS,
             has_others=True,
         )
-        self._scheduler = Scheduler(
+        self.scheduler = Scheduler(
             self._tools,
             self._strange,
+            lambda account: self._has_new_settings(self._users[account.name]),
             self._changed,
             lambda account: self._users.note_daily_look(self._users[account.name]),
         )
-        self._users, self._places = HostUsers(config.directory, self._share, self._tools), []
+        self._users = HostUsers(host.directory, self._share, self._tools)
         self._sweeps = Sweeps(
-            self._tools, self._scheduler, self._users, config.template, self._list_soon, self._has_new_settings
+            self._tools, self.scheduler, self._users, host.template, self._list_soon, self._has_new_settings
         )
-        self._interruptedrics = HostMetricsFile(
-            lambda: self._host.template,
+        self._metrics = HostMetricsFile(
+            lambda: host.template,
             self._users.rows,
             tools.measurements,
-            lambda _: self._users.measured(self._scheduler.awake()),
+            lambda _: self._users.measured(self.scheduler.awake()),
             "" if self._share.of == 1 else str(self._share),
         )
-        for interrupted in tools.reading.open(str(self._share.claim(config.directory))):
+
+    def open(self, _: Wait) -> None:
+        """Find out what the last process was reading when it ended."""
+        for interrupted in self._tools.reading.open(str(self._share.claim(self._host.directory))):
             if self._share.owns(interrupted.account):
                 self._interrupted.setdefault(interrupted.account, []).append(interrupted)
             else:
@@ -118,7 +106,7 @@ class Roster(Tenants[Host]):
 
     def _alive(self, tools: ServiceTools, status: str) -> None:
         tools.alive(status)
-        self._scheduler.give_turns()
+        self.scheduler.give_turns()
 
     def _remember_for_another(self, interrupted: Interrupted) -> None:
         """Record a message that was read for a user of another share, whose mail server asked us."""
@@ -195,7 +183,7 @@ class Roster(Tenants[Host]):
             if has_changed or user.account.interrupted:
                 changed.append((latest, user.account))
         for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
-            self._scheduler.compare(account)
+            self.scheduler.compare(account)
 
     def _miss(self, rows: Sequence[AccountRow], found: FoundUsers) -> None:
         """Record which users of the register are gone; if something of a user is left, find out what is wrong."""
@@ -211,7 +199,7 @@ class Roster(Tenants[Host]):
                 left.append(User(row.name, Path(row.root)))
         self._come(left)
         for seen in left:
-            self._scheduler.compare(self._users[seen.name].account)
+            self.scheduler.compare(self._users[seen.name].account)
 
     def _ours(self, found: FoundUsers) -> Iterator[User]:
         return (seen for seen in found.users if self._share.owns(seen.name))
@@ -228,7 +216,7 @@ class Roster(Tenants[Host]):
         account.interrupted = self._interrupted.pop(seen.name, [])
         self._users[seen.name] = user = HostUser(account, row, _device(seen.root))
         user.own_read_at = row.looked_after_at or 0.0
-        self._scheduler.add(account)
+        self.scheduler.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
             check()
             self._tools.watcher.watch(str(seen.root), self._sweeps.find_directories(account))
@@ -263,7 +251,7 @@ class Roster(Tenants[Host]):
                 if not self._share.owns(request.name):
                     continue
                 if (user := self._users.get(request.name)) is not None:
-                    self._scheduler.let_go(user.account)
+                    self.scheduler.let_go(user.account)
                     self._users.begin_anew(user)
                 self._users.absent.pop(request.name, None)
                 self._write_rows()
@@ -293,14 +281,14 @@ class Roster(Tenants[Host]):
                 self._remove(name)
             elif user.is_away:  # its next try may be minutes away
                 user.is_away = False
-                self._scheduler.compare(user.account)
+                self.scheduler.compare(user.account)
         new = [there[name] for name in sorted(there.keys() - self._users.keys())]
         self._come(new)
         for seen in new:
             if (user := self._users[seen.name]).stamp is None:  # else a disk was mounted late
                 with about(seen.name):
                     _log.info("watching %s", seen.root)
-                self._scheduler.wait_until_filled(user.account)
+                self.scheduler.wait_until_filled(user.account)
         if before != self._users.keys():
             self._write_rows()  # who has come or gone is known at once
         self._watch_places(found)
@@ -320,7 +308,7 @@ class Roster(Tenants[Host]):
 
     def _remove(self, name: str) -> None:
         user = self._users[name]
-        self._scheduler.remove(user.account)
+        self.scheduler.remove(user.account)
         self._tools.watcher.unwatch(user.root)
         del self._users[name]
         with about(name):
@@ -329,7 +317,7 @@ class Roster(Tenants[Host]):
 
     def _compare_unless_put_off(self, account: Account) -> None:
         if not account.is_put_off:  # else it is tried again at its time
-            self._scheduler.compare(account)
+            self.scheduler.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
         """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
@@ -349,30 +337,22 @@ class Roster(Tenants[Host]):
 
     # --- the loop
 
-    def take(self, hint: Hint) -> None:
-        """Keep a hint until the account of its mailbox has its turn. New own settings hold for the hint."""
-        account = self._scheduler.find(hint.root)
-        if account is not None and account.is_awake and self._has_new_settings(self._users[account.name]):
-            self._scheduler.read_again(account)
-        self._scheduler.take(hint)
-
     def work(self) -> None:
-        """Give a turn, make a step of the work that can wait, and do the due work beside the accounts."""
+        """Do the due work beside the accounts."""
         running = self._tools.running()
         if running >= self._list_at:
             self._list()
         if not self._tools.watcher.is_watched(self._requests):
             self._see_to_requests()
         self._sweeps.go_on()
-        self._scheduler.work()
         if running >= self._users.due_at:
             self._write_rows()
-        self._interruptedrics.step_if_due(self._tools.now())
+        self._metrics.step_if_due(self._tools.now())
 
     def due_in(self) -> float:
-        """Return the seconds until there is work without a hint."""
+        """Return the seconds until `work` has something to do, if nothing is told before."""
         ours = min(self._list_at, self._users.due_at) - self._tools.running()
-        return max(0.0, min(ours, self._sweeps.due_in(), self._scheduler.due_in()))
+        return max(0.0, min(ours, self._sweeps.due_in(), self._metrics.due_in(self._tools.now())))
 
     def sharing(self) -> Sequence[SharingUser]:
         """All users of the share."""
@@ -386,14 +366,14 @@ class Roster(Tenants[Host]):
     def forget(self, user: SharingUser) -> None:
         """Remove the ledger of a user, if the user is still ours, and begin a new one."""
         if (ours := self._users.get(user.name)) is not None:
-            self._scheduler.forget(ours.account, user.ledger)
+            self.scheduler.forget(ours.account, user.ledger)
             self._users.begin_anew(ours)
 
-    def once(self, config: Host, tools: ServiceTools, wait: Wait) -> None:
-        """Do everything that is due now, for one user after the other."""
-        self.open(config, tools, wait)
+    def once(self, wait: Wait) -> None:
+        """Do everything that is due now, for one user after the other. Raises SpamnbError if a part of it fails."""
+        self.open(wait)
         failed = 0
-        for seen in self._ours(config.users()):
+        for seen in self._ours(self._host.users()):
             user = self._add(seen)
             with about(seen.name):
                 try:
@@ -409,14 +389,10 @@ class Roster(Tenants[Host]):
         if failed:
             raise SpamnbError(f"{plural(failed, 'user')} failed: the lines above say why")
 
-    def rest(self) -> None:
+    def close(self) -> None:
         """Release all accounts."""
-        self._scheduler.close()
+        self.scheduler.close()
         self._write_rows()
-
-    def close(self, fault: Exception | None) -> None:
-        """Release the share."""
-        self._stack.close()
 
     # --- the state of an account
 

@@ -26,14 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from spamnb.base import memory
-from spamnb.base.errors import (
-    ConfigError,
-    LedgerBusyError,
-    LedgerLostError,
-    LedgerNewerError,
-    LedgerUnavailableError,
-    SpamnbError,
-)
+from spamnb.base.errors import LedgerUnavailableError, SpamnbError
 from spamnb.ledger.file.removal import remove
 from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.log import about
@@ -45,8 +38,6 @@ _STEP_SECONDS = 1.0  # the row delays work that can wait by at most this
 _GIVEN_BACK_SECONDS = 60.0  # between two times that memory is given back, while somebody is awake
 _FORGETTING = "forgetting"  # the subject of a fault
 _FORGETTING_SECONDS = 0.2  # to wait for other processes; all accounts wait
-_FOR_A_PERSON = 3600.0  # until a fault that a person has to repair is tried again
-_LASTING = (ConfigError, LedgerLostError, LedgerNewerError)  # such faults
 
 
 class StoppedError(Exception):
@@ -64,26 +55,29 @@ class UnforeseenError(SpamnbError):
 class Scheduler:
     """The accounts of a service, and whose turn it is.
 
-    strange: takes hints that belong to no mailbox. changed: called with an account that has failed, or is about to
-    sleep and still awake. daily_look_done: called with an account after its daily look.
+    strange: takes hints that belong to no mailbox. has_new_settings: whether an account that is awake has to read its
+    configuration again. changed: called with an account that has failed, or is about to sleep and still awake.
+    daily_look_done: called with an account after its daily look.
     """
 
     def __init__(
         self,
         tools: ServiceTools,
-        strange: Callable[[Hint], object] = lambda _: None,
+        strange: Callable[[Hint], object],
+        has_new_settings: Callable[[Account], bool] = lambda _: False,
         changed: Callable[[Account], object] = lambda _: None,
         daily_look_done: Callable[[Account], object] = lambda _: None,
     ) -> None:
         self._tools = tools
         self._running = tools.running
         self._strange = strange
+        self._has_new_settings = has_new_settings
         self._changed = changed
         self._daily_look_done = daily_look_done
         self._of_root: dict[str, Account] = {}
         self._row: dict[Account, None] = {}  # accounts that wait for a turn, in the order of waiting
         self._later: dict[Account, None] = {}  # accounts that wait for a step of work that can wait, in that order
-        self._awake: dict[Account, None] = {}  # the longest unused first
+        self._awake: dict[Account, None] = {}  # the longest awake first
         self._planned: dict[Account, float] = {}  # when to ask accounts again: those that are awake, or are put off
         self._last: tuple[Account | None, ...] = None, None  # the accounts that had the last two turns
         self._stepped_at = self._turn_at = self._given_back_at = -math.inf
@@ -97,7 +91,7 @@ class Scheduler:
         return iter(dict.fromkeys(self._of_root.values()))
 
     def awake(self) -> list[Account]:
-        """The accounts that are awake, the longest unused first."""
+        """The accounts that are awake."""
         return [*self._awake]
 
     def add(self, account: Account) -> None:
@@ -136,15 +130,6 @@ class Scheduler:
         account.let_go(self._running())
         self._queue(account)
 
-    def find(self, root: str) -> Account | None:
-        """Return the account of a mailbox, or None."""
-        return self._of_root.get(root)
-
-    def read_again(self, account: Account) -> None:
-        """Let an account read its configuration before it works again. It compares, and forgets what dwells."""
-        self._sleep(account)
-        self.compare(account)
-
     def compare(self, account: Account) -> None:
         """Compare an account's folders with the ledger when there is time."""
         account.compare_within(0.0, self._running())
@@ -162,26 +147,30 @@ class Scheduler:
             self.compare(account)
 
     def close(self) -> None:
-        """Release all accounts, and any that failed while waking."""
+        """Release all accounts."""
         for account in self:
-            self._sleep(account)
+            if account.is_awake:
+                self._sleep(account)
 
     # --- the loop
 
     def take(self, hint: Hint) -> None:
-        """Keep a hint for the account of its mailbox."""
-        account = self.find(hint.root)
+        """Keep a hint for the account of its mailbox, which reads new settings before it works again."""
+        account = self._of_root.get(hint.root)
         if account is None:
             self._strange(hint)
-        else:
-            account.take(hint, self._running())
-            self._queue(account)
+            return
+        if account.is_awake and self._has_new_settings(account):
+            self._sleep(account)
+            self.compare(account)
+        account.take(hint, self._running())
+        self._queue(account)
 
     def work(self) -> None:
         """Give one turn; if no other account waits for one, make one step of the work that can wait."""
         self._come_due()
         self._turn()
-        if not self._row or self._running() - self._stepped_at >= _STEP_SECONDS:
+        if self._later and (not self._row or self._running() - self._stepped_at >= _STEP_SECONDS):
             self._step()
 
     def due_in(self) -> float:
@@ -236,26 +225,27 @@ class Scheduler:
         seconds = _SHORT_SLICE if account in self._last else _SLICE
         self._last, self._turn_at = (self._last[1], account), self._running()
         with self._working(account):
-            self._wake(account)
-            self._rest_unless(account, is_well=account.work(self._running() + seconds))
+            if not account.is_awake:
+                self._wake(account)
+            account.work(self._running() + seconds)
         return True
 
     def _step(self) -> None:
         """Make a step of the work that can wait, for the account that has waited longest."""
-        account = next(iter(self._later), None)
-        if account is None:
-            return
+        account = next(iter(self._later))
         self._stepped_at = self._running()
-        is_daily, is_compared = Want.DAILY_LOOK in account.wants, account.not_before <= self._stepped_at
+        is_daily = Want.DAILY_LOOK in account.wants
+        is_compared = account.not_before <= min(self._stepped_at, account.jobs_at)  # else its jobs have waited longer
         if not is_daily:  # a daily look stays the first until it is over, else all accounts would be awake
             del self._later[account]
         elif is_compared and self._may_sleep(account, is_compared=True):
             self._sleep(account)  # its ledger is examined when it wakes
         with self._working(account):
-            self._wake(account, is_examined=is_daily)
+            if not account.is_awake:
+                self._wake(account, is_examined=is_daily)
             if is_compared:
-                self._rest_unless(account, is_well=account.compare())
-            elif not account.awake.step_jobs():
+                account.compare()
+            elif not account.step_jobs() and is_daily:
                 account.wants.discard(Want.DAILY_LOOK)
                 self._daily_look_done(account)
         if is_daily and Want.DAILY_LOOK not in account.wants and self._may_sleep(account):
@@ -264,13 +254,7 @@ class Scheduler:
     def compare_now(self, account: Account) -> None:
         """Compare the folders of an account that is awake."""
         with self._working(account):
-            self._rest_unless(account, is_well=account.compare())
-
-    def step_jobs(self) -> None:
-        """Make a step of each due job, for all accounts that are awake."""
-        for account in [*self._awake]:
-            with self._working(account):
-                account.awake.step_jobs()
+            account.compare()
 
     def _queue(self, account: Account) -> None:
         """Let an account wait for what it wants now, and plan when to ask it again."""
@@ -278,10 +262,15 @@ class Scheduler:
         is_due = account.not_before <= running
         if is_due:
             account.wants.add(Want.COMPARE)  # perhaps nobody has asked for it, but its period is over
-        _put(account, self._row, is_in=Want.TURN in account.wants)
-        _put(account, self._later, is_in=is_due or (Want.DAILY_LOOK in account.wants and not account.is_put_off))
-        if not is_due:
-            when = account.not_before
+        is_daily = Want.DAILY_LOOK in account.wants and not account.is_put_off
+        has_step = is_due or is_daily or account.jobs_at <= running
+        for waiting, is_in in ((self._row, Want.TURN in account.wants), (self._later, has_step)):
+            if is_in:
+                waiting.setdefault(account)
+            else:
+                waiting.pop(account, None)
+        if not has_step:
+            when = min(account.not_before, account.jobs_at)
         if account.is_awake and account not in self._row:
             when = min(when, account.due())
         if account.is_awake:
@@ -301,10 +290,10 @@ class Scheduler:
 
     def _wake(self, account: Account, *, is_examined: bool = False) -> None:
         account.wake(self._tools, is_examined=is_examined)
-        self._awake.pop(account, None)
         self._awake[account] = None
         if len(self._awake) > self._tools.most_awake:
-            idle = next((one for one in self._awake if one is not account and self._may_sleep(one)), None)
+            by_use = sorted(self._awake, key=lambda each: each.used_at)
+            idle = next((one for one in by_use if one is not account and self._may_sleep(one)), None)
             if idle is not None:
                 self._sleep(idle)
 
@@ -345,41 +334,20 @@ class Scheduler:
             self._at_work = outer
         self._queue(account)
 
-    def _rest_unless(self, account: Account, *, is_well: bool) -> None:
-        """Put an account that is not well to rest. One person's other mailboxes go on."""
-        if not is_well and self._tools.has_others:
-            self._failed(account, None)
-
-    def _failed(self, account: Account, fault: Exception | None) -> None:
-        """Try the account again later, after a fault; None if it has been logged.
-
-        Raises the fault if it ends the service.
-        """
-        logged = account.awake.ledger_fault if fault is None else None
-        if self._tools.has_others:
-            fault = account.sleep(_foreseen(fault))
-        elif isinstance(fault, LedgerUnavailableError):
-            account.rest()
-        elif fault is not None:
-            raise fault
+    def _failed(self, account: Account, fault: Exception) -> None:
+        """Try the account again later, after a fault. Raises the fault if it ends the service."""
+        told = account.sleep(_foreseen(fault) if self._tools.has_others else fault) or fault
         self._awake.pop(account, None)
-        retry = _FOR_A_PERSON if isinstance(fault, _LASTING) else None
-        account.failed(fault, retry, is_busy=isinstance(fault or logged, LedgerBusyError))
+        if not (self._tools.has_others or isinstance(told, LedgerUnavailableError)):
+            raise told
+        account.failed(told)
         self._changed(account)
         self._queue(account)
 
 
-def _put(account: Account, waiting: dict[Account, None], *, is_in: bool) -> None:
-    """Let an account wait, behind those who wait already, or let it wait no longer."""
-    if is_in:
-        waiting.setdefault(account)
-    else:
-        waiting.pop(account, None)
-
-
-def _foreseen(fault: Exception | None) -> Exception | None:
+def _foreseen(fault: Exception) -> Exception:
     """Return a fault that says what to do."""
-    if fault is None or isinstance(fault, SpamnbError):
+    if isinstance(fault, SpamnbError):
         return fault
     _log.debug("an unexpected error", exc_info=fault)
     what = f"unexpected error: {type(fault).__name__}: {fault}; please report it, with the log of -v"

@@ -88,7 +88,7 @@ class Sweeps:
 
     def due_in(self) -> float:
         """Return the seconds until there is something to look at."""
-        if self._sweep is not None:
+        if self._sweep is not None or (self._tools.watcher.overflowed and not self._is_lost):
             return 0.0
         polls = [self._poll_at] if self._tools.watcher.polling else []
         return max(0.0, min([self._at, *polls]) - self._tools.running())

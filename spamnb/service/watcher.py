@@ -84,7 +84,10 @@ def _advice(fault: OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A file may have appeared in a folder; without a file, the directories of `root` may have changed."""
+    """A file may have appeared in a folder; without a file, the directories of `root` may have changed.
+
+    Without a root, hints were lost.
+    """
 
     root: str
     folder: str = ""
@@ -297,4 +300,4 @@ class _Handler(FileSystemEventHandler):
         elif isinstance(event, EventsLostEvent):
             _log.warning("the kernel's queue of events was full, and some are lost: the folders are compared")
             self._watcher.overflowed = True
-            self._watcher.wake()
+            self._watcher.tell(Hint(""))

@@ -24,9 +24,9 @@ from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.service import exchanging
+from spamnb.service.account import SharingUser
 from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
-from spamnb.service.tenants import SharingUser
 
 USERS = ("anna", "bert", "carl", "dora")
 _MESSAGES = 250

@@ -26,9 +26,9 @@ from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.service import exchanging
+from spamnb.service.account import SharingUser
 from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
-from spamnb.service.tenants import SharingUser
 from tests.exchange.cluster import Cluster, made_log, run, why_not
 from tests.exchange.learned import ALL, by_the_ledger, by_the_log, files_with, letter_with
 from tests.exchange.test_log import lesson

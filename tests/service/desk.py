@@ -1,6 +1,7 @@
 """Mailboxes under the service's hands, step by step, with a clock of the test's own."""
 
 import logging
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -83,7 +84,7 @@ class Desk:
                     os.utime(subdir)
             self.account.compare()
             assert self.account.is_well
-            while (due := self.account.due()) is not None:
+            while (due := self.account.due()) < math.inf:
                 self.ahead += max(0.0, due - self.now())
                 self.account.act_on_due()
                 assert self.account.is_well

@@ -36,6 +36,7 @@ from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
+from spamnb.service.mailbox.moved_file import MovedFile
 from spamnb.service.mailbox.sent import sent_in
 
 _log = logging.getLogger(__name__)
@@ -59,6 +60,7 @@ class Performer:
         self.mover = Mover(context.ledger, *common, lambda _, fault: self._cannot_move(fault))
         self._folders = folders
         self._context = context
+        self._moved_file = MovedFile(context.config.service.moved_file, lambda: context.measurements.fault("disk"))
         self._ledger = context.ledger
         self._now = context.now
 
@@ -213,7 +215,7 @@ class Performer:
             self._cannot_move(fault)
             return False
         if is_moved:
-            self._context.moved_file.make()
+            self._moved_file.make()
         return is_moved
 
     def _cannot_move(self, fault: Exception) -> None:
@@ -223,7 +225,7 @@ class Performer:
         """End the moves that are open, as `Mover.resolve` does. Returns the number ended."""
         ended = self.mover.resolve()
         if ended:
-            self._context.moved_file.make()
+            self._moved_file.make()
         if not self.mover.has_open:
             self._faults.clear_moves()
         return ended

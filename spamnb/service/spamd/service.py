@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # without a socket asyncio is not imported: 2 MB and 20 ms
 class SpamdService:
     """Answers on the configured sockets, and on those from systemd, until `close`.
 
-    `now` gives seconds since the epoch. on_end: called in another thread if a fault ends the answering; `check` raises
+    `now` gives seconds since the epoch. on_end: called in another thread if a fault ends the answering; `work` raises
     from then on. Without a socket it starts no thread.
     """
 
@@ -66,13 +66,13 @@ class SpamdService:
             self._end()
         self.addresses = [listener.address for listener in listeners]
 
-    def check(self) -> None:
+    def work(self) -> None:
         """Raise SpamnbError if nobody is answered, although there are sockets."""
         if self._running is not None:
             self._running[0].check()
 
     def due_in(self) -> float:
-        """Return the seconds until the next call of `check`."""
+        """Return the seconds until the next call of `work`."""
         return math.inf if self._running is None else self._running[0].due_in()
 
     def close(self) -> None:

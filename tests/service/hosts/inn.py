@@ -5,6 +5,8 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import load_any
 from spamnb.host.host import Host
 from spamnb.host.register import AccountRow, read
-from spamnb.host.shares import Share
+from spamnb.host.shares import Share, claimed
 from spamnb.identity.digests import identity
+from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.departures import Departures
 from spamnb.maildir.folders import Folder, create_folder, find_folders
@@ -212,30 +215,31 @@ class Desk(Disk):
 
     def start(self) -> None:
         """Start the service."""
-        host = self.host()
-        self.roster = Roster(host, lambda: LogOnce(_log, logging.ERROR))
-        self.begin(host)
+        self._claim = ExitStack()
+        self._claim.enter_context(claimed(self.directory / "lib", Share()))
+        self.begin(self.host())
 
     def begin(self, host: Host) -> None:
         """Begin to work by a configuration."""
-        assert self.roster is not None
-        self.roster.open(host, self._tools(host), lambda _: pytest.fail("nothing is waited for"))
+        self.roster = Roster(host, self._tools(host), lambda: LogOnce(_log, logging.ERROR))
+        self.roster.open(lambda _: pytest.fail("nothing is waited for"))
         self.watcher.start()
         self.watched = self.roster.watch()
 
     def once(self) -> None:
         """Do what `run --once` does."""
         host = self.host()
-        self.roster = Roster(host, lambda: LogOnce(_log, logging.ERROR))
-        self.roster.once(host, self._tools(host), lambda seconds: setattr(self, "ahead", self.ahead + seconds))
-        self.reading.close()
-        self.roster.close(None)
-        self.roster = None
+        with claimed(host.directory, Share()):
+            self.roster = Roster(host, self._tools(host), lambda: LogOnce(_log, logging.ERROR))
+            self.roster.once(lambda seconds: setattr(self, "ahead", self.ahead + seconds))
+            self.reading.close()
+            self.roster.close()
+            self.roster = None
 
     def _tools(self, host: Host) -> ServiceTools:
         self.watcher = self.new_watcher(host)
         self.departures, self.reading = Departures(self.now), ReadingNow()
-        common = Measurements(), self.departures, self.reading
+        common = Measurements(), self.departures, self.reading, partial(only_service, patience=0.0)
         return ServiceTools(self.watcher, self.now, self.running, self._alive, *common)
 
     def _alive(self, status: str) -> None:
@@ -248,7 +252,7 @@ class Desk(Disk):
     def reload(self) -> None:
         """Let it read the configuration again."""
         assert self.roster is not None
-        self.roster.rest()
+        self.roster.close()
         self.watcher.stop()
         self.reading.close()
         self.begin(self.host())
@@ -256,6 +260,7 @@ class Desk(Disk):
     def kill(self) -> None:
         """End it as the kernel does: nothing more is written, and what it holds is let go of."""
         self._unlock()
+        self._claim.close()
         self.roster = None
         self.watcher.stop()
         self.reading.close()
@@ -266,17 +271,16 @@ class Desk(Disk):
         for account in self.accounts:
             if account.is_awake:
                 account.awake.close()
-            if account._ledger is not None and account._ledger.ledger is not None:
-                account._ledger.ledger.owner.close()
+                account.ledger.owner.close()
 
     def stop(self) -> None:
         """End it in order."""
         if self.roster is not None:
             roster, self.roster = self.roster, None
-            roster.rest()
+            roster.close()
             self.watcher.stop()
             self.reading.close()
-            roster.close(None)
+            self._claim.close()
 
     # --- its work
 
@@ -284,7 +288,7 @@ class Desk(Disk):
     def accounts(self) -> Scheduler:
         """The loop over the accounts."""
         assert self.roster is not None
-        return self.roster._scheduler
+        return self.roster.scheduler
 
     def account(self, name: str) -> Account:
         """The account of a user."""
@@ -300,7 +304,14 @@ class Desk(Disk):
         """Once through the loop."""
         assert self.roster is not None
         self.take()
-        self.roster.work()
+        for part in (self.roster, self.accounts):
+            if part.due_in() <= 0.0:
+                part.work()
+
+    def due_in(self) -> float:
+        """Return the seconds until there is work without a hint."""
+        assert self.roster is not None
+        return min(self.roster.due_in(), self.accounts.due_in())
 
     def until(self, done: Callable[[], bool], what: str) -> None:
         """Let it work until something is so; time passes only while there is nothing to do."""
@@ -309,7 +320,7 @@ class Desk(Disk):
             assert self.running() < end, f"waited in vain: {what}"
             assert self.roster is not None
             self.step()
-            self.ahead += min(self.roster.due_in(), 0.01)
+            self.ahead += min(self.due_in(), 0.01)
 
     def heard(self) -> list[Hint]:
         """All hints of what was done so far."""
@@ -319,7 +330,7 @@ class Desk(Disk):
         """Take all hints of what was done so far, and work on none."""
         assert self.roster is not None
         for hint in self.heard():
-            self.roster.take(hint)
+            self.accounts.take(hint)
 
     def rest(self) -> None:
         """Let it work until there is nothing to do without another hint, or the passing of time."""
@@ -327,7 +338,7 @@ class Desk(Disk):
         end = time.monotonic() + PATIENCE
         self.step()  # though nothing may be due: the kernel may have told that hints are lost
         self.take()
-        while self.roster.due_in() == 0.0:
+        while self.due_in() == 0.0:
             assert time.monotonic() < end, "it does not come to rest"
             self.step()
             self.take()
@@ -338,7 +349,7 @@ class Desk(Disk):
         self.rest()
         end = self.running() + seconds
         while (left := end - self.running()) > 0:
-            self.ahead += min(left, max(self.roster.due_in(), 0.001))
+            self.ahead += min(left, max(self.due_in(), 0.001))
             self.rest()
 
     def settle(self) -> None:

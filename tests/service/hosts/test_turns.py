@@ -18,7 +18,7 @@ from spamnb.base import memory
 from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import FilterState
-from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.service import sweeps
@@ -586,7 +586,7 @@ def test_removed(desk: Desk, what: str) -> None:
     desk.pass_time(700.0)
     assert ONE not in {each.name for each in desk.accounts}
     assert not account.is_awake
-    assert account._ledger is None
+    assert not is_running(str(desk.ledger(ONE)))
     for waiting in ("_row", "_later", "_planned", "_awake"):
         assert account not in getattr(desk.accounts, waiting)
     assert desk.rows()[ONE].state is FilterState.GONE

@@ -108,7 +108,7 @@ class Unseen(RuleBasedStateMachine):
         """Some of what was told is read."""
         assert self.desk.roster is not None
         for hint in self.desk.late.let_through(number):
-            self.desk.roster.take(hint)
+            self.desk.accounts.take(hint)
 
     @rule(number=st.integers(1, 3))
     def work(self, number: int) -> None:

@@ -1,0 +1,83 @@
+"""One person's mail: one account, with one ledger, which does not sleep. A mail host has a `roster` instead."""
+
+from collections.abc import Callable, Sequence
+
+from spamnb.base.wording import plural
+from spamnb.config import Config
+from spamnb.ledger.file.last_end import EndRecord
+from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
+from spamnb.service.awake_account import AwakeAccount
+from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, OutdatedLessons, ServiceJob
+from spamnb.service.log import LogOnce
+from spamnb.service.notmuch_tag import NotmuchTag
+from spamnb.service.scheduler import Scheduler, StoppedError
+
+
+class OnePerson:
+    """One person's account. scheduler: gives it its turns.
+
+    faults: those of the account that may pass. alive: called during a copy of the ledger. instance: which of several
+    services of a host this is.
+    """
+
+    def __init__(
+        self, config: Config, tools: ServiceTools, faults: LogOnce, alive: Callable[[], None], instance: str
+    ) -> None:
+        self._config = config
+        self._tools = tools
+        self._alive = alive
+        self._instance = instance
+        roots = [str(mailbox.path) for mailbox in config.mailboxes]
+        self._account = account = Account("", roots, lambda: config, self._jobs, faults)
+        account.is_doubted = True  # for the first time, since it has no daily look
+        # A hint without a mailbox says that hints were lost.
+        self.scheduler = Scheduler(tools, lambda _: self.scheduler.compare(account))
+        self.scheduler.add(account)
+
+    def open(self, wait: Wait) -> None:
+        """Open the ledger, once it can be used, and lock the mailboxes."""
+        while not self.scheduler.wake(self._account):
+            wait(max(0.0, self._account.not_before - self._tools.running()))
+        self._account.interrupted += self._tools.reading.open(str(self._config.ledger))
+
+    def watch(self) -> str:
+        """Compare the folders for the first time, each after its mailbox is watched. Returns them in words."""
+        self.scheduler.compare_now(self._account)
+        directories = self._account.awake.directories if self._account.is_awake else []  # else its ledger is away
+        number = len(self._account.roots)
+        return f"{plural(len(directories) // 2, 'folder')} in {number} mailbox{'' if number == 1 else 'es'}"
+
+    def sharing(self) -> Sequence[SharingUser]:
+        """Return this person, if lessons are shared; safe in another thread."""
+        name = self._config.account
+        return [] if name is None else [SharingUser(name, str(self._config.ledger))]
+
+    def forget(self, user: SharingUser) -> None:
+        """Remove the ledger, and begin a new one."""
+        self.scheduler.forget(self._account, user.ledger)
+
+    def once(self, wait: Wait) -> None:
+        """Compare the folders with the ledger, judge and learn new mail. Raises SpamnbError if a part of it fails."""
+        try:
+            self._account.once(self._tools, wait)
+        except StoppedError:
+            raise
+        except Exception as fault:
+            if (told := self._account.sleep(fault)) is not None and told is not fault:
+                raise told from fault
+            raise
+
+    def close(self) -> None:
+        """Release the mailboxes and the ledger."""
+        self.scheduler.close()
+
+    def _jobs(self, awake: AwakeAccount, record: EndRecord) -> Sequence[ServiceJob]:
+        """Return the repeated jobs beside the mail, in their order."""
+        context = awake.context
+        return (
+            DailyCopies(context, self._alive, record),
+            Forgetting(context.ledger, context.config.retention_days, awake.present),
+            OutdatedLessons(context),
+            MetricsFile(context, lambda: len(awake.directories), self._instance),
+            *([] if context.config.notmuch_tag is None else [NotmuchTag(awake, context.config.notmuch_tag)]),
+        )
