@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable
 
 from spamnb.acts.may_move import MissingCache
+from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import bases_now
 from spamnb.acts.reconsider import Trace, missed_spam
 from spamnb.base.label import Label, Role
@@ -19,7 +20,6 @@ from spamnb.maildir.departures import Departures
 from spamnb.rules.reactions import learns_kept
 from spamnb.service.log import MailFaults, name_of
 from spamnb.service.measurements import Measurements
-from spamnb.service.moved_file import MovedFile
 from spamnb.service.reading_now import AccountsReading, ReadingNow
 
 _log = logging.getLogger(__name__)

@@ -55,7 +55,7 @@ class Performer:
 
     def __init__(self, folders: Folders, context: Context) -> None:
         self._faults = context.faults
-        common = context.now, context.bases, folders.by_id, context.departures
+        common = context.now, context.bases, folders.by_id, context.moved_file, context.departures
         self.mover = Mover(context.ledger, *common, lambda _, fault: self._cannot_move(fault))
         self._folders = folders
         self._context = context
@@ -208,13 +208,10 @@ class Performer:
     def _make_move(self, intent: Intent, entry: Entry) -> bool:
         """Make a recorded move. Returns False if it failed, and logs that."""
         try:
-            is_moved = self.mover.carry_out(intent, entry, waits=True)
+            return self.mover.carry_out(intent, entry, waits=True)
         except MaildirError as fault:
             self._cannot_move(fault)
             return False
-        if is_moved:
-            self._context.moved_file.make()
-        return is_moved
 
     def _cannot_move(self, fault: Exception) -> None:
         self._faults.moves.log(str(fault), str(fault))
@@ -222,8 +219,6 @@ class Performer:
     def resolve(self) -> int:
         """End the moves that are open, as `Mover.resolve` does. Returns the number ended."""
         ended = self.mover.resolve()
-        if ended:
-            self._context.moved_file.make()
         if not self.mover.has_open:
             self._faults.clear_moves()
         return ended
