@@ -2,15 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
 
 from spamnb.acts.training import learn_batches, relabel, take_back_import
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.port import Change, Relabel
 from spamnb.mail.reading import Reading, read
+
+NO_MAILBOX = Config((), Path("/nowhere"))
+"""A configuration in which no message has a file."""
 
 
 class Taught(NamedTuple):

@@ -23,6 +23,7 @@ from spamnb.maildir.names import fresh_bases
 from spamnb.monitoring.metrics import metrics
 from spamnb.rules import weak_lessons
 from spamnb.service.jobs import OutdatedLessons
+from tests.lessons import NO_MAILBOX
 from tests.profiles import daily
 from tests.sentences import SENTENCES, in_other_words
 from tests.service.desk import Desk
@@ -127,9 +128,9 @@ def happen(desk: Desk) -> None:
     newest = [action for action in desk.ledger.journal.newest(12) if action.kind in ("learned", "moved")]
     for _ in range(2):
         ids = [action.id for action in newest]
-        assert {outcome.fault for outcome in undo(desk.ledger, {}, of_ids(desk.ledger, ids), desk.now, not_now)} == {
-            None
-        }
+        assert {
+            outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, of_ids(desk.ledger, ids), desk.now, not_now)
+        } == {None}
         newest = list(desk.ledger.journal.newest(len(ids)))
     for number, how in ((500, How.SILENCE), (501, How.SEEN)):
         raw = message("ham", number)

@@ -47,7 +47,7 @@ from spamnb.service.jobs import OutdatedLessons
 from spamnb.service.mailbox import arrivals, performer
 from spamnb.service.mailbox.watched import WatchedMailbox
 from tests.dying import DeathError, Fuse, burning, dead
-from tests.lessons import Taught, label_of, learn, sample_lessons
+from tests.lessons import NO_MAILBOX, Taught, label_of, learn, sample_lessons
 from tests.profiles import daily
 from tests.thorough import sampled
 
@@ -668,7 +668,7 @@ class Sorting(RuleBasedStateMachine):
                 self.find_undone(action, places)
             return
         outcomes: list[UndoOutcome] = []
-        self.watch(lambda: outcomes.extend(undo(self.ledger, {}, [action], self.now, lambda work: None)))
+        self.watch(lambda: outcomes.extend(undo(self.ledger, NO_MAILBOX, [action], self.now, lambda work: None)))
         lesson = self.ledger.lessons.find(action.digest)
         if outcomes[0].fault is None:
             assert lesson is not None

@@ -13,7 +13,6 @@ from typing import NamedTuple
 from spamnb.acts import training
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.acts.filing import Filing, NoFolderError
-from spamnb.acts.moves import mailboxes_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role
 from spamnb.config import Config
@@ -72,7 +71,7 @@ class Answers:
         self._ledger = ledger
         self._config = config
         self._now = now
-        self._filing = Filing(ledger, mailboxes_of(config), now)
+        self._filing = Filing(ledger, config, now)
 
     def give(self, question: Question, answer: Answer, why: str = WHY, *, moves: bool = True) -> Done:
         """Do what an answer says. The program does not ask about the message again until the answer is undone.

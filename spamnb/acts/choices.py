@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from spamnb.acts.answers import ON_A_PAGE
-from spamnb.acts.moves import mailboxes_of
 from spamnb.acts.undo import of_ids, undo
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.label import Label, Role
@@ -82,7 +81,7 @@ def forget(ledger: Ledger, config: Config, subject: str, now: Callable[[], float
     if not chosen:
         raise NoEffectError(f"nothing was chosen for {name[:60]!r}: `spamnb choose` lists all choices")
     before, ends = ledger.journal.newest_id(), of_ids(ledger, chosen)
-    for outcome in undo(ledger, mailboxes_of(config), ends, now):
+    for outcome in undo(ledger, config, ends, now):
         if outcome.fault is not None:
             raise outcome.fault
     return ledger.journal.undoing([action.id for action in ends], before)

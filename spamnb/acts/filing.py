@@ -8,10 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from spamnb.acts.moves import FolderWithId, Intent, Mailboxes, Mover, bases_now, find_folder, message_at
+from spamnb.acts.moved_file import MovedFile
+from spamnb.acts.moves import FolderWithId, Intent, Mover, bases_now, find_folder, mailboxes_of, message_at
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Role
-from spamnb.config import Mailbox
+from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.locations import Location
@@ -40,11 +41,11 @@ class Filed:
 class Filing:
     """Files messages. `now` gives seconds since the epoch."""
 
-    def __init__(self, ledger: Ledger, mailboxes: Mailboxes, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, ledger: Ledger, config: Config, now: Callable[[], float] = time.time) -> None:
         self._ledger = ledger
-        self._mailboxes = mailboxes
-        self._folder_of = find_folder(ledger, mailboxes)
-        self._mover = Mover(ledger, now, bases_now(), self._folder_of)
+        self._mailboxes = mailboxes_of(config)
+        self._folder_of = find_folder(ledger, self._mailboxes)
+        self._mover = Mover(ledger, now, bases_now(), self._folder_of, MovedFile(config.service.moved_file))
         self._mover.resolve()  # a process that was killed may have left moves open
 
     def find(self, location: Location, digest: bytes) -> Filed | None:

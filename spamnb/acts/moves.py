@@ -3,7 +3,8 @@
 1. The intent is committed to the ledger, durably.
 2. The file is renamed, and both directories are made durable (`maildir.rename`).
 3. One transaction ends the intent and records the file's new place.
-4. IMAP servers learn that the source has lost a message (`maildir.departures`).
+4. Others hear of it: IMAP servers, that the source has lost a message (`maildir.departures`), and a program that
+   waits for a file (`acts.moved_file`).
 
 If the process is killed before 2, the file is at its source; after 2, at its destination. A move across file systems
 may leave both files, with the same bytes. The open intent tells which file to look for. `resolve` ends each open
@@ -23,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from spamnb.acts.moved_file import MovedFile
 from spamnb.base.errors import MaildirError, NotYetError, SpamnbError
 from spamnb.base.label import How, Label, Origin, Role
 from spamnb.config import Config, Mailbox
@@ -120,6 +122,7 @@ class Intent:
 class Mover:
     """Moves messages between folders; `departures` holds the folders that messages have left.
 
+    moved_file: made after each move.
     `now` gives seconds since the epoch, `bases` unique base names, `folder_of` a folder by its id, or None. `tell` is
     called with an action and the fault that keeps its move open. has_open: the last `resolve` left moves open.
     """
@@ -130,6 +133,7 @@ class Mover:
         now: Callable[[], float],
         bases: Iterator[str],
         folder_of: FindFolder,
+        moved_file: MovedFile,
         departures: Departures | None = None,
         tell: Callable[[int, Exception], object] | None = None,
     ) -> None:
@@ -142,6 +146,7 @@ class Mover:
         # The destinations of other processes' moves when `resolve` looked last: a folder's id and a base name.
         self._being_moved_in: set[tuple[int | None, str]] = set()
         self._logged: set[int] = set()  # actions for which the log already says that they cannot end yet
+        self._moved_file = moved_file
         self.departures = departures or Departures(now)
 
     def intend(
@@ -334,6 +339,7 @@ class Mover:
                 if first.verdict is not None:  # the filter had decided this move: a person has rescued the message
                     self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
         self.departures.add(intent.source)
+        self._moved_file.make()
 
     def _resolve(self, action: Action) -> bool:
         """End an intent. Returns False if it has to stay open."""

@@ -12,9 +12,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from spamnb.acts.filing import Filing
-from spamnb.acts.moves import Mailboxes, MovedSinceError, find_folder
+from spamnb.acts.moves import MovedSinceError, find_folder, mailboxes_of
 from spamnb.acts.training import relabel, take_back_import
 from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
+from spamnb.config import Config
 from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
@@ -99,7 +100,7 @@ def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
 
 def undo(
     ledger: Ledger,
-    mailboxes: Mailboxes,
+    config: Config,
     actions: Iterable[Action],
     now: Callable[[], float] = time.time,
     later: Later = lambda work: work(),
@@ -111,7 +112,7 @@ def undo(
     Consecutive learnings are taken back in one transaction. Moves are not, since an intent has to be on the disk before
     the file is renamed. Raises LedgerError if the ledger can no longer be used.
     """
-    filing = Filing(ledger, mailboxes, now)
+    filing = Filing(ledger, config, now)
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):
@@ -122,9 +123,9 @@ def undo(
     later(filing.end)
 
 
-def foresee(ledger: Ledger, mailboxes: Mailboxes, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
+def foresee(ledger: Ledger, config: Config, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
     """Predict the result of taking back actions, without doing it. Each folder is listed once."""
-    folder_of = find_folder(ledger, mailboxes)
+    folder_of = find_folder(ledger, mailboxes_of(config))
 
     @functools.cache
     def bases(folder: int) -> frozenset[str] | None:

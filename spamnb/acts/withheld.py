@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.filing import Filing
 from spamnb.acts.may_move import Hindrance, Stop, find_missing, stop_of
-from spamnb.acts.moves import mailboxes_of
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
 from spamnb.config import Config
@@ -71,7 +70,7 @@ def move_withheld(
     today's knowledge. The verdicts are not kept: they concern older mail, and would trip the breaker again. You may
     call this while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
-    filing = Filing(ledger, mailboxes_of(config), now)
+    filing = Filing(ledger, config, now)
     review = _Review(ledger, config, find_missing(ledger, config.scoring, config.learning), filing, now)
     for action in ledger.journal.withheld():
         yield review.of(action)

@@ -84,7 +84,7 @@ def installation(
         return _in_container(environ.get("container", "docker"), shlex.quote(container), spamnb)
     shares = shares or ([config.share.name] if config is not None and config.share else [_ONLY])
     manager, file, unit = _unit(path, environ, config, shares)
-    has_manager = _is(_ROOT / "run/systemd/system")
+    has_manager = has_systemd()
     if manager is not None and has_manager and is_installed(file, manager, environ):
         return _of_unit(manager, unit, spamnb)
     start = " & ".join(f"{program} run" + f" --shard {share}" * (share != _ONLY) for share in shares)
@@ -93,6 +93,16 @@ def installation(
         then = f", then {_of_unit(manager, unit, spamnb).enable}" if manager == "system" else ""
         install = f"spamnb install-unit --{manager}{then}"
     return Installation(spamnb, start, install=install)
+
+
+def is_in_container(environ: Mapping[str, str]) -> bool:
+    """Tell whether this is the container of docs/Containerfile."""
+    return bool(environ.get(_CONTAINER))
+
+
+def has_systemd() -> bool:
+    """Tell whether systemd has started this machine, or container: sd_booted(3)."""
+    return _is(_ROOT / "run/systemd/system")
 
 
 def is_installed(file: str, manager: Manager, environ: Mapping[str, str]) -> bool:

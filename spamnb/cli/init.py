@@ -26,7 +26,6 @@ example:
 """
 
 import argparse
-import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,12 +36,19 @@ from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
-from spamnb.cli.common.config_and_ledger import command, config_path, configuration, new_ledger_path, open_ledger
+from spamnb.cli.common.config_and_ledger import (
+    command,
+    config_path,
+    configuration,
+    new_ledger_path,
+    open_ledger,
+    path_for_init,
+)
 from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, table, warn
 from spamnb.cli.train import learn
-from spamnb.config import Config, load, load_any, parse, render
-from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
+from spamnb.config import Config, load, parse, render
+from spamnb.config.default_paths import SYSTEM_CONFIG
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
@@ -85,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.host:
         return init_host.run(options)
-    path = _path(options)
+    path = path_for_init(options)
     if options.fresh and not init_fresh.run(path, options):
         return 0
     if options.for_user and not (options.learn and not options.maildirs and not options.force):
@@ -114,15 +120,6 @@ def run(options: argparse.Namespace) -> int:
 
 def _propose(root: Path, options: argparse.Namespace) -> Proposal:
     return with_roles(propose(root), getattr(options, "roles", {}))  # the roles that the server of --imap gives
-
-
-def _path(options: argparse.Namespace) -> Path:
-    """Return the path of the configuration. A person who lives on a mail host has one beside that of the host."""
-    path = config_path(options)
-    if options.config is None and not options.for_user and path == SYSTEM_CONFIG and (own := own_config_paths()):
-        with contextlib.suppress(ConfigError):
-            return own[0] if load_any(path, os.environ).is_template else path
-    return path
 
 
 def _with_configuration(path: Path, options: argparse.Namespace) -> int:

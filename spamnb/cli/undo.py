@@ -15,7 +15,6 @@ import collections
 import sys
 import time
 
-from spamnb.acts.moves import Mailboxes, mailboxes_of
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since, why_not_undone
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock, escaped, plural
@@ -24,6 +23,7 @@ from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN
 from spamnb.cli.common.config_and_ledger import open_ledger, open_to_read
 from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, is_terminal, progress, warn
+from spamnb.config import Config
 from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.history.describe import in_words
 from spamnb.ledger.history.lines import Line
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         if actions and not _is_agreed(actions, options):
             print("Nothing was undone.")
             return 0
-        return _undo(ledger, mailboxes_of(config), actions, options)
+        return _undo(ledger, config, actions, options)
 
 
 def _chosen(ledger: Ledger, options: argparse.Namespace) -> list[Action]:
@@ -123,13 +123,13 @@ def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
     return True
 
 
-def _undo(ledger: Ledger, mailboxes: Mailboxes, actions: list[Action], options: argparse.Namespace) -> int:
+def _undo(ledger: Ledger, config: Config, actions: list[Action], options: argparse.Namespace) -> int:
     failed = undone = 0
     start = time.time()
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     lines = ledger.lines.of(actions)  # read before the undo
     for outcome, line in zip(
-        progress(undo(ledger, mailboxes, actions), "undoing", quiet, len(actions)), lines, strict=True
+        progress(undo(ledger, config, actions), "undoing", quiet, len(actions)), lines, strict=True
     ):
         if outcome.left:
             print(f"left {line.action.id}: {escaped(str(outcome.fault))}: {escaped(line.action.summary)}")

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from spamnb.base.errors import ConfigError, UsageError
-from spamnb.config.default_paths import default_config_path, default_ledger_path
+from spamnb.config.default_paths import SYSTEM_CONFIG, default_config_path, default_ledger_path
 from spamnb.config.keys import config_reader, written_in
 from spamnb.config.readers import Fault, Invalid
 from spamnb.config.settings import Config
@@ -34,7 +34,8 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
     config = load_any(path, environ)
     if config.is_template:
         what = f"{_printable(os.fspath(path))} is the configuration of a mail host"
-        raise UsageError(f"{what}: name one of its users: spamnb --user NAME COMMAND")
+        own = "; or set up your own mail: spamnb init" if os.fspath(path) == str(SYSTEM_CONFIG) else ""
+        raise UsageError(f"{what}: name one of its users: spamnb --user NAME COMMAND{own}")
     return config
 
 

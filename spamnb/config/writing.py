@@ -44,7 +44,7 @@ _PROPOSED = """\
 """
 
 _MOVED_FILE = """
-# The service makes this file after it has moved mail. It calls mbsync, which carries the moves to the provider at once.
+# The filter makes this file after it has moved mail. It calls mbsync, which carries the moves to the provider at once.
 """
 
 _COPIES_OF_HOST = """

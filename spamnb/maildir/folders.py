@@ -292,6 +292,8 @@ def create_folder(
 ) -> Folder:
     """Return the folder of that name. Missing parts of it are created (0700). levels: as for `find_folders`.
 
+    Parts that root creates belong to the owner of the directory that they are in.
+
     Raises `FolderNameError` if the name would leave the root or could not be found again, and `MaildirError` if the
     disk refuses.
     """
@@ -331,8 +333,11 @@ def _make_directories(folder: Folder, above: int, *, is_marked: bool) -> None:
         for subdir in _SUBDIRS:
             os.close(_made(os.path.join(path, subdir), directory))
         if is_marked and parts:
-            mark = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open("maildirfolder", mark, 0o600, dir_fd=directory))
+            mark = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            with contextlib.suppress(FileExistsError):
+                made = os.open("maildirfolder", mark, 0o600, dir_fd=directory)
+                stack.callback(os.close, made)
+                give_as_root(made, os.fstat(directory))
 
 
 def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
@@ -352,15 +357,26 @@ def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
 
 def _made(path: str, above: int) -> int:
     """Make a directory if it is missing, and open it. above: the open directory that it is in."""
-    name = os.path.basename(path)
+    name, how = os.path.basename(path), _WAY
     with contextlib.suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=above)
+        how = _OPEN_DIRECTORY
     try:
-        return os.open(name, _WAY | os.O_NOFOLLOW, dir_fd=above)
+        made = os.open(name, how | os.O_NOFOLLOW, dir_fd=above)
+        if how == _OPEN_DIRECTORY:
+            give_as_root(made, os.fstat(above))
+        return made
     except NotADirectoryError:  # also for a link
         if os.path.islink(path):
             raise MaildirError(link_in_the_way(path)) from None
         raise MaildirError(f"{path!r} is in the way: a folder must be a real directory") from None
+
+
+def give_as_root(made: int, like: os.stat_result) -> None:
+    """Give an open file that was just made an owner and a group, if root has made it: nobody else could use it."""
+    if not os.geteuid():
+        with contextlib.suppress(PermissionError):  # a server that does not trust root
+            os.fchown(made, like.st_uid, like.st_gid)
 
 
 def link_in_the_way(path: str) -> str:

@@ -6,9 +6,9 @@ exactly one. If the source is already gone at that point, a client has changed a
 copy is removed again, and `FileNotFoundError` is raised. But the copy stays if the message has no other name: NFS may
 answer "not there" for a name that it removed for us, if its first answer was lost.
 
-Nothing is ever replaced. Content, mtime and mode stay unchanged. Source and destination are opened without following a
-link, and everything there is done by their descriptors: a link that somebody puts in their place gets no mail, and
-gives none.
+Nothing is ever replaced. Content, owner, mtime and mode stay unchanged. Source and destination are opened without
+following a link, and everything there is done by their descriptors: a link that somebody puts in their place gets no
+mail, and gives none.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ from typing import BinaryIO
 from spamnb.base.durable import sync
 from spamnb.base.errors import MaildirError
 from spamnb.maildir.departures import touch
-from spamnb.maildir.folders import Folder, FolderUnavailableError, link_in_the_way
+from spamnb.maildir.folders import Folder, FolderUnavailableError, give_as_root, link_in_the_way
 from spamnb.maildir.names import parse_name
 
 _AT_FDCWD = -100
@@ -258,7 +258,7 @@ def _open_message(path: str, directory: int | None) -> Iterator[BinaryIO]:
 
 
 def _copy(file: BinaryIO, draft: str, directory: int) -> tuple[int, int]:
-    """Copy content, mode and times, durably, to a new file. Returns the size and mtime of the copied content."""
+    """Copy content, owner, mode and times, durably, to a new file. Returns the size and mtime of the copied content."""
     status, size = os.fstat(file.fileno()), 0
     writing = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=directory)
     try:
@@ -267,6 +267,7 @@ def _copy(file: BinaryIO, draft: str, directory: int) -> tuple[int, int]:
             rest = memoryview(chunk)
             while rest:
                 rest = rest[os.write(writing, rest) :]
+        give_as_root(writing, status)
         os.fchmod(writing, stat.S_IMODE(status.st_mode))
         os.utime(writing, ns=(status.st_atime_ns, status.st_mtime_ns))  # mtime is IMAP's INTERNALDATE
         os.fsync(writing)

@@ -21,6 +21,7 @@ from spamnb.mail.relations import Relations
 from spamnb.review.misfiled import Misfiled, misfiled
 from spamnb.review.queue import to_answer, waiting
 from spamnb.rules.acquaintances import KNOWN_FIRST
+from tests.lessons import NO_MAILBOX
 from tests.service.desk import Desk
 from tests.table import over_rows
 
@@ -65,7 +66,7 @@ class Asked(Desk):
 
     def take_back(self, action: int) -> None:
         """Undo an action, and what belongs to it."""
-        assert {one.fault for one in undo(self.ledger, {}, of_ids(self.ledger, [action]), self.now)} == {None}
+        assert {one.fault for one in undo(self.ledger, NO_MAILBOX, of_ids(self.ledger, [action]), self.now)} == {None}
 
     def state(self, content: bytes) -> tuple[object, ...]:
         """Return the label of a message, its place, and whether a question may ask about it again."""

@@ -20,6 +20,7 @@ from spamnb.ledger.history.choices import ChoiceKind
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from tests.lessons import NO_MAILBOX
 from tests.patience import PATIENCE
 
 HEAD = "mailboxes: [{path: /m, roles: {INBOX: inbox, Junk: spam}}]\nledger: /l\n"
@@ -50,7 +51,7 @@ def test_a_sender_is_blocked_at_once_until_that_is_undone(ledger: Ledger) -> Non
     assert verdict(ledger, "a@shop.example") == "spam"
     assert verdict(ledger, "a@other.example", "news.shop.example") == "unsure"
     for expected in ("unsure", "spam", "unsure"):
-        (outcome,) = undo(ledger, {}, of_ids(ledger, [action]), time.time)
+        (outcome,) = undo(ledger, NO_MAILBOX, of_ids(ledger, [action]), time.time)
         assert (outcome.fault, verdict(ledger, "a@shop.example")) == (None, expected)
         action = ledger.journal.newest_id()
     assert chosen(ledger) == []
@@ -68,7 +69,7 @@ def test_the_last_choice_of_a_pattern_counts(ledger: Ledger) -> None:
     pick(ledger, "allow", "shop.example")
     (second,) = pick(ledger, "block", "shop.example")
     assert (verdict(ledger, "a@shop.example"), chosen(ledger)) == ("spam", [("block", "shop.example", "")])
-    list(undo(ledger, {}, of_ids(ledger, [second]), time.time))
+    list(undo(ledger, NO_MAILBOX, of_ids(ledger, [second]), time.time))
     assert verdict(ledger, "a@shop.example") == "ham"
 
 
@@ -143,7 +144,7 @@ def test_forget(ledger: Ledger) -> None:
     for nothing in ("x.example", "spam_cutoff", "\x1b"):
         with pytest.raises(NoEffectError):
             forget(ledger, CONFIG, nothing, time.time)
-    list(undo(ledger, {}, of_ids(ledger, actions), time.time))
+    list(undo(ledger, NO_MAILBOX, of_ids(ledger, actions), time.time))
     assert verdict(ledger, "a@x.example") == "spam"
     forget(ledger, CONFIG, "x.example", time.time)
     assert chosen(ledger) == []
@@ -196,9 +197,9 @@ def test_no_number_of_patterns_takes_long(ledger: Ledger) -> None:
     with pytest.raises(NoEffectError, match="1,000 senders: take some"):
         pick(ledger, "allow", "a@b.example")
     assert pick(ledger, "allow", patterns[0]) and pick(ledger, "ham_cutoff", "0.2")
-    list(undo(ledger, {}, of_ids(ledger, first), lambda: 2.0))
+    list(undo(ledger, NO_MAILBOX, of_ids(ledger, first), lambda: 2.0))
     pick(ledger, "block", *(f"*{number}@y.example" for number in range(999)))
-    list(undo(ledger, {}, of_ids(ledger, range(first[0] + 1002, first[0] + 2002)), lambda: 3.0))
+    list(undo(ledger, NO_MAILBOX, of_ids(ledger, range(first[0] + 1002, first[0] + 2002)), lambda: 3.0))
     assert len(ledger.choices.newest()) == 2000
     in_force = ledger.choices.over(CONFIG)
     assert isinstance(in_force.senders, SendersInForce)

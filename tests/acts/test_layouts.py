@@ -6,7 +6,6 @@ import pytest
 
 from spamnb.acts.answers import Answers
 from spamnb.acts.current_files import CurrentFiles
-from spamnb.acts.moves import mailboxes_of
 from spamnb.acts.undo import foresee, since
 from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
@@ -38,7 +37,7 @@ def site(tmp_path: Path) -> Site:
 def test_undo(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     """The configured layout says which folders there are, for an undo too: all that was moved comes back."""
     with Ledger(str(site.ledger)) as ledger:
-        foreseen = list(foresee(ledger, mailboxes_of(load(site.config)), since(ledger, 0.0, ["moved"])))
+        foreseen = list(foresee(ledger, load(site.config), since(ledger, 0.0, ["moved"])))
         assert [outcome.fault for outcome in foreseen] == [None] * len(SPAM)
     assert site.spamnb("undo", "--since", "1h", "--only", "moves", "--yes") == 0, capsys.readouterr().err
     assert (len(site.contents("INBOX")), site.contents("Junk")) == (len(SPAM), [])

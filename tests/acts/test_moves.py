@@ -15,6 +15,7 @@ from unittest import mock
 import pytest
 
 from spamnb.acts import moves, training
+from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import BeingMovedError, FolderWithId, Mover, folder_of_id
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import How, Label, Verdict
@@ -52,7 +53,7 @@ class Site:
         """A mover over these folders."""
         clock = iter(range(1000, 10_000))
         bases = fresh_bases(lambda: 10**18, 7, "host")
-        return Mover(ledger, lambda: float(next(clock)), bases, self.folder_of)
+        return Mover(ledger, lambda: float(next(clock)), bases, self.folder_of, MovedFile(None))
 
     def folder_of(self, folder: int) -> FolderWithId | None:
         """A folder by its id."""
@@ -237,7 +238,7 @@ def test_second_name_that_stays(site: Site) -> None:
     """A second name that a message has had for a while, as in a backup, does not hold it."""
     entry = site.put("1.host")
     second_name(site, entry)
-    site.mover = Mover(site.ledger, lambda: time.time() + 60, iter(()), site.folder_of)
+    site.mover = Mover(site.ledger, lambda: time.time() + 60, iter(()), site.folder_of, MovedFile(None))
     assert site.move(entry)
     assert site.names("Junk") == ["new/1.host"]
 
@@ -724,7 +725,7 @@ def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None
 def test_touched_again(site: Site) -> None:
     """`cur/` is touched three times more, the last time five seconds after the last message has left."""
     now = [1000.0]
-    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of)
+    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of, MovedFile(None))
     site.move(site.put("1.host"))
     assert touches(site, now) == 3
     site.mover.undo_move(site.actions()[0])
@@ -738,7 +739,7 @@ def test_an_end_is_not_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None
     """A program that ends touches `cur/` for a second, and not for longer."""
     monkeypatch.setattr(departures, "_END_SECONDS", 1.0)
     now = [1000.0]
-    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of)
+    site.mover = Mover(site.ledger, lambda: now[0], iter(()), site.folder_of, MovedFile(None))
     site.move(site.put("1.host"))
     cur = age_cur(site, "INBOX")
     site.mover.departures.touch_all(lambda seconds: now.append(now.pop() + seconds))

@@ -16,6 +16,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Addressees, Relations
 from spamnb.rules.acquaintances import KNOWN_FIRST
+from tests.lessons import NO_MAILBOX
 from tests.profiles import daily
 
 ANN = Relations("ann@b.example", "", "9.9.9")
@@ -71,7 +72,7 @@ def test_a_lesson_that_is_undone(ledger: Ledger) -> None:
         learn(ledger, 1, relations)
         assert why_known(ledger, CONFIG, relations)
         (action,) = ledger.journal.those([before + 1]).values()
-        assert [one.fault for one in undo(ledger, {}, [action])] == [None]
+        assert [one.fault for one in undo(ledger, NO_MAILBOX, [action])] == [None]
         assert why_known(ledger, CONFIG, relations) == ""
         assert ledger.verify() == []
 

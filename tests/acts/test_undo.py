@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
+from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import FolderWithId, Mover, bases_now, find_folder
 from spamnb.acts.reconsider import outdated
 from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
@@ -22,6 +23,7 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
+from tests.lessons import NO_MAILBOX
 
 
 class Desk:
@@ -57,7 +59,7 @@ class Desk:
         known = self.ledger.messages.ensure(reading.digest, reading.summary)
         inbox, junk = self.known["INBOX"], self.known["Junk"]
         self.ledger.locations.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
-        mover = Mover(self.ledger, time.time, bases_now(), find_folder(self.ledger, {}))
+        mover = Mover(self.ledger, time.time, bases_now(), find_folder(self.ledger, {}), MovedFile(None))
         judgement = Judgement(Verdict.SPAM, 1.0, 9.0) if judged else None
         intent = mover.intend(
             (known.id, reading.digest), inbox, Entry("new", name), junk, "spam", how=How.MAILDIR, judgement=judgement
@@ -68,7 +70,7 @@ class Desk:
     def take_back(self, *ids: int) -> list[tuple[int, str, bool]]:
         """Undo actions; each with what came of it."""
         actions = of_ids(self.ledger, ids)
-        return [(one.action.id, str(one.fault or ""), one.left) for one in undo(self.ledger, {}, actions)]
+        return [(one.action.id, str(one.fault or ""), one.left) for one in undo(self.ledger, NO_MAILBOX, actions)]
 
     def lying(self) -> dict[str, int]:
         """Return the number of messages in each folder."""
@@ -204,17 +206,17 @@ def test_a_span_and_its_way_back(desk: Desk) -> None:
     desk.spam_moved()
     assert {action.kind for action in since(desk.ledger, start, ["moved"])} == {"moved"}
     assert len(since(desk.ledger, start, ["learned"])) == 5
-    assert all(outcome.fault is None for outcome in undo(desk.ledger, {}, since(desk.ledger, start)))
+    assert all(outcome.fault is None for outcome in undo(desk.ledger, NO_MAILBOX, since(desk.ledger, start)))
     assert since(desk.ledger, start) == []
     assert [desk.label(one)[0] for one in learned] == [None] * 5
     again = undos_since(desk.ledger, start)
     assert len(again) == 6
-    assert all(outcome.fault is None for outcome in undo(desk.ledger, {}, again))
+    assert all(outcome.fault is None for outcome in undo(desk.ledger, NO_MAILBOX, again))
     assert [desk.label(one)[0] for one in learned] == [0, 1, 0, 1, 0]
     assert desk.lying()["Junk"] == 1
     assert undos_since(desk.ledger, start) == [], "nothing is undone any more"
     assert len(since(desk.ledger, start)) == 6, "all of it stands again, and can be undone again"
-    assert all(outcome.fault is None for outcome in undo(desk.ledger, {}, since(desk.ledger, start)))
+    assert all(outcome.fault is None for outcome in undo(desk.ledger, NO_MAILBOX, since(desk.ledger, start)))
     assert (desk.label(learned[1])[0], desk.lying()["Junk"]) == (None, 0)
     assert desk.ledger.lessons.verify() == []
 
@@ -247,7 +249,7 @@ def test_many_learnings_are_taken_back_in_few_transactions(desk: Desk, monkeypat
     training.learn_batches(desk.ledger, [batch], Label.HAM, "a test", 1.0, how=How.HAND)
     statements: list[str] = []
     desk.ledger._connection._sqlite.set_trace_callback(statements.append)
-    outcomes = list(undo(desk.ledger, {}, since(desk.ledger, 0.0)))
+    outcomes = list(undo(desk.ledger, NO_MAILBOX, since(desk.ledger, 0.0)))
     desk.ledger._connection._sqlite.set_trace_callback(None)
     assert [outcome.fault for outcome in outcomes] == [None] * 25
     assert desk.ledger.lessons.totals().tolist() == [0] * 7
@@ -261,9 +263,9 @@ def test_after_an_undo_that_was_killed(desk: Desk) -> None:
     assert action is not None
     entry = next(entry for entry in scan(desk.folders["Junk"]) if entry.name == action.destination_base)
     with Ledger(desk.ledger.path) as dead:
-        mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}))
+        mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}), MovedFile(None))
         junk, inbox = desk.known["Junk"], desk.known["INBOX"]
         mover.intend((action.message, action.digest), junk, entry, inbox, "an undo", takes_back=first)
-    assert [outcome.fault for outcome in undo(desk.ledger, {}, of_ids(desk.ledger, [second]))] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, of_ids(desk.ledger, [second]))] == [None]
     assert desk.ledger.journal.intents() == []
     assert len(scan(desk.folders["INBOX"])) == 2

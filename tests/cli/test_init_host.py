@@ -348,12 +348,24 @@ def test_a_person_on_the_same_machine(
     config = machine / "etc/spamnb/config.yaml"
     config.parent.mkdir(parents=True)
     assert run("--config", config, "init", "--host", vmail.path).code == 0
-    for module in ("spamnb.cli.init", "spamnb.config.default_paths"):
-        monkeypatch.setattr(f"{module}.SYSTEM_CONFIG", config)
+    for module in ("cli.init", "config.default_paths", "config.loading"):
+        monkeypatch.setattr(f"spamnb.{module}.SYSTEM_CONFIG", config)
+    monkeypatch.setattr("os.geteuid", lambda: 12_345)
     maildir(home / "Maildir", Junk=[])
+    before = run("history")
+    assert (before.code, before.out) == (64, "")
+    assert before.err.endswith(
+        "name one of its users: spamnb --user NAME COMMAND; or set up your own mail: spamnb init\n"
+    )
+    monkeypatch.setenv("PATH", "/nonexistent")
+    account = run("init", "--imap", "you@imap.example")
+    assert (account.code, account.err.startswith("spamnb: mbsync, which fetches the mail, is not")) == (3, True)
     result = run("init")
-    assert (result.code, result.err) == (0, "")
-    assert load_any(home / ".config/spamnb/config.yaml", {"HOME": str(home)}).mailboxes[0].path == home / "Maildir"
+    assert result.code == 0
+    own = home / ".config/spamnb/config.yaml"
+    assert f"Wrote {own}." in result.out
+    assert load_any(own, {"HOME": str(home)}).mailboxes[0].path == home / "Maildir"
+    assert run("history").code == 0
     assert run("init").code == 78, "from then on it is that one"
 
 

@@ -20,7 +20,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.acts.moves import Mover, bases_now, find_folder
 
 with Ledger(sys.argv[1]) as ledger:
-    mover = Mover(ledger, time.time, bases_now(), find_folder(ledger, {}))
+    mover = Mover(ledger, time.time, bases_now(), find_folder(ledger, {}), MovedFile(None))
     for action in ledger.journal.since(0.0):
         if action.kind == "moved":
             try:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from spamnb.checkup.installation import has_systemd
 from tests.cli.conftest import terminal
 from tests.documents import block, blocks
 from tests.faults.conftest import filled, mounted
@@ -295,6 +296,42 @@ def test_a_command_for_the_password_and_a_directory(home_of_gmail: tuple[Home, C
     assert "learned" not in done.stdout.replace("learned as", "")
     assert len(list((home.directory / "Mail/at home/INBOX/cur").iterdir())) == LESSONS
     assert not (home.directory / ".mbsync-password").exists()
+
+
+def test_removal(home_of_gmail: tuple[Home, Client]) -> None:
+    """After the block nothing of mbsync is left but the mail."""
+    home, _ = home_of_gmail
+    home.keep_password()
+    program(home, "systemctl", 'echo "$@" >>~/calls')
+    assert home.call("spamnb", "init", "--imap", home.address).returncode == 0
+    mail = {file for file in files(home) if file.startswith("Mail/")}
+    for name in ("spamnb", "local/share/spamnb"):
+        shutil.rmtree(home.directory / (f".config/{name}" if name == "spamnb" else f".{name}"))
+    done = home.call("bash", "-euc", block("docs/install.md", "account-removal"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert files(home) == mail | {"calls"}
+    assert (home.directory / "calls").read_text().endswith("--user disable --now mbsync.timer mbsync.path\n")
+
+
+@pytest.mark.parametrize(
+    ("environ", "said"),
+    [
+        ({"SPAMNB_CONTAINER": "spamnb"}, "start a container for mbsync, as docs/install.md says"),
+        ({}, "let the loop run that docs/hosted-imap.md has under “Without systemd”"),
+    ],
+    ids=["the container", "elsewhere"],
+)
+def test_no_systemd(home_of_gmail: tuple[Home, Client], environ: dict[str, str], said: str) -> None:
+    """If there is no systemd, init says what fetches mail in its place, and names no command of systemd."""
+    if has_systemd():
+        pytest.skip("systemd runs here")
+    home, _ = home_of_gmail
+    home.keep_password()
+    done = home.call("spamnb", "init", "--imap", home.address, **environ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert said in done.stdout
+    assert "systemctl" not in done.stdout
+    assert (home.directory / UNITS).exists() == (not environ)
 
 
 @pytest.mark.parametrize("listens", [False, True], ids=["a timer", "goimapnotify"])

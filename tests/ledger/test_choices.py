@@ -16,7 +16,7 @@ from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import Run, home, ledger_file, mail, run
 from tests.ledger.plans import plans
 from tests.ledger.test_retention import deleted
-from tests.lessons import learn, lesson
+from tests.lessons import NO_MAILBOX, learn, lesson
 
 __all__ = ["home", "run"]  # fixtures
 OLD, LATER = 1_000.0, 9_000.0
@@ -34,8 +34,8 @@ def in_force(ledger: Ledger) -> list[tuple[str, str | float]]:
 
 def take_back(ledger: Ledger, actions: list[Action]) -> None:
     """Undo, without a fault."""
-    assert [outcome.fault for outcome in foresee(ledger, {}, actions)] == [None] * len(actions)
-    assert [outcome.fault for outcome in undo(ledger, {}, actions, lambda: LATER)] == [None] * len(actions)
+    assert [outcome.fault for outcome in foresee(ledger, NO_MAILBOX, actions)] == [None] * len(actions)
+    assert [outcome.fault for outcome in undo(ledger, NO_MAILBOX, actions, lambda: LATER)] == [None] * len(actions)
 
 
 def test_in_the_history(ledger: Ledger) -> None:

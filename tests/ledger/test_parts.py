@@ -12,7 +12,7 @@ from spamnb.base.label import How, Label
 from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
-from tests.lessons import learn, lesson
+from tests.lessons import NO_MAILBOX, learn, lesson
 
 ROOT = Path(spamnb.ledger.__file__).parent
 TABLES = {
@@ -97,7 +97,7 @@ def test_undone_and_killed_before_the_record(path: str) -> None:
     with Ledger(path) as ledger:
         first, second = ledger.journal.of_message(1)
         assert (first.state, second.takes_back, second.after) == ("undone", 1, None)
-        assert [one.fault for one in undo.undo(ledger, {}, [second])] == [None]
+        assert [one.fault for one in undo.undo(ledger, NO_MAILBOX, [second])] == [None]
         assert ledger.messages.get(1).label is Label.HAM
         assert [one.state for one in ledger.journal.of_message(1)] == ["done", "undone", "done"]
 

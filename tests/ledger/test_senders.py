@@ -10,6 +10,7 @@ from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
+from tests.lessons import NO_MAILBOX
 
 
 def learned(
@@ -52,7 +53,7 @@ def test_one_meaning_of_a_correction(ledger: Ledger, verdict: Verdict, label: La
     (judged,) = ledger.figures.judged([0.0, 2.0])
     assert sender.corrected == judged.corrected == (verdict not in ("unsure", label.word))
     (action,) = ledger.journal.since(0.0)
-    assert [outcome.fault for outcome in undo(ledger, {}, [action])] == [None]
+    assert [outcome.fault for outcome in undo(ledger, NO_MAILBOX, [action])] == [None]
     (sender,) = ledger.senders.page(1)
     assert sender.corrected == len(ledger.lines.page(9, Wanted(corrected=True))) == 0
     assert ledger.verify() == []

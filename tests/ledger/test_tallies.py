@@ -15,7 +15,7 @@ from spamnb.ledger.history import tallies
 from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.history.tallies import CountedUpTo, Tally
 from spamnb.ledger.ledger import Ledger
-from tests.lessons import learn, sample_lessons, set_label
+from tests.lessons import NO_MAILBOX, learn, sample_lessons, set_label
 from tests.profiles import daily
 
 DAY, HOUR = 86_400.0, 3600.0
@@ -105,7 +105,7 @@ def shown(ledger: Ledger) -> list[int]:
 
 def taken_back(ledger: Ledger, number: int, at: float) -> None:
     """The newest actions are taken back."""
-    outcomes = list(undo(ledger, {}, list(ledger.journal.newest(number)), lambda: at))
+    outcomes = list(undo(ledger, NO_MAILBOX, list(ledger.journal.newest(number)), lambda: at))
     assert [one.fault for one in outcomes] == [None] * number
 
 

@@ -300,6 +300,20 @@ def test_created_folders_are_found(tmp_path: Path, layout: folders.Layout, name:
     assert os.path.exists(folder.subdir("maildirfolder")) == (layout == "maildir++" and name != "INBOX")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make folders for others: run this as root")
+@pytest.mark.parametrize("layout", ["maildir++", "fs"])
+def test_root_makes_folders_for_their_owner(tmp_path: Path, layout: folders.Layout) -> None:
+    """Folders that root makes belong to the owner of the Maildir; a folder that is there keeps its owner."""
+    root = tmp_path / "mail"
+    before = {*make(root).iterdir()}
+    os.chown(root, 54_321, 54_322)
+    create_folder(str(root), layout, "Junk/2026")
+    create_folder(str(root), layout, "INBOX")
+    made = {*root.rglob("*")} - before
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in made} == {(54_321, 54_322)}
+    assert {path.stat().st_uid for path in before} == {0}
+
+
 def test_creation_finds_the_existing_spelling(tmp_path: Path) -> None:
     """No twin is made of a folder that another program named in plain UTF-8."""
     make(tmp_path / "Entwürfe")

@@ -129,9 +129,12 @@ def test_move_keeps_everything(message: str, junk: Folder, way: str) -> None:
 
 
 def test_move_across_file_systems(message: str, inbox: Folder, far: Folder, way: str) -> None:
-    """A copy to another file system keeps content, mtime and mode, and then the source goes."""
+    """A copy to another file system keeps content, owner, mtime and mode, and then the source goes."""
+    owner = os.geteuid() or 54_321
+    os.chown(message, owner, -1)
     path = move(message, far, "new", "1.M2P3.host")
     assert is_intact(path)
+    assert os.stat(path).st_uid == owner
     assert files(far) == [path]
     assert files(inbox) == []
     assert os.listdir(far.subdir("tmp")) == []

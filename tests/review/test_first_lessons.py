@@ -13,6 +13,7 @@ from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.reading import read
 from spamnb.review import first_lessons
 from spamnb.review.first_lessons import NOTHING
+from tests.lessons import NO_MAILBOX
 
 _HAM = [message("ham", n) for n in range(40)]
 _JUNK = [message("spam", n) for n in range(20)]
@@ -86,7 +87,9 @@ def test_an_undo_takes_the_sift_back(ledger: Ledger) -> None:
     assert {(action.kind, action.before, action.digest) for action in done} == {
         ("learned", Label.HAM, digest) for digest in lying
     }
-    assert all(one.fault is None for one in undo.undo(ledger, [], undo.of_ids(ledger, [one.id for one in done])))
+    assert all(
+        one.fault is None for one in undo.undo(ledger, NO_MAILBOX, undo.of_ids(ledger, [one.id for one in done]))
+    )
     assert _labels(ledger, lying) == [(Label.HAM, False)] * len(lying)
     assert ledger.verify() == []
 

@@ -12,6 +12,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.mail.reading import read
 from spamnb.rules.weak_lessons import LEFT_BEHIND
+from tests.lessons import NO_MAILBOX
 from tests.service.desk import DAY, Desk
 
 OLD, READ, LATER, NEW = (message("spam", number) for number in (101, 102, 103, 104))
@@ -111,7 +112,7 @@ def test_mail_that_was_left_behind_is_learned_once(desk: Desk) -> None:
     desk.deliver(NEW)
     desk.take(LATER, "INBOX", "Junk")
     action = next(one for one in since(desk.ledger, -1e10) if one.digest == identity(READ) and one.kind == "learned")
-    assert [outcome.fault for outcome in undo(desk.ledger, {}, [action], desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, [action], desk.now)] == [None]
     desk.work()
     assert desk.lesson(READ)[0] is None
 

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import Mover, bases_now, find_folder, folder_of_id
 from spamnb.acts.withheld import pause
 from spamnb.cli.common.sample_mail import message
@@ -139,7 +140,7 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
         mailbox = dead.locations.mailbox(str(site.root))[0]
         junk = folder_of_id(dead, dead.locations.folder(mailbox, "Junk"), {})
         assert junk is not None
-        mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}))
+        mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}), MovedFile(None))
         mover.intend((action.message, action.digest), source, Entry("new", action.source_base), junk, "spam")
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == [content]

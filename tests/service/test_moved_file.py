@@ -9,7 +9,14 @@ from unittest import mock
 import pytest
 
 from spamnb.acts import moves
+from spamnb.acts.answers import Answers
+from spamnb.acts.undo import since
+from spamnb.base.label import Label
 from spamnb.cli.common.sample_mail import message
+from spamnb.cli.main import main
+from spamnb.config import load
+from spamnb.identity.digests import identity
+from spamnb.ledger.ledger import Ledger
 from tests.patience import until
 from tests.service.conftest import Site
 
@@ -55,6 +62,35 @@ def test_out_of_a_training_folder(site: Site, file: Path) -> None:
     site.deliver(message("spam", 501), "TrainSpam")
     until(lambda: site.work() or site.contents("Junk"), "the message to dwell")
     assert file.exists()
+
+
+@pytest.mark.parametrize("act", ["undo", "an answer"])
+def test_beside_the_service(site: Site, file: Path, act: str) -> None:
+    """A command or a page that moves mail makes the file too, also while no service runs."""
+    spam = message("spam", 501)
+    site.deliver(spam)
+    site.work()
+    file.unlink()
+    with Ledger(str(site.ledger)) as ledger:
+        if act == "undo":
+            (moved,) = since(ledger, 0.0, ["moved"])
+            assert site.spamnb("undo", str(moved.id)) == 0
+        else:
+            Answers(ledger, load(site.config)).call(identity(spam), Label.HAM)
+    assert (len(site.contents("INBOX")), file.exists()) == (1, True)
+
+
+def test_undo_with_a_file_that_cannot_be_made(site: Site, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Undo moves mail back all the same, and says in one line that the file cannot be made."""
+    for number in (501, 502):
+        site.deliver(message("spam", number))
+    site.work()
+    file.unlink()
+    file.mkdir()
+    assert main(["--config", str(site.config), "undo", "--only", "moves", "--since", "1h"]) == 0
+    assert len(site.contents("INBOX")) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"{file} cannot be made after a move (Is a directory): correct `moved_file`")
 
 
 def test_after_a_full_disk(site: Site, file: Path) -> None:

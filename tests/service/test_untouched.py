@@ -23,6 +23,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service.jobs import OutdatedLessons
 from spamnb.service.mailbox import untouched
+from tests.lessons import NO_MAILBOX
 from tests.service.desk import DAY, ROLES, Desk
 
 
@@ -105,7 +106,7 @@ def test_kept_mail_is_learned_together(desk: Desk, monkeypatch: pytest.MonkeyPat
     assert together == [4 // times] * times
     before = desk.ledger.lessons.totals().tolist()
     (action,) = [one for one in desk.ledger.journal.newest(4) if one.digest == identity(ham[1])]
-    assert [outcome.fault for outcome in undo(desk.ledger, {}, [action], desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, [action], desk.now)] == [None]
     assert [desk.lesson(one)[0] for one in ham] == [Label.HAM, None, Label.HAM, Label.HAM]
     assert desk.ledger.lessons.totals()[0] == before[0] - 1
     assert desk.ledger.verify() == []
@@ -245,7 +246,7 @@ def test_weak_lessons_give_way(desk: Desk) -> None:
     assert desk.lesson(content) == (None, True)
     assert desk.ledger.lessons.verify() == []
     newest = since(desk.ledger, 0.0)[:1] or since(desk.ledger, -1e10)[:1]
-    assert [outcome.fault for outcome in undo(desk.ledger, {}, newest, desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, newest, desk.now)] == [None]
     assert desk.lesson(content) == (Label.HAM, True)
     assert not weak.step_if_due(desk.now()), "not before ten days are over"
 
@@ -265,11 +266,13 @@ def test_what_the_filter_has_forgotten_is_learned_again(desk: Desk) -> None:
     later(desk, 2)
     assert desk.lesson(content) == (Label.HAM, True)
     again = since(desk.ledger, desk.now() - DAY)
-    assert [outcome.fault for outcome in undo(desk.ledger, {}, again, desk.now)] == [None]
+    assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, again, desk.now)] == [None]
     later(desk, 2)
     assert desk.lesson(content)[0] is None
     everything = [one for one in since(desk.ledger, 0.0) if one.digest == identity(content)]
-    assert [outcome.fault for outcome in undo(desk.ledger, {}, everything, desk.now)] == [None] * len(everything)
+    assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, everything, desk.now)] == [None] * len(
+        everything
+    )
     assert desk.ledger.lessons.verify() == []
 
 

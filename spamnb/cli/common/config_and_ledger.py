@@ -11,7 +11,7 @@ from spamnb.base.errors import ConfigError, LedgerError
 from spamnb.base.wording import escaped
 from spamnb.cli.common.output import warn
 from spamnb.config import Config, default_config_path, default_ledger_path, load, load_any
-from spamnb.config.default_paths import SYSTEM_CONFIG
+from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
 
 if TYPE_CHECKING:  # a command that needs only the configuration does not wait for numpy
     from spamnb.host.host import Host
@@ -25,6 +25,15 @@ def config_path(options: argparse.Namespace) -> Path:
     if options.config is not None:
         return Path(options.config)
     return SYSTEM_CONFIG if getattr(options, "host", False) else default_config_path(os.environ)
+
+
+def path_for_init(options: argparse.Namespace) -> Path:
+    """Return the path of the configuration that `init` writes. On a mail host a person gets one beside the host's."""
+    path = config_path(options)
+    if options.config is None and not options.for_user and path == SYSTEM_CONFIG and (own := own_config_paths()):
+        with contextlib.suppress(ConfigError):
+            return own[0] if load_any(path, os.environ).is_template else path
+    return path
 
 
 def new_ledger_path(options: argparse.Namespace) -> Path | None:

@@ -17,8 +17,9 @@ from pathlib import Path
 from spamnb.base import durable
 from spamnb.base.errors import ConfigError, SpamnbError, UsageError
 from spamnb.base.wording import escaped, plural
+from spamnb.checkup.installation import has_systemd, is_in_container
 from spamnb.cli.common import mbsync
-from spamnb.cli.common.config_and_ledger import config_path, configuration, new_ledger_path
+from spamnb.cli.common.config_and_ledger import config_path, configuration, new_ledger_path, path_for_init
 from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_dialogue, is_terminal, progress_bar, warn
 from spamnb.config import default_ledger_path
 from spamnb.config.writing import put_aside
@@ -79,7 +80,7 @@ def _refuse_what_has_no_meaning(options: argparse.Namespace) -> None:
 
 def _has_configuration(options: argparse.Namespace) -> bool:
     """Return whether there is a configuration that stays."""
-    return os.path.lexists(config_path(options)) and not options.force
+    return os.path.lexists(path_for_init(options)) and not options.force
 
 
 def _home_file(path: str) -> Path:
@@ -234,7 +235,11 @@ def _wanted(options: argparse.Namespace) -> Path:
 
 
 def _keep_in_step(program: str, rc: Path, account: ImapAccount, pass_command: str, options: argparse.Namespace) -> None:
-    """Let systemd call mbsync from now on. If systemd cannot, print what to type."""
+    """Let systemd call mbsync from now on. If systemd cannot, print what to do."""
+    if is_in_container(os.environ):
+        step = "start a container for mbsync, as docs/install.md says under “An account at a provider, in a container”"
+        inform(options, f"Nothing fetches new mail yet: {step}.")
+        return
     listener = shutil.which("goimapnotify")
     directory = units.place("user", os.environ).directory
     texts = sync_units.of_mbsync(account, program, rc, options.moved_file, has_listener=listener is not None)
@@ -249,6 +254,9 @@ def _keep_in_step(program: str, rc: Path, account: ImapAccount, pass_command: st
     calls = [["systemctl", "--user", "daemon-reload"], ["systemctl", "--user", "enable", "--now", *enabled]]
     if all(map(_succeeds, calls)):
         inform(options, "From now on systemd fetches new mail, and carries moves back to the provider.")
+    elif not has_systemd():
+        step = "let the loop run that docs/hosted-imap.md has under “Without systemd”"
+        inform(options, f"systemd does not run here, so nothing fetches new mail yet: {step}.")
     else:
         by_hand = " && ".join(map(shlex.join, calls))
         inform(options, f"systemd did not answer, so nothing fetches new mail yet. To change that: {by_hand}")

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from spamnb.acts import may_move, training
 from spamnb.acts.destination import JudgedMail, destination
+from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import Intent, Mover
 from spamnb.acts.newsletters import choose_by_move
 from spamnb.base.errors import MaildirError
@@ -36,7 +37,6 @@ from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
-from spamnb.service.mailbox.moved_file import MovedFile
 from spamnb.service.mailbox.sent import sent_in
 
 _log = logging.getLogger(__name__)
@@ -56,11 +56,11 @@ class Performer:
 
     def __init__(self, folders: Folders, context: Context) -> None:
         self._faults = context.faults
-        common = context.now, context.bases, folders.by_id, context.departures
+        moved_file = MovedFile(context.config.service.moved_file, lambda: context.measurements.fault("disk"))
+        common = context.now, context.bases, folders.by_id, moved_file, context.departures
         self.mover = Mover(context.ledger, *common, lambda _, fault: self._cannot_move(fault))
         self._folders = folders
         self._context = context
-        self._moved_file = MovedFile(context.config.service.moved_file, lambda: context.measurements.fault("disk"))
         self._ledger = context.ledger
         self._now = context.now
 
@@ -210,13 +210,10 @@ class Performer:
     def _make_move(self, intent: Intent, entry: Entry) -> bool:
         """Make a recorded move. Returns False if it failed, and logs that."""
         try:
-            is_moved = self.mover.carry_out(intent, entry, waits=True)
+            return self.mover.carry_out(intent, entry, waits=True)
         except MaildirError as fault:
             self._cannot_move(fault)
             return False
-        if is_moved:
-            self._moved_file.make()
-        return is_moved
 
     def _cannot_move(self, fault: Exception) -> None:
         self._faults.moves.log(str(fault), str(fault))
@@ -224,8 +221,6 @@ class Performer:
     def resolve(self) -> int:
         """End the moves that are open, as `Mover.resolve` does. Returns the number ended."""
         ended = self.mover.resolve()
-        if ended:
-            self._moved_file.make()
         if not self.mover.has_open:
             self._faults.clear_moves()
         return ended

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from spamnb.acts import undo as taking_back
-from spamnb.acts.moves import mailboxes_of
 from spamnb.acts.undo import UndoOutcome
 from spamnb.base.wording import plural
 from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
@@ -79,7 +78,7 @@ def preview(visit: Visit) -> Response:
     if since is None:
         raise HttpError(404, "This is not in the history.", "To undo, choose a line of the present history.")
     actions = _all_since(ledger, since, BOXES)
-    outcomes = list(taking_back.foresee(ledger, mailboxes_of(visit.config), actions))
+    outcomes = list(taking_back.foresee(ledger, visit.config, actions))
     faults = {outcome.action.id: str(outcome.fault) for outcome in outcomes if outcome.fault is not None}
     shown = acts(ledger, ledger.lines.of(actions[: _SHOWN * 3]), Names(visit.config))
     return visit.page(
@@ -131,9 +130,7 @@ def undo(visit: Visit) -> Response:
     actions = _chosen(visit)
     ledger = visit.ledger
     before = ledger.journal.newest_id()
-    outcomes = list(
-        taking_back.undo(ledger, mailboxes_of(visit.config), actions, visit.site.now, later=visit.after_answer.append)
-    )
+    outcomes = list(taking_back.undo(ledger, visit.config, actions, visit.site.now, later=visit.after_answer.append))
     faults = [outcome.fault for outcome in outcomes if outcome.fault is not None]
     if faults and len(faults) == len(outcomes):
         raise HttpError(409, str(faults[0]), "Nothing was changed.")

@@ -25,6 +25,7 @@ from spamnb.service.spamd.peers import Peer
 from spamnb.service.spamd.protocol import Command, SpamdRequest
 from spamnb.service.spamd.requests import Requests
 from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
+from tests.lessons import NO_MAILBOX
 from tests.patience import PATIENCE
 from tests.service.spamd.conftest import Service, request
 
@@ -247,7 +248,7 @@ def test_tell_is_undone(service: Service) -> None:
         tell(service, UNSURE, "Message-class: spam", "Set: local", user="../../x\x1b[2J" + "y" * 100)
         (action,) = ledger.journal.newest(1)
         assert action.why == "spamc -L for ../../x [2J" + "y" * 53
-        assert [outcome.fault for outcome in undo(ledger, {}, [action])] == [None]
+        assert [outcome.fault for outcome in undo(ledger, NO_MAILBOX, [action])] == [None]
         assert ledger.lessons.totals().tolist()[:2] == before[:2]
         assert ledger.lessons.verify() == []
 
