@@ -725,6 +725,17 @@ class Sorting(RuleBasedStateMachine):
         self.ahead += 4 * DAY
         self.reconcile()
 
+    @rule()
+    def keep_a_newsletter(self) -> None:
+        """A person reads a newsletter where the filter has put it, and leaves it lying."""
+        file = self.write(self.new_mail("list"), "INBOX", Entry("new", next(self.bases)))
+        self.calm()
+        entry = Entry("cur", format_name(parse_name(file.entry.name).with_flags(file.flags + "S")))
+        os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
+        self.put(file, file.folder, entry)
+        self.ahead += 4 * DAY
+        self.reconcile()
+
     @rule(look=st.booleans(), index=NEWEST)
     def neglect(self, look: bool, index: int) -> None:
         """Deliver spam, and leave it for weeks where the filter has put it."""
