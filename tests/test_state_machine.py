@@ -980,6 +980,15 @@ def test_what_is_put_apart(world: Sorting) -> None:
     assert set(world.labels.values()) == {Label.HAM}
 
 
+def test_a_newsletter_that_was_kept(world: Sorting) -> None:
+    """A newsletter that was read, and left where the filter has put it, is ham, weakly."""
+    world.keep_a_newsletter()
+    assert [(file.folder, file.flags) for file in world.files] == [("Lists", "S")]
+    (known,) = [world.ledger.messages.find(file.digest) for file in world.files]
+    assert known is not None
+    assert (known.label, known.weak) == (Label.HAM, True)
+
+
 def test_a_filed_copy_of_spam(world: Sorting) -> None:
     """A copy of spam that a rule files is not learned as ham because the filter moved the other copy away."""
     world.deliver_two_copies("spam")

@@ -103,7 +103,7 @@ def test_a_life_with_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_life_with_newsletters_apart() -> None:
-    """Ham and unsure mail of a list goes there, also that of newcomers. Its spam is moved on; the rest is kept there."""
+    """Ham and unsure mail of a list goes there, also that of newcomers. Its spam is moved on; the rest is kept."""
     both = (Role.NEWCOMERS, Role.NEWSLETTERS)
     found = run("tidy", both, "List-Id: <news.friends.example>\n")
     begun = found.switched_on_at

@@ -387,7 +387,7 @@ def test_kept_elsewhere(role: Role) -> None:
 
 @over_rows("role", KEEPING)
 def test_who_put_it_there(role: Role) -> None:
-    """Mail from before the filter teaches nothing by staying, nor does what the filter moved, but to the newsletters."""
+    """Mail from before the filter teaches nothing by staying. What the filter moved teaches only as a newsletter."""
     assert not reaction_to_kept("RS", role, 30 * DAY, LEARNING, "before")
     assert bool(reaction_to_kept("RS", role, 30 * DAY, LEARNING, "filter")) is (role is Role.NEWSLETTERS)
 
