@@ -64,7 +64,7 @@ def year_of(raw: bytes) -> tuple[int, float] | None:
 
 
 def of_list(repository: str) -> Iterator[bytes]:
-    """Yield the messages of an archive by public-inbox, those of deleted ones left out."""
+    """Yield the messages of an archive by public-inbox, without deleted ones."""
     git = ["git", "-C", repository]
     commits = subprocess.run([*git, "rev-list", "HEAD"], capture_output=True, check=True, text=True).stdout.split()
     wanted = "".join(f"{commit}:m\n" for commit in commits).encode()
@@ -82,7 +82,7 @@ def of_list(repository: str) -> Iterator[bytes]:
 
 
 def sample(messages: Iterator[bytes], number: int, years: range, chance: random.Random) -> list[tuple[float, bytes]]:
-    """Return at most so many messages of these years, drawn at random, each with its date."""
+    """Return at most that number of messages of these years, drawn at random, each with its date."""
     dated = [(date[1], raw) for raw in messages if (date := year_of(raw)) is not None and date[0] in years]
     chance.shuffle(dated)
     found: list[tuple[float, bytes]] = []
