@@ -725,6 +725,17 @@ class Sorting(RuleBasedStateMachine):
         self.ahead += 4 * DAY
         self.reconcile()
 
+    @rule()
+    def keep_a_newsletter(self) -> None:
+        """A person reads a newsletter where the filter has put it, and leaves it lying."""
+        file = self.write(self.new_mail("list"), "INBOX", Entry("new", next(self.bases)))
+        self.calm()
+        entry = Entry("cur", format_name(parse_name(file.entry.name).with_flags(file.flags + "S")))
+        os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
+        self.put(file, file.folder, entry)
+        self.ahead += 4 * DAY
+        self.reconcile()
+
     @rule(look=st.booleans(), index=NEWEST)
     def neglect(self, look: bool, index: int) -> None:
         """Deliver spam, and leave it for weeks where the filter has put it."""
@@ -967,6 +978,15 @@ def test_what_is_put_apart(world: Sorting) -> None:
         world.correct(0, folder)
     world.calm()
     assert set(world.labels.values()) == {Label.HAM}
+
+
+def test_a_newsletter_that_was_kept(world: Sorting) -> None:
+    """A newsletter that was read, and left where the filter has put it, is ham, weakly."""
+    world.keep_a_newsletter()
+    assert [(file.folder, file.flags) for file in world.files] == [("Lists", "S")]
+    (known,) = [world.ledger.messages.find(file.digest) for file in world.files]
+    assert known is not None
+    assert (known.label, known.weak) == (Label.HAM, True)
 
 
 def test_a_filed_copy_of_spam(world: Sorting) -> None:

@@ -8,8 +8,8 @@ Overview", and go further here.
 
 Each time that the user looks into the spam folder, one message there is opened. This is how the filter knows of it. If
 the mailbox has a folder for newcomers, the user looks into it as into the inbox: as much of the spam there is moved to
-spam, and of the ham to the inbox, and as late. In a folder for newsletters the user only finds the spam. What stays in
-these folders teaches nothing.
+spam, and of the ham to the inbox, and as late. What stays in it teaches nothing. In a folder for newsletters the user
+finds the spam, and reads and keeps mail as in the inbox.
 """
 
 import heapq
@@ -163,8 +163,9 @@ class _Mailbox:
         self._missed = MissedSpam.UNKNOWN
         self._traces: dict[int, Trace] = {}
         self._numbers = itertools.count()
-        self._kept: list[int] = []  # read, and kept in the inbox
+        self._kept: list[int] = []  # read, and kept in the inbox or among the newsletters
         self._doubtful: list[int] = []  # those of them that are not learned
+        self._newsletters: set[int] = set()  # moved to that folder by the filter
         self._in_spam: dict[int, float] = {}  # moved there by the filter, with the probability
         self._opened_spam = -1
         self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
@@ -251,11 +252,15 @@ class _Mailbox:
     def _react_apart(self, place: int, label: Label, goal: Role) -> None:
         """Let the user find the message among mail that was put apart, at once or later, or never."""
         habit, is_found = self._habit, self._choose.random() < self._habit.correct
+        is_kept = self._choose.random() < (habit.keep if label is Label.HAM else habit.left)
         if habit.told:
             self._correct(place, label)
         elif is_found and label is Label.SPAM:
             self._do(habit.corrected_after, self._move_on_to_spam, place)
-        elif is_found and goal is Role.NEWCOMERS and self._choose.random() < habit.keep:
+        elif is_kept and goal is Role.NEWSLETTERS:
+            self._newsletters.add(place)
+            self._do(self._kept_after, self._keep, place)
+        elif is_kept and is_found:
             self._do(habit.corrected_after, self._move_to_inbox, place)
 
     def _lie(self, place: int, *, is_left: bool) -> None:
@@ -317,14 +322,16 @@ class _Mailbox:
         is_taught = not missing_lessons(ham, spam, self._learning)
         for place in places:
             age = (self._now - place) / self._a_day * _DAY
-            meant = reaction_to_kept("S", Role.INBOX, age, self._learning)
+            is_apart = place in self._newsletters
+            meant = reaction_to_kept("S", Role.NEWSLETTERS if is_apart else Role.INBOX, age, self._learning)
             if meant is None:
                 continue
             reading = self._samples[place].reading
             probability = self._filter.judge(reading).probability
-            kept_at = self._at(place) + self._learning.kept_days * _DAY
-            self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
-            if weak_lessons.teaches_ham(probability, self._missed, is_taught=is_taught):
+            if not is_apart:
+                kept_at = self._at(place) + self._learning.kept_days * _DAY
+                self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
+            if weak_lessons.teaches_ham(probability, self._missed, is_taught=is_taught, is_apart=is_apart):
                 self._learn(place, Label.HAM, meant.why, meant.how, weak=True)
                 self._unsorted.pop(place, None)
                 self._doubtful.remove(place)

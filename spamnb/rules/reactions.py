@@ -20,8 +20,8 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # It does so at once. A person has to see a message before copying it.
 COPY_SECONDS = 30.0
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
-# Not mail that was in the mailbox before the filter, nor mail that the filter put there, if the role has changed since.
-KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
+_KEPT_ROLES = (Role.INBOX, Role.HAM, Role.NEWSLETTERS)
+_KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
 _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
 
 
@@ -329,7 +329,16 @@ def reaction_to_end_of_waiting(
 
 def learns_kept(role: Role, learning: Learning) -> bool:
     """Tell whether mail that stays in such a folder may be learned as ham for that reason."""
-    return learning.kept and role in (Role.INBOX, Role.HAM)
+    return learning.kept and role in _KEPT_ROLES
+
+
+def kept_origins(role: Role) -> tuple[Origin, ...]:
+    """Return who may have put the mail there that a person keeps in a folder of this role.
+
+    Mail that was in the mailbox before the filter does not count. Mail that the filter moved counts only among the
+    newsletters: in the inbox or a ham folder, the folder has another role than at that time.
+    """
+    return (*_KEPT_ORIGINS, "filter") if role is Role.NEWSLETTERS else _KEPT_ORIGINS
 
 
 def reaction_to_kept(
@@ -347,7 +356,7 @@ def reaction_to_kept(
     decision. A rule may have marked the message as read, or the reader may not care about spam. None if it means
     nothing.
     """
-    if not learns_kept(role, learning) or "T" in flags or origin not in KEPT_ORIGINS:
+    if not learns_kept(role, learning) or "T" in flags or origin not in kept_origins(role):
         return None
     if "R" in flags:
         return Reaction(Step.LEARN_HAM, "answered", How.KEPT)

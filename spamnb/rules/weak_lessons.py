@@ -81,13 +81,14 @@ def missed_spam(moved: Sequence[bool], before: MissedSpam) -> MissedSpam:
     return MissedSpam.IS_LEFT if moved.count(False) > _LEFT_SHARE * len(moved) else MissedSpam.IS_MOVED
 
 
-def teaches_ham(probability: float, missed: MissedSpam, *, is_taught: bool) -> bool:
+def teaches_ham(probability: float, missed: MissedSpam, *, is_taught: bool, is_apart: bool = False) -> bool:
     """Tell whether mail that was read and kept is learned as ham, by the filter's probability of today.
 
     is_taught: enough ham and spam is learned for that to mean anything. A filter that has learned much spam and little
-    ham takes all ham for spam: without this condition it would never learn any ham.
+    ham takes all ham for spam: without this condition it would never learn any ham. is_apart: it was kept among the
+    newsletters. Who moves spam out of the inbox may still leave it there.
     """
-    if missed is MissedSpam.IS_MOVED or not is_taught:
+    if not is_taught or (missed is MissedSpam.IS_MOVED and not is_apart):
         return True
     return probability <= (_HAM_FOR_SURE if missed is MissedSpam.IS_LEFT else _DOUBTFUL)
 

@@ -94,9 +94,9 @@ class Context:
         return self._missed_spam
 
     def _tells(self, message: ActedOn) -> bool:
-        """Whether a person's act on this message shows what they do about missed spam."""
+        """Whether a person's act on this message shows what they do about missed spam in the inbox."""
         role = self.role_of(message.mailbox, message.folder)
-        return message.is_spam or learns_kept(role, self.config.learning)
+        return message.is_spam or (learns_kept(role, self.config.learning) and not role.is_apart)
 
     def _trace(self, message: ActedOn, kept_after: float) -> Trace:
         at = message.at if message.is_spam else message.at + kept_after

@@ -35,20 +35,24 @@ def lessons() -> MemoryLessons:
 
 
 @over_rows(
-    ("probability", "missed", "is_taught", "teaches"),
+    ("probability", "missed", "is_taught", "teaches", "teaches_apart"),
     [
-        (0.99, MissedSpam.IS_MOVED, True, True),  # who moves spam away has kept it for another reason
-        (0.99, MissedSpam.UNKNOWN, False, True),  # a filter that knows little would never learn ham
-        (0.99, MissedSpam.IS_LEFT, False, True),
-        (0.6, MissedSpam.UNKNOWN, True, False),
-        (0.5, MissedSpam.UNKNOWN, True, True),
-        (0.4, MissedSpam.IS_LEFT, True, False),
-        (0.2, MissedSpam.IS_LEFT, True, True),
+        (0.99, MissedSpam.IS_MOVED, True, True, False),  # who moves spam away has kept it for another reason
+        (0.5, MissedSpam.IS_MOVED, True, True, True),
+        (0.99, MissedSpam.UNKNOWN, False, True, True),  # a filter that knows little would never learn ham
+        (0.99, MissedSpam.IS_LEFT, False, True, True),
+        (0.6, MissedSpam.UNKNOWN, True, False, False),
+        (0.5, MissedSpam.UNKNOWN, True, True, True),
+        (0.4, MissedSpam.IS_LEFT, True, False, False),
+        (0.2, MissedSpam.IS_LEFT, True, True, True),
     ],
 )
-def test_what_kept_mail_teaches(probability: float, missed: MissedSpam, is_taught: bool, teaches: bool) -> None:
-    """Kept mail that the filter calls spam is not learned as ham, unless this person moves spam away."""
+def test_what_kept_mail_teaches(
+    probability: float, missed: MissedSpam, is_taught: bool, teaches: bool, teaches_apart: bool
+) -> None:
+    """Kept mail that the filter calls spam is not learned as ham, unless this person moves spam out of that folder."""
     assert teaches_ham(probability, missed, is_taught=is_taught) is teaches
+    assert teaches_ham(probability, missed, is_taught=is_taught, is_apart=True) is teaches_apart
 
 
 @given(st.floats(0, 1), st.floats(0, 1))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.base.label import How, Label, Role, Verdict, contradicts
+from spamnb.base.label import How, Label, Origin, Role, Verdict, contradicts
 from spamnb.bayes.calibration import probability
 from spamnb.config import Learning
 from spamnb.maildir.names import parse_name
@@ -100,7 +100,8 @@ BESIDE = [replace(place, is_gone=False, lag=42.0) for place in (BY_FILTER, *PUT_
 HEADS = [HEADERS, replace(HEADERS, is_gone=False), *(replace(HEADERS, role=role) for role in (Role.SPAM, Role.HAM))]
 NOT_MOVED = [replace(HEADERS, is_gone=False, lag=COPY_SECONDS), replace(HEADERS, left_recently=False)]
 ELSEWHERE = [(), (INBOX,), (IN_SPAM,), (BY_FILTER,), (IN_HAM,)]
-HOME, LABELS, TRUST = (Role.INBOX, Role.HAM), (None, Label.HAM, Label.SPAM), ({}, {"trust_delivery": False})
+HOME, KEEPING = (Role.INBOX, Role.HAM), (Role.INBOX, Role.HAM, Role.NEWSLETTERS)
+LABELS, TRUST = (None, Label.HAM, Label.SPAM), ({}, {"trust_delivery": False})
 NO_TRUST = TRUST[1]
 TRAIN = {Role.TRAIN_SPAM: Step.LEARN_SPAM_AND_FILE, Role.TRAIN_HAM: Step.LEARN_HAM_AND_FILE}
 # What is done, and whether it is weak, and a rescue.
@@ -126,9 +127,9 @@ def sorts(role: Role, *places: PastPlace) -> Role | None:
     return reaction(role, None, places).sorts
 
 
-def lies(flags: str, role: Role, days: float) -> tuple[Step, bool, bool] | None:
+def lies(flags: str, role: Role, days: float, origin: Origin = "appeared") -> tuple[Step, bool, bool] | None:
     """Return the lesson of a message with these flags that has stayed for this time."""
-    meant = reaction_to_kept(flags, role, days * DAY, LEARNING)
+    meant = reaction_to_kept(flags, role, days * DAY, LEARNING, origin)
     return None if meant is None else (meant.step, meant.weak, meant.rescued)
 
 
@@ -188,10 +189,14 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (lambda: lesson(Role.INBOX), JUDGE),
         (lambda: lesson(Role.HAM), NOTHING),
     ],
-    "answered, in the inbox or a ham folder": [(partial(lies, "R", role, 0), HAM) for role in HOME],
-    "read and kept, in the inbox or a ham folder": [
-        *((partial(lies, "S", role, 3), WEAK_HAM) for role in HOME),
-        *((partial(lies, "S", role, 0), None) for role in HOME),
+    "answered, in the inbox, a ham folder or the newsletters": [
+        *((partial(lies, "R", role, 0), HAM) for role in KEEPING),
+        (partial(lies, "R", Role.NEWSLETTERS, 0, "filter"), HAM),
+    ],
+    "read and kept, in the inbox, a ham folder or the newsletters": [
+        *((partial(lies, "S", role, 3), WEAK_HAM) for role in KEEPING),
+        *((partial(lies, "S", role, 0), None) for role in KEEPING),
+        (partial(lies, "S", Role.NEWSLETTERS, 3, "filter"), WEAK_HAM),
     ],
     # tests/service/test_begin.py has its conditions.
     "called spam before the filter began to move mail, read, and left in the inbox while you moved later mail to"
@@ -243,7 +248,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         *((partial(lesson, role, *places), NOTHING) for role in (Role.UNSURE, Role.NEWCOMERS) for places in ELSEWHERE),
         (partial(lesson, Role.NEWSLETTERS), NOTHING),
         *((partial(taught_by, role), None) for role in APART),
-        *((partial(lies, flags, role, 30), None) for role in APART for flags in ("S", "R")),
+        *((partial(lies, flags, role, 30), None) for role in APART[:2] for flags in ("S", "R")),
     ],
     "taken out of the newsletters into the inbox": [
         (partial(lesson, Role.INBOX, SORTED), RESCUE),
@@ -378,6 +383,13 @@ def test_not_kept_long_enough() -> None:
 def test_kept_elsewhere(role: Role) -> None:
     """Mail that stays in spam or in a neutral folder teaches nothing by that."""
     assert not reaction_to_kept("RS", role, 30 * DAY, LEARNING)
+
+
+@over_rows("role", KEEPING)
+def test_who_put_it_there(role: Role) -> None:
+    """Mail from before the filter teaches nothing by staying. What the filter moved teaches only as a newsletter."""
+    assert not reaction_to_kept("RS", role, 30 * DAY, LEARNING, "before")
+    assert bool(reaction_to_kept("RS", role, 30 * DAY, LEARNING, "filter")) is (role is Role.NEWSLETTERS)
 
 
 def test_kept_is_off() -> None:

@@ -124,6 +124,73 @@ def test_who_moves_spam_away_keeps_ham(desk: Desk) -> None:
     assert desk.lesson(kept) == (Label.HAM, True)
 
 
+def news(desk: Desk, kind: str, number: int) -> bytes:
+    """An issue of a newsletter, which the filter has put among the newsletters of this desk."""
+    content = b"List-Id: <talk.club.example>\n" + message(kind, number)
+    desk.deliver(content)
+    return content
+
+
+@pytest.fixture
+def sorting(desk: Desk) -> Desk:
+    """The same mailbox with a folder for newsletters."""
+    desk.apart = {"newsletters_folder": "Lists"}
+    desk.restart()
+    return desk
+
+
+def test_newsletters_that_were_read_and_kept(sorting: Desk) -> None:
+    """They are ham, weakly, as mail in the inbox is; without being read they teach nothing. An answer is a decision."""
+    read_one, unread, answered = (news(sorting, "ham", number) for number in range(100, 103))
+    assert [sorting.where(one) for one in (read_one, unread, answered)] == [["Lists"]] * 3
+    mark(sorting, read_one, "Lists", "S")
+    mark(sorting, answered, "Lists", "RS")
+    assert [sorting.lesson(one) for one in (read_one, answered)] == [(None, False), (Label.HAM, False)]
+    later(sorting, 7)
+    assert [sorting.lesson(one) for one in (read_one, unread)] == [(Label.HAM, True), (None, False)]
+    sorting.take(read_one, "Lists", "Junk")
+    assert sorting.lesson(read_one) == (Label.SPAM, False), "a decision replaces it"
+
+
+def test_spam_among_the_newsletters_is_doubted(sorting: Desk) -> None:
+    """A person who moves all spam out of the inbox may leave it there: doubtful mail teaches nothing there."""
+    sorting.ledger.state.missed_spam = MissedSpam.IS_MOVED
+    sorting.restart()
+    for kind in ("spam", "ham"):
+        sorting.deliver(message(kind, 101), "Lists", "S")
+    later(sorting, 7)
+    assert sorting.account.context.missed_spam() is MissedSpam.IS_MOVED
+    assert sorting.lesson(message("spam", 101)) == (None, False)
+    assert sorting.lesson(message("ham", 101)) == (Label.HAM, True)
+
+
+def test_what_is_left_among_the_newsletters_shows_no_habit(sorting: Desk) -> None:
+    """Spam that was read and left there does not make the filter doubt mail in the inbox."""
+    for number in range(100, 110):
+        content = message("spam", number)
+        sorting.ledger.state.paused_until = math.inf
+        sorting.deliver(content)
+        sorting.take(content, "INBOX", "Lists")
+    sorting.ledger.state.paused_until = None
+    later(sorting, 7)
+    assert sorting.account.context.missed_spam() is MissedSpam.UNKNOWN
+
+
+def test_a_junk_that_became_the_folder_for_newsletters(desk: Desk) -> None:
+    """Mail that the filter put there as spam is doubted, also for a person who moves all spam out of the inbox."""
+    contents = fill_spam(desk, 100, 3)
+    for content in contents:
+        mark(desk, content, "Junk", "S")
+    desk.roles = {name: role for name, role in ROLES.items() if name != "Junk"} | {"Spam": Role.SPAM}
+    desk.apart = {"newsletters_folder": "Junk"}
+    desk.folder("Spam")
+    desk.ledger.state.missed_spam = MissedSpam.IS_MOVED
+    desk.restart()
+    later(desk, 7)
+    assert desk.account.context.missed_spam() is MissedSpam.IS_MOVED
+    assert [desk.lesson(one) for one in contents] == [(None, False)] * 3
+
+
 def fill_spam(desk: Desk, first: int, number: int) -> list[bytes]:
     """So many spam that the filter moves to Junk, and has no doubt of; the first messages from `first` on."""
     judge = Filter(desk.ledger.lessons, Scoring(), Senders()).judge

@@ -13,7 +13,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import missing_lessons
-from spamnb.rules.reactions import KEPT_ORIGINS, LEFT_IN_SPAM, Reaction, learns_kept, reaction_to_kept
+from spamnb.rules.reactions import LEFT_IN_SPAM, Reaction, kept_origins, learns_kept, reaction_to_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
@@ -72,7 +72,8 @@ class UntouchedMail:
         learning, now = self._config.learning, self._context.now()
         if not learns_kept(folder.role, learning):
             return
-        for number, location in enumerate(self._ledger.locations.unlearned(folder.id, KEPT_ORIGINS), 1):
+        unlearned = self._ledger.locations.unlearned(folder.id, kept_origins(folder.role))
+        for number, location in enumerate(unlearned, 1):
             if number % _ROWS == 0:
                 self._context.alive(looking)
             age, is_left = now - location.since, location.message in left_behind
@@ -87,8 +88,9 @@ class UntouchedMail:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
         is_taught = not missing_lessons(ham, spam, self._config.learning)
-        probability = self._context.filter().judge(reading).probability
-        teaches = weak_lessons.teaches_ham(probability, self._context.missed_spam(), is_taught=is_taught)
+        probability, missed = self._context.filter().judge(reading).probability, self._context.missed_spam()
+        is_apart = candidate.folder.role.is_apart
+        teaches = weak_lessons.teaches_ham(probability, missed, is_taught=is_taught, is_apart=is_apart)
         if not teaches:
             self._context.doubted[reading.digest] = probability
             self._recheck_at[candidate.file] = self._context.now() + DAY
