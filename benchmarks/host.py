@@ -479,9 +479,13 @@ def _times(what: str, service: Service, sent: Sequence[tuple[int, float]]) -> Fi
 
 
 def _disk(host: Host, service: Service) -> Figures:
-    """Count how often a cold message waits for the disk, and what it writes into ledger and register."""
+    """Count how often a cold message waits for the disk, and what it writes into ledger and register.
+
+    All users have one of four ledgers, so their pages are full at the same message: a twentieth more means nothing.
+    """
     if shutil.which("strace") is None:
         return
+    time.sleep(_UNTIL_ASLEEP)  # an account that falls asleep copies the log of its ledger: that is of earlier messages
     number, before = 50, service.number
     command = ["strace", "-f", "-e", "trace=fsync,fdatasync,pwrite64", "-p", str(service.pid)]
     with tempfile.TemporaryFile("w+") as said, subprocess.Popen(command, stderr=said) as strace:

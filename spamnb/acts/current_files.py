@@ -41,8 +41,8 @@ class CurrentFiles:
 
     def __init__(self, ledger: Ledger, config: Config, digests: Collection[bytes] = ()) -> None:
         self._ledger = ledger
-        self._mailboxes = {str(mailbox.path): mailbox for mailbox in config.mailboxes}
-        self._folder_of = find_folder(ledger, mailboxes_of(config))
+        self._mailboxes = mailboxes_of(config)
+        self._folder_of = find_folder(ledger, self._mailboxes)
         self._path_of = functools.cache(lambda folder: ledger.locations.where(folder)[0])
         self._trained: dict[bytes, list[TrainedFile]] = defaultdict(list)
         for file in ledger.trained.of_messages(digests) if digests else ():

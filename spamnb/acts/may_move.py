@@ -147,8 +147,8 @@ def begin_if_ready(ledger: Ledger, scoring: Scoring, learning: Learning, remembe
 
     If the filter knows enough, and only waits, the ledger records since when. Then no ham is judged again.
     """
-    state = ledger.state
-    if not _has_begun(state.begun_with, learning):
+    state, begun_with = ledger.state, ledger.state.begun_with
+    if not _has_begun(begun_with, learning):
         if missing := _unknown(ledger, scoring, learning, remembered):
             if state.ready_at is not None:
                 state.ready_at = None
@@ -157,7 +157,7 @@ def begin_if_ready(ledger: Ledger, scoring: Scoring, learning: Learning, remembe
             if state.ready_at is None:
                 state.ready_at = ledger.messages.last_judged_at()
             return waiting
-    if state.begun_with != learning.minimum_messages:
+    if begun_with != learning.minimum_messages:
         state.begun_with = learning.minimum_messages
     return ""
 

@@ -112,7 +112,7 @@ def take_over(ledger: Ledger, lessons: Sequence[LessonCopy], sent_by: Mapping[by
     with ledger.transaction():
         changed = ledger.lessons.take_over(lessons)
         ledger.record_lessons(as_recorded)
-        decisions = [kept.lesson for kept in lessons if kept.lesson.decision is Label.SPAM]
+        decisions = [copy.lesson for copy in lessons if copy.lesson.decision is Label.SPAM]
         decided(ledger, (lesson.digest for lesson in decisions), Label.SPAM)
     return changed
 

@@ -17,8 +17,8 @@ from spamnb.maildir.messages import scan
 from spamnb.rules.reactions import COPY_SECONDS
 from tests.imap.conftest import LAYOUTS, Client, Host, new_mail
 from tests.imap.dovecot import SIEVE_AT_DELIVERY
-from tests.imap.test_mbsync import Pair, lies_in, maildir_store, sites, take
-from tests.patience import PATIENCE, until
+from tests.imap.test_mbsync import lies_in, paired, sites, take
+from tests.patience import until
 from tests.service.conftest import Site
 
 __all__ = ["sites"]  # the fixture
@@ -260,14 +260,7 @@ def test_mbsync_brings_what_was_moved_elsewhere(
 ) -> None:
     """Mail in Junk before the first synchronisation is weakly spam; later moves by mbsync are decisions."""
     near, far = sites(near_layout, far_layout)
-
-    def run(*command: str) -> subprocess.CompletedProcess[bytes]:
-        environ = os.environ | {"HOME": str(near.directory)}
-        return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, env=environ)
-
-    stores = maildir_store("near", near.root, near_layout) + maildir_store("far", far.root, far_layout)
-    pair = Pair(near, stores, run)
-    pair.sync()
+    pair = paired(near, near_layout, far, far_layout)
     near.start()
     on_the_phone, later, rescued = (message("ham", 2100 + number) for number in range(3))
     for content in (on_the_phone, later, rescued):

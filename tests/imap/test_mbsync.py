@@ -60,6 +60,18 @@ class Pair:
         return [part for name in names for part in name.split(",") if part.startswith("U=")]
 
 
+def paired(near: Site, near_layout: str, far: Site, far_layout: str) -> Pair:
+    """Two Maildirs that mbsync has brought to the same state."""
+
+    def run(*command: str) -> subprocess.CompletedProcess[bytes]:
+        environ = os.environ | {"HOME": str(near.directory)}
+        return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, env=environ)
+
+    pair = Pair(near, maildir_store("near", near.root, near_layout) + maildir_store("far", far.root, far_layout), run)
+    pair.sync()
+    return pair
+
+
 def lies_in(site: Site, content: bytes) -> list[str]:
     """Return the folders of a message, one for each file, whatever header mbsync has added to it."""
     return [name for name in site.folders for found in site.contents(name) if identity(found) == identity(content)]
@@ -107,14 +119,7 @@ def sites(tmp_path: Path, taught: Path) -> Iterator[Callable[[str, str], tuple[S
 def test_two_maildirs(sites: Callable[[str, str], tuple[Site, Site]], near_layout: str, far_layout: str) -> None:
     """Rounds of delivery, filter, person and mbsync leave each message once on both sides, in the same folder."""
     near, far = sites(near_layout, far_layout)
-
-    def run(*command: str) -> subprocess.CompletedProcess[bytes]:
-        environ = os.environ | {"HOME": str(near.directory)}
-        return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=False, env=environ)
-
-    stores = maildir_store("near", near.root, near_layout) + maildir_store("far", far.root, far_layout)
-    pair = Pair(near, stores, run)
-    pair.sync()
+    pair = paired(near, near_layout, far, far_layout)
     near.start()
     expected: dict[bytes, str] = {}
     for round_ in range(2 if near_layout == "maildir++" else 1):

@@ -196,14 +196,14 @@ def test_few_statements(desk: Desk) -> None:
     sqlite.set_trace_callback(statements.append)
     desk.meet(Path(path))
     assert desk.where(spam) == ["Junk"]
-    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 23) == (3, True)
+    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 17) == (3, True)
     rescued = Path(desk.folder("INBOX").subdir("cur")) / f"{next(desk.bases)}:2,S"
     desk.paths(spam, "Junk")[0].rename(rescued)
     statements.clear()
     desk.meet(rescued)
     sqlite.set_trace_callback(None)
     assert desk.lesson(spam) == (Label.HAM, False)
-    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 16) == (1, True)
+    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 14) == (1, True)
 
 
 def begun(statements: list[str], word: str) -> int:

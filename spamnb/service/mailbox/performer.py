@@ -23,7 +23,7 @@ from spamnb.acts.newsletters import choose_by_move
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Config
-from spamnb.filter.judge import Judgement
+from spamnb.filter.judge import Filter, Judgement
 from spamnb.identity.digests import Digests
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
@@ -85,9 +85,9 @@ class Performer:
     def _judge(self, arrival: Arrival) -> Postponed | None:
         """Judge new mail, and do what follows from the verdict."""
         folder, entry, unread = arrival.folder, arrival.entry, arrival.unread
-        judgement, how, notes = self._judgement(arrival)
-        verdict, probability = judgement.verdict, judgement.probability
         config, intent = self._context.in_force, None
+        judgement, how, notes = self._judgement(arrival, config)
+        verdict, probability = judgement.verdict, judgement.probability
         missing = self._missing(config)
         with self._ledger.transaction():
             known = self._record(arrival, Step.JUDGE, judgement)
@@ -112,22 +112,22 @@ class Performer:
             return Postponed(intent, text)
         return None
 
-    def _judgement(self, arrival: Arrival) -> tuple[Judgement, How, str]:
+    def _judgement(self, arrival: Arrival, config: Config) -> tuple[Judgement, How, str]:
         """Judge new mail, or take the verdict given at delivery. Returns also how it was judged, and notes for people.
 
         It takes milliseconds, so the ledger is not held.
         """
-        unread = arrival.unread
+        unread, spam_filter = arrival.unread, Filter.of(self._ledger.lessons, config)
         notes = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
         early = arrival.early()
         if early is None:
             with self._context.measurements.judging():
-                judgement = self._context.filter().judge(unread.reading)
+                judgement = spam_filter.judge(unread.reading)
         else:
-            judgement = self._context.filter().judged_before(_judgement(early), unread.relations)
+            judgement = spam_filter.judged_before(_judgement(early), unread.relations)
             notes += f"; {_asked_by(early)}"
         if judgement.listed:
-            is_chosen = self._context.in_force.senders.is_chosen(judgement.listed)
+            is_chosen = config.senders.is_chosen(judgement.listed)
             notes += f"; by {'your choice' if is_chosen else '`senders`'}: {judgement.listed}"
         return judgement, How.MAILDIR if early is None else early.how, notes
 

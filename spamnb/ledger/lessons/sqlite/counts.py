@@ -13,7 +13,7 @@ from spamnb.ledger.connection import Connection
 from spamnb.ledger.lessons.batch import HASHED_BY, OCCURRENCES_MAX, TokenMatrix, hash_of
 from spamnb.ledger.lessons.sqlite import count_table
 from spamnb.ledger.lessons.sqlite.kind_codes import encode
-from spamnb.ledger.lessons.sqlite.lookup import look_up_ids, total
+from spamnb.ledger.lessons.sqlite.lookup import look_up_ids, total, whole
 
 _MOST_REMEMBERED = 1_000_000  # tokens, in 16 MB
 ONE = np.eye(2, dtype=np.int64)  # by label: one message of that class
@@ -89,8 +89,7 @@ class Dictionary:
 
 def next_changes(db: Connection, count: int = 1) -> range:
     """Return the numbers of the next changes, of lessons or an import."""
-    db.execute("UPDATE total SET change = change + ?", (count,))
-    (last,) = total(db, "change")
+    (last,) = whole(db.row("UPDATE total SET change = change + ? RETURNING change", (count,)))
     return range(last + 1 - count, last + 1)
 
 

@@ -47,7 +47,11 @@ def look_up_counts(db: Connection, tokens: Sequence[str]) -> list[tuple[int, str
 
 def total(db: Connection, columns: str) -> Sequence[int]:
     """Return the totals of the counts. Raises LedgerError if they are gone."""
-    row: Sequence[int] | None = db.row(f"SELECT {columns} FROM total")  # noqa: S608 - of the ledger's own modules
+    return whole(db.row(f"SELECT {columns} FROM total"))  # noqa: S608 - of the ledger's own modules
+
+
+def whole(row: Sequence[int] | None) -> Sequence[int]:
+    """Return columns of the totals' only row. Raises LedgerError if the row is gone."""
     if row is None:
         raise LedgerDamagedError("The ledger is damaged: its totals are gone. Restore a copy of it, or train again")
     return row
