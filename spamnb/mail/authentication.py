@@ -19,6 +19,7 @@ ALIGNED = "aligned"
 _RESULTS = frozenset({"none", "pass", "fail", "softfail", "policy", "neutral", "temperror", "permerror"})
 _SIGNED = ("header.d", "header.i")
 _VERSION, _ESCAPE = "1", "\\"
+_NOT_IN_QUOTED_COMMENT = ("(", ")", _ESCAPE)
 _PIECES = lazy_pattern(r"\\[\s\S]?|[()\";=]|\s+|[^\\()\";=\s]+")
 
 _Word = str | None
@@ -128,18 +129,21 @@ def _pairs(statement: Sequence[_Word]) -> Iterator[tuple[str, str]]:
 
 
 def _statements(value: str) -> tuple[list[list[_Word]], bool]:
-    """Return the words of each statement, and whether all quotation marks and comments are closed.
+    """Return the words of each statement, and whether the field is whole: whether it has only one meaning.
 
-    A quotation mark inside a comment counts as damage: a server that puts a stranger's address there without escapes
-    would let the stranger end the comment.
+    All quotation marks and comments must be closed. QUIRK: Rspamd quotes addresses in comments, such as those with "="
+    by which newsletters know a bounce. To RFC 5322 a quotation mark there is a letter. If a parenthesis or an escape is
+    between two of them, a stranger may have ended the comment, or the quotation, by a chosen address. The same holds
+    for an escape outside quotation marks, where no server needs one.
     """
     statements: list[list[_Word]] = [[]]
     word: str | None = None
     depth, is_quoted, is_whole = 0, False, True
     for piece in _PIECES.findall(value):
         if piece == '"':
-            is_whole = is_whole and not depth
-            word, is_quoted = word or "", not is_quoted
+            word, is_quoted = word if depth else word or "", not is_quoted
+        elif is_quoted and depth:
+            is_whole = is_whole and piece[0] not in _NOT_IN_QUOTED_COMMENT
         elif is_quoted:
             word = f"{word}{piece[1:] if piece[0] == _ESCAPE else piece}"
         elif depth:
@@ -154,6 +158,7 @@ def _statements(value: str) -> tuple[list[list[_Word]], bool]:
             is_whole = is_whole and piece != ")"
             depth += piece == "("
         else:
+            is_whole = is_whole and piece[0] != _ESCAPE
             word = f"{word or ''}{piece}"
     statements[-1] += [] if word is None else [word]
     return statements, is_whole and not depth and not is_quoted

@@ -36,6 +36,15 @@ NOTHING = Authentication()
             " smtp.mailfrom=b@shop.example",
             Authentication("aligned", "pass", "aligned"),
         ),
+        # Rspamd quotes addresses, and reasons of several words, in comments too
+        (
+            'mx.example.org; dkim=fail ("body hash did not verify") header.d=sender.example;'
+            " dkim=pass header.d=shop.example header.s=s1;"
+            ' spf=pass (mx: domain of "b+you=example.org@shop.example" designates 192.0.2.1 as permitted sender)'
+            ' smtp.mailfrom="b+you=example.org@shop.example"',
+            Authentication("aligned", "pass"),
+        ),
+        ('mx.example.org; spf=pass (of "; dkim=pass header.d=shop.example") x=y', Authentication(spf="pass")),
         ("mx.example.org 1; dkim=pass header.d=shop.example", PASSED),
         ('"mx.example.org" 1; dkim=pass header.d=shop.example', PASSED),
         ("(a (b) c) mx.example.org (d) 1 (e); (f) dkim (g) = (h) pass (i) header.d (j) = (k) shop.example", PASSED),
@@ -92,6 +101,18 @@ NOTHING = Authentication()
         ("mx.example.org; dkim=pass header.d=shop.example )", None),
         ('mx.example.org; dkim=pass header.d=shop.example reason="', None),
         ('mx.example.org; spf=pass (of "); dkim=pass header.d=shop.example ("@evil.example) x=y', None),
+        ('mx.example.org; spf=pass (of "a) b") x=y; dkim=pass header.d=shop.example', None),
+        ('mx.example.org; spf=pass (of "(a") b) x=y; dkim=pass header.d=shop.example', None),
+        ('mx.example.org; spf=pass (of a"b) x=y; dkim=pass header.d=shop.example', None),
+        # "a\"; dkim=pass header.d=shop.example x=\"b"@evil.example, with an escape before each quotation mark alone
+        (
+            r'mx.example.org; spf=pass smtp.mailfrom="\"a\\"; dkim=pass header.d=shop.example; x=\\"b\"@evil.example"',
+            None,
+        ),
+        (
+            r'mx.example.org; spf=pass (of "\"a\\"; dkim=pass header.d=shop.example x=\\"b\"@evil.example") x=y',
+            None,
+        ),
         ("", None),
         (";", None),
     ],
