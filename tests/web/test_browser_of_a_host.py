@@ -74,4 +74,5 @@ def test_all_users(overview: Overview, scripts: bool) -> None:
         assert rows.first.locator("th").inner_text() == f"{'x' * 60}@example.org"
         assert FAULT[:20] in rows.first.inner_text()
         window.page.get_by_role("link", name="All", exact=True).click()
+        window.page.wait_for_url("**/?all=1")  # until all rows have come; a click waits only for the first bytes
         assert rows.count() == 302
