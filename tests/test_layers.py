@@ -33,6 +33,17 @@ def name_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+_TOP = {"spamnb", "tests", "systemd", "docs", "benchmarks", "debian", "pyproject.toml", "config.example.yaml"}
+_TOP |= {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "VERSION"}
+_BUILT = {"build", "dist", "spamnb.egg-info", "PKG-INFO", "setup.cfg"}  # not committed; the last two are in an sdist
+
+
+def test_the_top_level_holds_what_people_look_for() -> None:
+    """The top level has the package, its tests and documents, and nothing else: what builds it is in .ci and docs."""
+    names = {path.name for path in Path(__file__).parents[1].iterdir() if not path.name.startswith(".")}
+    assert names - _BUILT <= _TOP
+
+
 MODULES = {name_of(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
