@@ -16,7 +16,7 @@ from spamnb.config.default_paths import SYSTEM_CONFIG, first_directory
 Manager = Literal["user", "system"]
 STATUS_OF_MBSYNC = "systemctl --user status mbsync.path mbsync"  # of the units of `init --imap`
 
-_CONTAINER = "SPAMNB_CONTAINER"  # the name of the container, set by docs/Containerfile
+_CONTAINER = "SPAMNB_CONTAINER"  # the name of the container, set by packaging/Containerfile
 _ONLY = "1-of-1"  # the share of the only service of a mail host
 _ROOT = Path("/")
 _UNITS: Mapping[Manager, Sequence[str]] = {  # systemd.unit(5)

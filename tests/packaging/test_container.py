@@ -25,7 +25,7 @@ __all__ = ["account_fixture", "tls_fixture"]
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 _log = logging.getLogger(__name__)
-_FILE = ROOT / "docs/Containerfile"
+_FILE = ROOT / "packaging/Containerfile"
 _LESSONS = 25
 
 
@@ -67,7 +67,7 @@ class Mail:
 
 @pytest.fixture(scope="module")
 def owner(package: Path) -> Iterator[Person]:
-    """A person with the image, built from docs/Containerfile unchanged."""
+    """A person with the image, built from packaging/Containerfile unchanged."""
     if reason := rootless.why_not():
         pytest.skip(reason)
     (image,) = re.findall(r"^FROM (\S+)$", _FILE.read_text(), re.MULTILINE)

@@ -97,9 +97,10 @@ def sources(place: Path) -> None:
     """Copy what `pip install` and the documents need of the project."""
     place.mkdir(parents=True)
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("spamnb", "systemd", "debian", "docs", ".ci"):
+    for name in ("spamnb", "systemd", "debian", "packaging", "docs", ".ci"):
         shutil.copytree(PROJECT / name, place / name, ignore=ignored)
-    for name in ("pyproject.toml", "VERSION", "README.md", "CHANGELOG.md", "LICENSE", "config.example.yaml"):
+    texts = ("README.md", "CHANGELOG.md", "LICENSE", "LICENSE.MPL-2.0")
+    for name in ("pyproject.toml", "VERSION", "config.example.yaml", *texts):
         shutil.copy(PROJECT / name, place / name)
 
 
