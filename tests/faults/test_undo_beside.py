@@ -17,6 +17,7 @@ _TAKE_BACK = """
 import sys, time
 from spamnb.base.errors import SpamnbError
 from spamnb.ledger.ledger import Ledger
+from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import Mover, bases_now, find_folder
 
 with Ledger(sys.argv[1]) as ledger:
