@@ -86,9 +86,11 @@ def _descriptors() -> dict[int, str]:
     found = {}
     for number in os.listdir("/proc/self/fd"):
         try:
-            found[int(number)] = os.readlink(f"/proc/self/fd/{number}")
+            path = os.readlink(f"/proc/self/fd/{number}")
         except OSError:  # the listing's own
             continue
+        if "/libffi.so" not in path:  # libffi keeps its own file open from the first callback on
+            found[int(number)] = path
     return found
 
 

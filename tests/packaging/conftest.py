@@ -16,7 +16,7 @@ from tests.systemd.unit import Unit
 
 # What `apt install` would fetch with the package, and the programs that the tests use; nothing of spamnb.
 _NAMES = ("bs4", "jinja2", "lxml", "numpy", "rich", "waitress", "watchdog", "yaml")
-_LIBRARIES = tuple(f"python3-{name}" for name in _NAMES)
+LIBRARIES = tuple(f"python3-{name}" for name in _NAMES)
 _PROGRAMS = ("man-db", "bash-completion", "zsh", "fish", "pipx")
 
 
@@ -45,7 +45,7 @@ def fresh(request: pytest.FixtureRequest) -> Iterator[Machine]:
 
 def release(name: str) -> AbstractContextManager[Machine]:
     """A system of that release, which is removed afterwards."""
-    return booted(lambda: tree.debian(name, (*_LIBRARIES, *_PROGRAMS)))
+    return booted(lambda: tree.debian(name, (*LIBRARIES, *_PROGRAMS)))
 
 
 def put(machine: Machine, file: Path) -> str:

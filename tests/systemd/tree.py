@@ -72,6 +72,12 @@ def minimal(release: str, more: Sequence[str] = ()) -> Path:
     return _tree(release, [_NO_MANUAL, *([f"--include={','.join(more)}"] if more else [])])
 
 
+def sid(place: Path, more: Sequence[str]) -> None:
+    """Make a `minimal` tree of the release to come, in a new directory. It changes each day, so it is not kept."""
+    still = "--aptopt=Acquire::Check-Valid-Until false"  # a mirror may have stopped on some day
+    run([*_MMDEBSTRAP, _NO_MANUAL, still, f"--include={','.join(more)}", "sid", str(place), _MIRROR])
+
+
 def _tree(release: str, options: Sequence[str]) -> Path:
     command = [*_MMDEBSTRAP, *options]
     name = hashlib.sha256("\0".join((*command, release)).encode()).hexdigest()[:12]
