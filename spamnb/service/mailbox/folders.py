@@ -122,7 +122,7 @@ class Folders:
 
     def _count(self, doing: str) -> None:
         self._number_looked += 1
-        if self._number_looked % _AT_ONCE == 0 and not self._context.ledger.is_held:  # as by `named`
+        if self._number_looked % _AT_ONCE == 0 and not self._context.ledger.is_held:  # as by `for_role`
             self._context.alive(doing)
 
     def with_turns(self, items: Iterable[_Item], doing: str) -> Iterator[_Item]:
@@ -154,21 +154,22 @@ class Folders:
         """Return a folder of this mailbox by the ledger's id, or None."""
         return next((watched for watched in self if watched.id == folder), None)
 
-    def named(self, name: str) -> WatchedFolder:
-        """Return the folder of that name, which `refresh` has found or made; if it was deleted, make it again.
+    def for_role(self, role: Role) -> WatchedFolder:
+        """Return the inbox, or the folder that mail is moved to for a role; if it was deleted, make it again.
 
-        Raises NotYetError if it is made again in a moment, FolderUnavailableError if the mailbox is away, and
-        MaildirError if there is no such folder.
+        Raises NotYetError if it is made again in a moment, and FolderUnavailableError if the mailbox is away.
         """
-        for is_last in (False, True):
-            folder = next((folder for folder in self if folder.name == name), None)
-            if folder is not None and (is_last or is_maildir(folder.path)):
-                return folder
-            if not is_last:
-                self.refresh()
-        if self.is_quiet and name in self._goals:
+        name = self.mailbox.folder_for(role)
+        folder = self._named(name)
+        if folder is None or not is_maildir(folder.path):
+            self.refresh()
+            folder = self._named(name)
+        if folder is None:
             raise NotYetError(f"{self.root} no longer has a folder {name!r}: it is made again in a moment")
-        raise MaildirError(f"{self.root} has no folder {name!r}: make it, or correct the roles in the configuration")
+        return folder
+
+    def _named(self, name: str) -> WatchedFolder | None:
+        return next((folder for folder in self if folder.name == name), None)
 
     def read(self, folder: WatchedFolder, entry: Entry) -> LazyReading | None:
         """Return the message in a file; None if it is gone, not a regular file, blank, or unreadable.

@@ -100,7 +100,8 @@ class Performer:
                 self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
             else:
                 why = f"{then.why}, probability {probability:.4f}{notes}"
-                intent = self._intend(arrival, known, then.goal, why, how, judgement)
+                move = (known.id, known.digest), folder, entry, self._folders.for_role(then.goal), why
+                intent = self.mover.intend(*move, how=how, judgement=judgement, goal=then.goal)
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         if intent is None:
             _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
@@ -167,24 +168,11 @@ class Performer:
                 self._ledger.messages.rescued(known.id, self._now())
             self._sort(reaction, arrival.unread.relations)
             if reaction.files:
-                goal = Role.SPAM if label is Label.SPAM else Role.INBOX
-                intent = self._intend(arrival, known, goal, reaction.why)
+                goal = self._folders.for_role(Role.SPAM if label is Label.SPAM else Role.INBOX)
+                message = known.id, known.digest
+                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
         if intent is not None:
             self._make_move(intent, arrival.entry)
-
-    def _intend(
-        self,
-        arrival: Arrival,
-        known: MessageRow,
-        goal: Role,
-        why: str,
-        how: How | None = None,
-        judgement: Judgement | None = None,
-    ) -> Intent:
-        """Write down that a file goes to the mailbox's folder of a role, which is made if it was deleted."""
-        folder = self._folders.named(self._folders.mailbox.folder_for(goal))
-        move = (known.id, known.digest), arrival.folder, arrival.entry, folder, why
-        return self.mover.intend(*move, how=how, judgement=judgement, goal=goal)
 
     def _sort(self, reaction: Reaction, relations: Relations) -> None:
         """Choose the folder for mail of this list or sender, if the reaction says so."""

@@ -60,7 +60,7 @@ class WatchedMailbox:
 
     def lock_inbox(self) -> None:
         """Lock the mailbox, also if a different directory has taken its place."""
-        self.lock.take(self.folders.named(self.folders.mailbox.inbox_folder), keep=self.folders.is_quiet)
+        self.lock.take(self.folders.for_role(Role.INBOX), keep=self.folders.is_quiet)
 
     def make_ready(self) -> None:
         """End the moves that a crash left open; if the mailbox is new, record the mail that is there."""

@@ -1,4 +1,4 @@
-"""The folders of a mailbox, by name."""
+"""The folder of a mailbox for a role."""
 
 import shutil
 import time
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.errors import MaildirError, NotYetError
+from spamnb.base.errors import NotYetError
+from spamnb.base.label import Role
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import FolderUnavailableError, is_maildir
@@ -15,8 +16,8 @@ from spamnb.service.mailbox.folders import Folders
 from tests.service.conftest import Site
 
 
-def test_folder_by_name(site: Site, tmp_path: Path) -> None:
-    """A deleted folder that mail goes to is made again; one that never existed is an error with its name.
+def test_folder_for_a_role(site: Site, tmp_path: Path) -> None:
+    """A deleted folder that mail goes to is made again.
 
     Not at once: for ten seconds after it was missed it is one that is not there for now, and the others are as ever.
     """
@@ -29,14 +30,12 @@ def test_folder_by_name(site: Site, tmp_path: Path) -> None:
         for seconds in (0.0, 9.9):
             clock[0] += seconds
             with pytest.raises(NotYetError, match="no longer has a folder 'Junk'"):
-                folders.named("Junk")
+                folders.for_role(Role.SPAM)
             assert not Path(site.folders["Junk"].path).exists()
             assert folders.make_at == pytest.approx(clock[0] + 10 - seconds)
         clock[0] += 0.2
-        assert is_maildir(folders.named("Junk").path)
+        assert is_maildir(folders.for_role(Role.SPAM).path)
         assert folders.make_at is None
-        with pytest.raises(MaildirError, match="no folder 'Work'"):
-            folders.named("Work")
         shutil.rmtree(site.folders["Archive"].path)
         shutil.rmtree(site.folders["Junk"].path)
         shutil.rmtree(site.folders["INBOX"].subdir("cur"))
