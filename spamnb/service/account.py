@@ -11,8 +11,8 @@
 
 While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
 its mailboxes are locked. Otherwise it is only a name, the roots of its mailboxes, and its faults: a mail host has
-thousands of accounts. One person's service has one account, which only rests after a fault. `scheduler` says whose turn
-it is.
+thousands of accounts. One person's service has one account, which only rests after a fault. If the fault is damage of
+the ledger, the next try examines the ledger, and puts its newest copy in its place. `scheduler` says whose turn it is.
 """
 
 import logging
@@ -44,7 +44,7 @@ from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce, MailFaults
 from spamnb.service.measurements import Measurements
-from spamnb.service.reading_now import Interrupted, ReadingNow, remember
+from spamnb.service.reading_now import ReadingNow, remember
 from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
@@ -134,8 +134,7 @@ class Account:
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
     may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
     the running clock. jobs_at: when its jobs are next due, by that clock, if they are not a part of a daily look.
-    used_at: when it last worked, by that clock. is_doubted: its ledger is examined before it is used. interrupted: what
-    the last process was reading of this account when it ended; it is still to be written into the ledger.
+    used_at: when it last worked, by that clock. is_doubted: its ledger is examined before it is used.
     """
 
     __slots__ = (
@@ -152,7 +151,6 @@ class Account:
         "_tools",
         "config",
         "faults",
-        "interrupted",
         "is_doubted",
         "jobs_at",
         "name",
@@ -185,7 +183,6 @@ class Account:
         self.wants: set[Want] = set()
         self.not_before = self.jobs_at = math.inf
         self.used_at = -math.inf
-        self.interrupted: list[Interrupted] = []
         self.is_doubted = False
         self._read = read
         self._check = check
@@ -237,9 +234,10 @@ class Account:
             self.jobs_at = self.used_at
 
     def _remember(self, ledger: Ledger) -> None:
-        if self.interrupted:
-            remember(ledger, self.interrupted)
-            self.interrupted = []
+        left = self._tools.reading.left
+        if self.name in left:
+            remember(ledger, left[self.name])
+            del left[self.name]
 
     def sleep(self, fault: Exception | None = None) -> Exception | None:
         """Release everything. Returns the fault that is the reason, as it should be reported.

@@ -38,7 +38,7 @@ class OnePerson:
         """Open the ledger, once it can be used, and lock the mailboxes."""
         while not self.scheduler.wake(self._account):
             wait(max(0.0, self._account.not_before - self._tools.running()))
-        self._account.interrupted += self._tools.reading.open(str(self._config.ledger))
+        self._tools.reading.open(str(self._config.ledger))
 
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched. Returns them in words."""
