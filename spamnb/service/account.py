@@ -132,13 +132,13 @@ class Account:
     """The account of one user.
 
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
-    may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
-    the running clock. jobs_at: when its jobs are next due, by that clock, if they are not a part of a daily look.
-    used_at: when it last worked, by that clock. is_doubted: its ledger is examined before it is used.
+    may pass. state, wants: see above. awake: its mail, ledger and jobs; only while it is awake. not_before: when its
+    folders are next compared, and a fault is tried again, by the running clock. jobs_at: when its jobs are next due, by
+    that clock, if they are not a part of a daily look. used_at: when it last worked, by that clock. is_doubted: its
+    ledger is examined before it is used.
     """
 
     __slots__ = (
-        "_awake",
         "_check",
         "_filled_by",
         "_hints",
@@ -149,6 +149,7 @@ class Account:
         "_remembered",
         "_retry",
         "_tools",
+        "awake",
         "config",
         "faults",
         "is_doubted",
@@ -180,6 +181,7 @@ class Account:
         self.config: Config
         self.faults = faults
         self.state = AccountState.ASLEEP
+        self.awake: AwakeAccount
         self.wants: set[Want] = set()
         self.not_before = self.jobs_at = math.inf
         self.used_at = -math.inf
@@ -192,8 +194,7 @@ class Account:
         self._retry = 0.0  # seconds that the last retry waited
         self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
         self._tools: ServiceTools
-        self._awake: AwakeAccount | None = None
-        self._opened: ExitStack  # what is open while the account is awake
+        self._opened: ExitStack  # while it is awake: what is open
         self._hints: list[tuple[float, Hint]] = []  # each with the time when it came
 
     # --- awake and asleep
@@ -229,7 +230,7 @@ class Account:
             awake.open_new()
             awake.take_jobs(self._jobs_of(awake, record))
             self._opened = stack.pop_all()
-        self._awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
+        self.awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
         if not tools.has_others:
             self.jobs_at = self.used_at
 
@@ -249,8 +250,9 @@ class Account:
         if Want.COMPARE not in self.wants:
             self.not_before = math.inf
         self.jobs_at = math.inf
-        if self._awake is not None:
-            self._awake, self.state = None, AccountState.ASLEEP
+        if self.is_awake:
+            self.state = AccountState.ASLEEP
+            del self.awake
             try:
                 self._opened.__exit__(None if fault is None else type(fault), fault, None)
             except SpamnbError as worse:
@@ -263,9 +265,7 @@ class Account:
         is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
         is_wanted = Want.TURN in self.wants or (Want.COMPARE in self.wants and not is_compared)
-        if self._awake is None or is_wanted:
-            return False
-        return self._awake.due() == math.inf and not self._awake.has_work
+        return self.is_awake and not is_wanted and self.awake.due() == math.inf and not self.awake.has_work
 
     def failed(self, fault: Exception) -> None:
         """Put the account to rest after a fault, and try it again after some seconds, each time after twice as many."""
@@ -300,13 +300,6 @@ class Account:
     def ledger(self) -> Ledger:
         """The ledger. Call it only while the account is awake."""
         return self.awake.context.ledger
-
-    @property
-    def awake(self) -> AwakeAccount:
-        """The mail, ledger and jobs of the account. Call it only while the account is awake."""
-        if self._awake is None:
-            raise RuntimeError(f"the account {self.name} is asleep")
-        return self._awake
 
     @property
     def fault(self) -> str:
