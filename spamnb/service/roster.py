@@ -35,7 +35,7 @@ from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
-from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, OutdatedLessons, ServiceJob
+from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_share
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
@@ -87,12 +87,12 @@ class Roster:
         self._sweeps = Sweeps(
             self._tools, self.scheduler, self._users, host.template, self._list_soon, self._has_new_settings
         )
-        self._metrics = HostMetricsFile(
-            lambda: host.template,
+        self._metrics = metrics_of_share(
+            host.template,
             self._users.rows,
-            tools.measurements,
-            lambda _: self._users.measured(self.scheduler.awake()),
+            lambda: self._users.measured(self.scheduler.awake()),
             "" if self._share.of == 1 else str(self._share),
+            tools.measurements,
         )
 
     def open(self, _: Wait) -> None:
