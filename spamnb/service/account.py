@@ -220,7 +220,9 @@ class Account:
                 stack, str(self.config.ledger), tools, is_examined=is_examined or self.is_doubted
             )
             self.is_doubted = False
-            self._remember(ledger)
+            if (left := tools.reading.left.get(self.name)) is not None:
+                remember(ledger, left)
+                del tools.reading.left[self.name]
             if self.config.exchange.database is None:
                 await_nobody(ledger)
             self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
@@ -233,12 +235,6 @@ class Account:
         self.awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
         if not tools.has_others:
             self.jobs_at = self.used_at
-
-    def _remember(self, ledger: Ledger) -> None:
-        left = self._tools.reading.left
-        if self.name in left:
-            remember(ledger, left[self.name])
-            del left[self.name]
 
     def sleep(self, fault: Exception | None = None) -> Exception | None:
         """Release everything. Returns the fault that is the reason, as it should be reported.
@@ -360,7 +356,6 @@ class Account:
         """
         awake, tools = self.awake, self._tools
         self._check()
-        self._remember(self.ledger)
         self.wants.discard(Want.COMPARE)
         self.not_before = math.inf
         awake.compare()
@@ -395,7 +390,7 @@ class Account:
         while (due := awake.due()) < math.inf:
             wait(min(1.0, due - tools.now()))
             awake.act_on_due()
-        awake.touch_departed(wait)
+        tools.departures.touch_all(wait)
         awake.finish_jobs()
 
     def due(self) -> float:

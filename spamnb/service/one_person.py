@@ -36,9 +36,9 @@ class OnePerson:
 
     def open(self, wait: Wait) -> None:
         """Open the ledger, once it can be used, and lock the mailboxes."""
+        self._tools.reading.open(str(self._config.ledger))
         while not self.scheduler.wake(self._account):
             wait(max(0.0, self._account.not_before - self._tools.running()))
-        self._tools.reading.open(str(self._config.ledger))
 
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched. Returns them in words."""

@@ -3,8 +3,8 @@
 *Turns.* An account with hints, or with due work, waits in a row. Its turn lasts a twentieth of a second at most, then
 the next one has its turn. So a user who gets ten thousand messages at once delays the others only a little.
 
-*Work that can wait* (comparing folders, the daily look) is done one step at a time: when the row is empty, and once per
-second in any case.
+*Work that can wait* (comparing folders, jobs, the daily look) is done one step at a time: when the row is empty, and
+once per second in any case.
 
 *Long work* asks now and then whether it may go on (`give_turns`). On a host, the others have their turns at that
 moment. Long work within such a turn is put off: at most one long work is under way, with one turn inside it.
