@@ -136,7 +136,7 @@ def test_a_ledger_is_opened_only_where_there_is_something_to_do(path: Path, data
         teach(path, 2)
         assert opened_after() > 0
         with connected(database) as log:
-            log.send("anna", 99, "mx2", [row.kept for row in log.receive("anna", 0, 1)])
+            log.send("anna", 99, "mx2", [row.copy for row in log.receive("anna", 0, 1)])
         assert opened_after() > 0
         ahead = 3601.0
         assert opened_after(3) > 0
@@ -165,7 +165,7 @@ def test_the_database_is_away(path: Path, own: Cluster, caplog: pytest.LogCaptur
         until(lambda: caplog.text.count("the database is back") == 2, "the database to be back")
     assert caplog.text.count("Lessons wait to be sent") == 2
     with connected(database) as log:
-        assert [row.kept.lesson.digest for row in log.receive("anna", 0, ALL)] == [learned]
+        assert [row.copy.lesson.digest for row in log.receive("anna", 0, ALL)] == [learned]
 
 
 @pytest.mark.parametrize("moment", ["connected", "connecting"])
