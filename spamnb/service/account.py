@@ -11,8 +11,8 @@
 
 While it is awake, it has an `AwakeAccount`: its ledger is open and claimed, so that no other service works with it, and
 its mailboxes are locked. Otherwise it is only a name, the roots of its mailboxes, and its faults: a mail host has
-thousands of accounts. One person's service has one account, which only rests after a fault. `scheduler` says whose turn
-it is.
+thousands of accounts. One person's service has one account, which only rests after a fault. If the fault is damage of
+the ledger, the next try examines the ledger, and puts its newest copy in its place. `scheduler` says whose turn it is.
 """
 
 import logging
@@ -44,7 +44,7 @@ from spamnb.service.context import Context
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce, MailFaults
 from spamnb.service.measurements import Measurements
-from spamnb.service.reading_now import Interrupted, ReadingNow, remember
+from spamnb.service.reading_now import ReadingNow, remember
 from spamnb.service.watcher import Hint, Watcher
 
 _log = logging.getLogger(__name__)
@@ -132,14 +132,13 @@ class Account:
     """The account of one user.
 
     roots: the directories of its mailboxes. config: its configuration when it was last awake. faults: the faults that
-    may pass. state, wants: see above. not_before: when its folders are next compared, and a fault is tried again, by
-    the running clock. jobs_at: when its jobs are next due, by that clock, if they are not a part of a daily look.
-    used_at: when it last worked, by that clock. is_doubted: its ledger is examined before it is used. interrupted: what
-    the last process was reading of this account when it ended; it is still to be written into the ledger.
+    may pass. state, wants: see above. awake: its mail, ledger and jobs; only while it is awake. not_before: when its
+    folders are next compared, and a fault is tried again, by the running clock. jobs_at: when its jobs are next due, by
+    that clock, if they are not a part of a daily look. used_at: when it last worked, by that clock. is_doubted: its
+    ledger is examined before it is used.
     """
 
     __slots__ = (
-        "_awake",
         "_check",
         "_filled_by",
         "_hints",
@@ -150,9 +149,9 @@ class Account:
         "_remembered",
         "_retry",
         "_tools",
+        "awake",
         "config",
         "faults",
-        "interrupted",
         "is_doubted",
         "jobs_at",
         "name",
@@ -182,10 +181,10 @@ class Account:
         self.config: Config
         self.faults = faults
         self.state = AccountState.ASLEEP
+        self.awake: AwakeAccount
         self.wants: set[Want] = set()
         self.not_before = self.jobs_at = math.inf
         self.used_at = -math.inf
-        self.interrupted: list[Interrupted] = []
         self.is_doubted = False
         self._read = read
         self._check = check
@@ -195,8 +194,7 @@ class Account:
         self._retry = 0.0  # seconds that the last retry waited
         self._filled_by = math.inf  # hints of a new Maildir put its comparison off, until this time
         self._tools: ServiceTools
-        self._awake: AwakeAccount | None = None
-        self._opened: ExitStack  # what is open while the account is awake
+        self._opened: ExitStack  # while it is awake: what is open
         self._hints: list[tuple[float, Hint]] = []  # each with the time when it came
 
     # --- awake and asleep
@@ -222,7 +220,9 @@ class Account:
                 stack, str(self.config.ledger), tools, is_examined=is_examined or self.is_doubted
             )
             self.is_doubted = False
-            self._remember(ledger)
+            if (left := tools.reading.left.get(self.name)) is not None:
+                remember(ledger, left)
+                del tools.reading.left[self.name]
             if self.config.exchange.database is None:
                 await_nobody(ledger)
             self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
@@ -232,14 +232,9 @@ class Account:
             awake.open_new()
             awake.take_jobs(self._jobs_of(awake, record))
             self._opened = stack.pop_all()
-        self._awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
+        self.awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
         if not tools.has_others:
             self.jobs_at = self.used_at
-
-    def _remember(self, ledger: Ledger) -> None:
-        if self.interrupted:
-            remember(ledger, self.interrupted)
-            self.interrupted = []
 
     def sleep(self, fault: Exception | None = None) -> Exception | None:
         """Release everything. Returns the fault that is the reason, as it should be reported.
@@ -251,8 +246,9 @@ class Account:
         if Want.COMPARE not in self.wants:
             self.not_before = math.inf
         self.jobs_at = math.inf
-        if self._awake is not None:
-            self._awake, self.state = None, AccountState.ASLEEP
+        if self.is_awake:
+            self.state = AccountState.ASLEEP
+            del self.awake
             try:
                 self._opened.__exit__(None if fault is None else type(fault), fault, None)
             except SpamnbError as worse:
@@ -265,9 +261,7 @@ class Account:
         is_compared: its folders are compared as soon as it wakes, so a requested comparison need not be remembered.
         """
         is_wanted = Want.TURN in self.wants or (Want.COMPARE in self.wants and not is_compared)
-        if self._awake is None or is_wanted:
-            return False
-        return self._awake.due() == math.inf and not self._awake.has_work
+        return self.is_awake and not is_wanted and self.awake.due() == math.inf and not self.awake.has_work
 
     def failed(self, fault: Exception) -> None:
         """Put the account to rest after a fault, and try it again after some seconds, each time after twice as many."""
@@ -302,13 +296,6 @@ class Account:
     def ledger(self) -> Ledger:
         """The ledger. Call it only while the account is awake."""
         return self.awake.context.ledger
-
-    @property
-    def awake(self) -> AwakeAccount:
-        """The mail, ledger and jobs of the account. Call it only while the account is awake."""
-        if self._awake is None:
-            raise RuntimeError(f"the account {self.name} is asleep")
-        return self._awake
 
     @property
     def fault(self) -> str:
@@ -369,7 +356,6 @@ class Account:
         """
         awake, tools = self.awake, self._tools
         self._check()
-        self._remember(self.ledger)
         self.wants.discard(Want.COMPARE)
         self.not_before = math.inf
         awake.compare()
@@ -404,7 +390,7 @@ class Account:
         while (due := awake.due()) < math.inf:
             wait(min(1.0, due - tools.now()))
             awake.act_on_due()
-        awake.touch_departed(wait)
+        tools.departures.touch_all(wait)
         awake.finish_jobs()
 
     def due(self) -> float:

@@ -155,10 +155,6 @@ class AwakeAccount:
         dues = (mailbox.due(departures=False) for mailbox in usable)
         return min((due for due in dues if due is not None), default=math.inf)
 
-    def touch_departed(self, wait: Callable[[float], object]) -> None:
-        """Touch the folders that messages have left, as `Departures.touch_all` does."""
-        self.context.departures.touch_all(wait)
-
     # --- its repeated jobs
 
     def take_jobs(self, jobs: Sequence[ServiceJob]) -> None:

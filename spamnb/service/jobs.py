@@ -114,33 +114,24 @@ class DailyCopies(ServiceJob):
         return bool(copies) and (newest is None or newest.at < os.stat(copies[0]).st_mtime)
 
 
-class _WrittenMetrics(ServiceJob):
-    """Writes a file of metrics every half minute, and logs a failure once.
+class MetricsFile(ServiceJob):
+    """Writes the file of metrics that the configuration names every half minute, and logs a failure once.
 
-    instance: which of several services this is, "" for the only one.
+    instance: which of several services this is, "" for the only one. text: returns the metrics; raises
+    LedgerUnavailableError if they are unknown for now.
     """
 
-    def __init__(self, measurements: Measurements, instance: str) -> None:
+    def __init__(self, config: Config, instance: str, text: Callable[[float], str], measurements: Measurements) -> None:
         super().__init__(_METRICS_SECONDS)
-        self._measurements = measurements
-        self._instance = instance
+        wanted = config.service.metrics
+        self._path = None if wanted is None else of_instance(wanted, instance)
+        self._text = text
         self._faults = LogOnce(_log, count=lambda _: measurements.fault("disk"))
 
-    @abstractmethod
-    def _config(self) -> Config:
-        """The configuration with the path of the file."""
-
-    @abstractmethod
-    def _text(self, now: float) -> str:
-        """Return the metrics. Raises LedgerUnavailableError if they are unknown for now."""
-
     def _step(self, now: float) -> None:
-        """Write the file, if the configuration names one."""
         self._not_before = now + _METRICS_SECONDS
-        wanted = self._config().service.metrics
-        if wanted is None:
+        if (path := self._path) is None:
             return
-        path = of_instance(wanted, self._instance)
         try:
             write(str(path), self._text(now))
         except LedgerUnavailableError as fault:
@@ -152,49 +143,34 @@ class _WrittenMetrics(ServiceJob):
             self._faults.clear(path)
 
 
-class MetricsFile(_WrittenMetrics):
-    """The metrics of one ledger. watched: returns how many directories are watched."""
+def metrics_of_ledger(context: Context, watched: Callable[[], int], instance: str = "") -> MetricsFile:
+    """Return the job that writes the metrics of one ledger. watched: returns how many directories are watched."""
+    config, ledger, measurements = context.config, context.ledger, context.measurements
 
-    def __init__(self, context: Context, watched: Callable[[], int], instance: str = "") -> None:
-        super().__init__(context.measurements, instance)
-        self._context = context
-        self._watched = watched
-
-    def _config(self) -> Config:
-        return self._context.config
-
-    def _text(self, now: float) -> str:
-        config, ledger = self._context.config, self._context.ledger
+    def text(now: float) -> str:
         ledger.tallies.keep(now)
-        return metrics(config, ledger, now, self._measurements.metrics(self._watched()), self._instance)
+        return metrics(config, ledger, now, measurements.metrics(watched()), instance)
+
+    return MetricsFile(config, instance, text, measurements)
 
 
-class HostMetricsFile(_WrittenMetrics):
-    """The metrics of one service of a mail host, for the users of its share.
+def metrics_of_share(
+    config: Config,
+    rows: Callable[[], Iterable[AccountRow]],
+    of_service: Callable[[], Iterable[Metric | Histogram]],
+    instance: str,
+    measurements: Measurements,
+) -> MetricsFile:
+    """Return the job that writes the metrics of one service of a mail host, for the users of its share.
 
-    config: returns the current configuration of the host. rows: returns the rows of these users. of_service: returns
-    what the service has measured until now.
+    rows: returns the rows of these users. of_service: returns what the service has measured until now.
     """
 
-    def __init__(
-        self,
-        config: Callable[[], Config],
-        rows: Callable[[], Iterable[AccountRow]],
-        measurements: Measurements,
-        of_service: Callable[[float], Iterable[Metric | Histogram]],
-        instance: str,
-    ) -> None:
-        super().__init__(measurements, instance)
-        self._config_now = config
-        self._rows = rows
-        self._of_service = of_service
+    def text(_: float) -> str:
+        sums = Sums.of(rows())
+        return host_metrics(config, sums, is_running=True, of_service=of_service(), instance=instance)
 
-    def _config(self) -> Config:
-        return self._config_now()
-
-    def _text(self, now: float) -> str:
-        sums, measured = Sums.of(self._rows()), self._of_service(now)
-        return host_metrics(self._config(), sums, is_running=True, of_service=measured, instance=self._instance)
+    return MetricsFile(config, instance, text, measurements)
 
 
 class LedgerJob(ServiceJob):

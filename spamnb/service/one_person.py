@@ -7,7 +7,7 @@ from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
-from spamnb.service.jobs import DailyCopies, Forgetting, MetricsFile, OutdatedLessons, ServiceJob
+from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_ledger
 from spamnb.service.log import LogOnce
 from spamnb.service.notmuch_tag import NotmuchTag
 from spamnb.service.scheduler import Scheduler, StoppedError
@@ -36,9 +36,9 @@ class OnePerson:
 
     def open(self, wait: Wait) -> None:
         """Open the ledger, once it can be used, and lock the mailboxes."""
+        self._tools.reading.open(str(self._config.ledger))
         while not self.scheduler.wake(self._account):
             wait(max(0.0, self._account.not_before - self._tools.running()))
-        self._account.interrupted += self._tools.reading.open(str(self._config.ledger))
 
     def watch(self) -> str:
         """Compare the folders for the first time, each after its mailbox is watched. Returns them in words."""
@@ -78,6 +78,6 @@ class OnePerson:
             DailyCopies(context, self._alive, record),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
-            MetricsFile(context, lambda: len(awake.directories), self._instance),
+            metrics_of_ledger(context, lambda: len(awake.directories), self._instance),
             *([] if context.config.notmuch_tag is None else [NotmuchTag(awake, context.config.notmuch_tag)]),
         )

@@ -48,23 +48,25 @@ class Interrupted(NamedTuple):
 class ReadingNow:
     """The messages that are being read, one per thread; safe in several threads. It does nothing before `open`.
 
+    left: what the last process was reading, by account, until its ledger remembers that.
     tells_faults: also write down faults that end this process; a process has one place for them.
     """
 
     def __init__(self, *, tells_faults: bool = False) -> None:
+        self.left: dict[str, list[Interrupted]] = {}
         self._tells_faults = tells_faults
         self._file: int | None = None
         self._fault: int | None = None
         self._lock = threading.Lock()
         self._slots: dict[int, int] = {}  # by thread
 
-    def open(self, stem: str) -> list[Interrupted]:
-        """Begin, in this process's own files with that path prefix. Returns what the last process was reading.
+    def open(self, stem: str) -> None:
+        """Begin, in this process's own files with that path prefix; find out what the last process was reading.
 
         If the files cannot be opened, it writes nothing: this must not stop the filter.
         """
         if self._file is not None:
-            return []
+            return
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
             self._file, self._fault = (os.open(stem + end, flags, 0o600) for end in (_READING, _FAULT))
@@ -76,10 +78,11 @@ class ReadingNow:
         except OSError as fault:
             _log.warning("cannot record which message is being read: %s (%s)", fault.strerror, fault.filename)
             self.close()
-            return []
+            return
         if self._tells_faults:
             faulthandler.enable(self._fault)
-        return interrupted
+        for each in interrupted:
+            self.left.setdefault(each.account, []).append(each)
 
     def begin(self, account: str, what: str) -> None:
         """Note that this thread begins to read something, and has finished its last reading."""

@@ -35,7 +35,7 @@ from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
-from spamnb.service.jobs import DailyCopies, Forgetting, HostMetricsFile, OutdatedLessons, ServiceJob
+from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_share
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
@@ -64,7 +64,6 @@ class Roster:
         self._requests = str(host.requests)
         self._faults_of = faults
         self._faults = LogOnce(_log, logging.ERROR)
-        self._interrupted: dict[str, list[Interrupted]] = {}  # what the last process was reading when it ended, by user
         self._list_at = math.inf
         self._places: list[str] = []
         self._tools = replace(
@@ -88,35 +87,34 @@ class Roster:
         self._sweeps = Sweeps(
             self._tools, self.scheduler, self._users, host.template, self._list_soon, self._has_new_settings
         )
-        self._metrics = HostMetricsFile(
-            lambda: host.template,
+        self._metrics = metrics_of_share(
+            host.template,
             self._users.rows,
-            tools.measurements,
-            lambda _: self._users.measured(self.scheduler.awake()),
+            lambda: self._users.measured(self.scheduler.awake()),
             "" if self._share.of == 1 else str(self._share),
+            tools.measurements,
         )
 
     def open(self, _: Wait) -> None:
         """Find out what the last process was reading when it ended."""
-        for interrupted in self._tools.reading.open(str(self._share.claim(self._host.directory))):
-            if self._share.owns(interrupted.account):
-                self._interrupted.setdefault(interrupted.account, []).append(interrupted)
-            else:
-                self._remember_for_another(interrupted)
+        reading = self._tools.reading
+        reading.open(str(self._share.claim(self._host.directory)))
+        for name in [name for name in reading.left if not self._share.owns(name)]:
+            self._remember_for_another(name, reading.left.pop(name))
 
     def _alive(self, tools: ServiceTools, status: str) -> None:
         tools.alive(status)
         self.scheduler.give_turns()
 
-    def _remember_for_another(self, interrupted: Interrupted) -> None:
-        """Record a message that was read for a user of another share, whose mail server asked us."""
-        if self._host.find(interrupted.account) is None:
+    def _remember_for_another(self, name: str, interrupted: list[Interrupted]) -> None:
+        """Record messages that were read for a user of another share, whose mail server asked us."""
+        if self._host.find(name) is None:
             return
         try:
-            with Ledger(str(self._host.ledger_of(interrupted.account)), busy_seconds=_BUSY_SECONDS) as ledger:
-                remember(ledger, [interrupted])
+            with Ledger(str(self._host.ledger_of(name)), busy_seconds=_BUSY_SECONDS) as ledger:
+                remember(ledger, interrupted)
         except LedgerError as fault:
-            with about(interrupted.account):
+            with about(name):
                 _log.warning("the message that ended the service is not recorded: %s", fault)
 
     def _config_of(self, seen: User) -> Config:
@@ -180,7 +178,7 @@ class Roster:
             user = self._add(seen)
             # A polled user may have very many folders; the sweep looks at them some seconds later, and gives turns.
             has_changed, latest = (False, 0) if self._users.is_polled(user) else self._sweeps.has_changed(user)
-            if has_changed or user.account.interrupted:
+            if has_changed or seen.name in self._tools.reading.left:
                 changed.append((latest, user.account))
         for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
             self.scheduler.compare(account)
@@ -213,7 +211,6 @@ class Roster:
         read = partial(self._config_of, seen)
         check = partial(self._host.check_root, seen)
         account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
-        account.interrupted = self._interrupted.pop(seen.name, [])
         self._users[seen.name] = user = HostUser(account, row, _device(seen.root))
         user.own_read_at = row.looked_after_at or 0.0
         self.scheduler.add(account)

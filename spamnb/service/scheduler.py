@@ -3,8 +3,8 @@
 *Turns.* An account with hints, or with due work, waits in a row. Its turn lasts a twentieth of a second at most, then
 the next one has its turn. So a user who gets ten thousand messages at once delays the others only a little.
 
-*Work that can wait* (comparing folders, the daily look) is done one step at a time: when the row is empty, and once per
-second in any case.
+*Work that can wait* (comparing folders, jobs, the daily look) is done one step at a time: when the row is empty, and
+once per second in any case.
 
 *Long work* asks now and then whether it may go on (`give_turns`). On a host, the others have their turns at that
 moment. Long work within such a turn is put off: at most one long work is under way, with one turn inside it.
@@ -77,7 +77,7 @@ class Scheduler:
         self._of_root: dict[str, Account] = {}
         self._row: dict[Account, None] = {}  # accounts that wait for a turn, in the order of waiting
         self._later: dict[Account, None] = {}  # accounts that wait for a step of work that can wait, in that order
-        self._awake: dict[Account, None] = {}  # the longest awake first
+        self._awake: dict[Account, None] = {}  # in the order of waking
         self._planned: dict[Account, float] = {}  # when to ask accounts again: those that are awake, or are put off
         self._last: tuple[Account | None, ...] = None, None  # the accounts that had the last two turns
         self._stepped_at = self._turn_at = self._given_back_at = -math.inf
@@ -258,27 +258,23 @@ class Scheduler:
 
     def _queue(self, account: Account) -> None:
         """Let an account wait for what it wants now, and plan when to ask it again."""
-        running, when = self._running(), math.inf
-        is_due = account.not_before <= running
-        if is_due:
+        running = self._running()
+        if account.not_before <= running:
             account.wants.add(Want.COMPARE)  # perhaps nobody has asked for it, but its period is over
-        is_daily = Want.DAILY_LOOK in account.wants and not account.is_put_off
-        has_step = is_due or is_daily or account.jobs_at <= running
+        next_step = min(account.not_before, account.jobs_at)
+        has_step = next_step <= running or (Want.DAILY_LOOK in account.wants and not account.is_put_off)
         for waiting, is_in in ((self._row, Want.TURN in account.wants), (self._later, has_step)):
             if is_in:
                 waiting.setdefault(account)
             else:
                 waiting.pop(account, None)
-        if not has_step:
-            when = min(account.not_before, account.jobs_at)
-        if account.is_awake and account not in self._row:
-            when = min(when, account.due())
+        when = math.inf if has_step else next_step
         if account.is_awake:
-            when = min(when, max(account.used_at + self._tools.idle_seconds, running + _STEP_SECONDS))
+            until_idle = max(account.used_at + self._tools.idle_seconds, running + _STEP_SECONDS)
+            when = min(when, until_idle, math.inf if account in self._row else account.due())
+        self._planned.pop(account, None)
         if when < math.inf:
             self._planned[account] = when
-        else:
-            self._planned.pop(account, None)
 
     # --- awake and asleep
 

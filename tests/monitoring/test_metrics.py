@@ -30,7 +30,7 @@ from spamnb.maildir.folders import create_folder
 from spamnb.monitoring.exposition import Histogram, Metric, exposition
 from spamnb.monitoring.host import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
-from spamnb.service.jobs import HostMetricsFile
+from spamnb.service.jobs import metrics_of_share
 from spamnb.service.measurements import Measurements
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons
@@ -180,12 +180,12 @@ def test_the_file_of_each_share(config: Config, rows: list[AccountRow], tmp_path
     for instance, name in (("1-of-2", "anna@a.example"), ("2-of-2", "bob@a.example")):
         measured = Measurements()
 
-        def counted(now: float, measured: Measurements = measured) -> list[Metric | Histogram]:
-            measured.done(Counter({Tally("judged", "ham", "maildir"): int(now)}))
+        def counted(measured: Measurements = measured) -> list[Metric | Histogram]:
+            measured.done(Counter({Tally("judged", "ham", "maildir"): 1000}))
             return [*measured.of_host(1), *measured.metrics(1)]
 
         of_share = [row for row in rows if row.name == name]
-        HostMetricsFile(lambda: host, of_share.copy, measured, counted, instance).step_if_due(1000.0)
+        metrics_of_share(host, of_share.copy, counted, instance, measured).step_if_due(1000.0)
     files = sorted((tmp_path / "m").iterdir())
     assert [file.name for file in files] == ["spamnb@1-of-2.prom", "spamnb@2-of-2.prom"]
     first, second = (values(file.read_text()) for file in files)

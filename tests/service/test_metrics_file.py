@@ -13,7 +13,7 @@ from spamnb.config import Config, Service
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import exposition
 from spamnb.service.context import Context
-from spamnb.service.jobs import MetricsFile
+from spamnb.service.jobs import metrics_of_ledger
 from spamnb.service.measurements import Measurements
 from tests.patience import until
 from tests.service.conftest import Site
@@ -61,13 +61,13 @@ def test_each_half_minute(tmp_path: Path) -> None:
     path.parent.mkdir()
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger:
-        metrics = MetricsFile(Context(config, ledger, time.time), lambda: 1)
+        metrics = metrics_of_ledger(Context(config, ledger, time.time), lambda: 1)
         for now, is_written in ((1000.0, True), (1029.0, False), (1031.0, True), (500.0, True)):
             assert not metrics.step_if_due(now)
             assert path.exists() == is_written
             path.unlink(missing_ok=True)
         no_file = Config(mailboxes=(), ledger=config.ledger)
-        MetricsFile(Context(no_file, ledger, time.time), lambda: 1).step_if_due(1000.0)
+        metrics_of_ledger(Context(no_file, ledger, time.time), lambda: 1).step_if_due(1000.0)
         assert os.listdir(path.parent) == []
 
 
@@ -77,7 +77,7 @@ def test_a_directory_that_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     config = Config(mailboxes=(), ledger=tmp_path / "ledger", service=Service(metrics=path))
     with Ledger(str(config.ledger)) as ledger, caplog.at_level(logging.WARNING):
         measurements = Measurements()
-        metrics = MetricsFile(Context(config, ledger, time.time, measurements=measurements), lambda: 1)
+        metrics = metrics_of_ledger(Context(config, ledger, time.time, measurements=measurements), lambda: 1)
         for now in (1000.0, 2000.0):
             metrics.step_if_due(now)
         assert len(caplog.records) == 1
@@ -94,7 +94,7 @@ def test_of_an_instance(tmp_path: Path) -> None:
     (tmp_path / "m").mkdir()
     with Ledger(str(config.ledger)) as ledger:
         for instance in ("anna", "bob"):
-            MetricsFile(Context(config, ledger, time.time), lambda: 1, instance).step_if_due(1000.0)
+            metrics_of_ledger(Context(config, ledger, time.time), lambda: 1, instance).step_if_due(1000.0)
     assert sorted(os.listdir(tmp_path / "m")) == ["spamnb@anna.prom", "spamnb@bob.prom"]
     assert value((tmp_path / "m" / "spamnb@bob.prom").read_text(), 'spamnb_armed{service="bob"}') == 0
 

@@ -106,7 +106,8 @@ def test_an_end_in_order_leaves_nothing(taught: Site) -> None:
     until(lambda: spam in site.contents("Junk"), "spam moved")
     site.end()
     reading = ReadingNow()
-    assert reading.open(str(site.ledger)) == []
+    reading.open(str(site.ledger))
+    assert reading.left == {}
     reading.close()
 
 
@@ -118,7 +119,8 @@ def stem(tmp_path: Path) -> str:
 def test_each_thread_has_a_place(stem: str) -> None:
     """All messages that several threads read at one time are recorded; those read to the end are not."""
     reading, threads = ReadingNow(), []
-    assert reading.open(stem) == []
+    reading.open(stem)
+    assert reading.left == {}
     begun, over = threading.Barrier(4), threading.Event()
 
     def work(number: int) -> None:
@@ -133,13 +135,14 @@ def test_each_thread_has_a_place(stem: str) -> None:
     reading.end()
     begun.wait()
     after = ReadingNow()
-    met = after.open(stem)
+    after.open(stem)
     after.close()
     over.set()
     for thread in threads:
         thread.join()
     reading.close()
-    assert sorted(met) == [Interrupted("anna", f"{number}.host", is_cause=False) for number in range(3)]
+    met = [Interrupted("anna", f"{number}.host", is_cause=False) for number in range(3)]
+    assert {name: sorted(each) for name, each in after.left.items()} == {"anna": met}
 
 
 @pytest.mark.parametrize("what", ["x" * 255, "\udcff" * 255, 'a"\\\0b', ""])
@@ -149,7 +152,8 @@ def test_any_name_can_be_written(stem: str, what: str) -> None:
     reading.open(stem)
     reading.begin(account, what)
     after = ReadingNow()
-    assert after.open(stem) == [Interrupted(account, what, is_cause=False)]
+    after.open(stem)
+    assert after.left == {account: [Interrupted(account, what, is_cause=False)]}
     reading.close()
     after.close()
 
@@ -159,7 +163,8 @@ def test_files_that_hold_something_else(stem: str, content: bytes) -> None:
     """A file that another program wrote has no meaning, and does not keep the service from its work."""
     Path(f"{stem}.reading").write_bytes(content)
     reading = ReadingNow()
-    assert reading.open(stem) == []
+    reading.open(stem)
+    assert reading.left == {}
     reading.close()
 
 
@@ -167,13 +172,15 @@ def test_files_that_cannot_be_made(tmp_path: Path, caplog: pytest.LogCaptureFixt
     """If the files cannot be made, the service says so and works without them."""
     reading = ReadingNow()
     with caplog.at_level(logging.WARNING, "spamnb"):
-        assert reading.open(str(tmp_path / "missing" / "service")) == []
+        reading.open(str(tmp_path / "missing" / "service"))
+        assert reading.left == {}
     assert "cannot record which message" in caplog.text
     reading.begin("anna", "a")
     reading.end()
     reading.close()
     (tmp_path / "service.reading").symlink_to(tmp_path / "elsewhere")
-    assert reading.open(str(tmp_path / "service")) == []
+    reading.open(str(tmp_path / "service"))
+    assert reading.left == {}
     assert not (tmp_path / "elsewhere").exists()
 
 

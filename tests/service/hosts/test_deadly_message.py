@@ -45,7 +45,8 @@ def test_what_was_read_for_a_user_of_another_service(
     theirs = next(name for name in desk.names if not ours.owns(name))
     monkeypatch.setattr(desk, "host", lambda: Disk.host(desk, ours))
     reading = ReadingNow()
-    assert reading.open(str(ours.claim(Path(desk.host().directory)))) == []
+    reading.open(str(ours.claim(Path(desk.host().directory))))
+    assert reading.left == {}
     for name in (theirs, "nobody@one.example"):
         reading._write(hash(name), f'["0x1", "{name}", "digest:1"]'.encode())  # as in threads of their own
     desk.start()

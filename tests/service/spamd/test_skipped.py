@@ -62,4 +62,5 @@ def test_noted_while_it_is_read(service: Service, tmp_path: Path, monkeypatch: p
     with closing(service.reading), closing(ReadingNow()) as next_process:
         assert b" 0 EX_OK" in service.ask(request("CHECK", SPAM))
         assert [json.loads(each.partition(b"\0")[0])[1:] for each in noted] == [["", WHAT]]
-        assert next_process.open(stem) == []
+        next_process.open(stem)
+        assert next_process.left == {}
