@@ -48,8 +48,10 @@ def load_any(path: str | os.PathLike[str], environ: Mapping[str, str] = os.envir
         usual = os.fspath(path) == str(default_config_path(environ))
         step = "Run: spamnb init" if usual else f"Check the path, or run: spamnb --config {shlex.quote(source)} init"
         raise ConfigError(f"No configuration at {source}. {step}") from None
+    if config.is_template or not config.ledger.is_symlink():  # only the owner may look at the ledgers of a mail host
+        return config
     # Locks and copies are in the directory of the ledger itself.
-    return replace(config, ledger=Path(os.path.realpath(config.ledger))) if config.ledger.is_symlink() else config
+    return replace(config, ledger=Path(os.path.realpath(config.ledger)))
 
 
 def _open_file(path: str, flags: int) -> int:

@@ -4,8 +4,8 @@ The first newsletter of a shop looks like spam, since all of its words do, and s
 If the server says that From is right, the sender can be held to account: after a decision that mail of this sender over
 this path is spam, the next one is spam. If the path is not known, the filter could not tell this, so the verdict stays.
 
-The rule spares 170 of 3,102 phishing mails, by `python benchmarks/first_mails.py csdmc2010 phishing_pot/email` on
-2026-11-28. It would spare 105 if List-Unsubscribe-Post (RFC 8058) had to be there too, and 797 if a signature were
+The rule spares 304 of 5,472 phishing mails, by `python benchmarks/first_mails.py csdmc2010 phishing_pot/email` on
+2026-11-28. It would spare 198 if List-Unsubscribe-Post (RFC 8058) had to be there too, and 1,895 if a signature were
 enough. Not all senders of honest newsletters write List-Unsubscribe-Post.
 
 An address book alone vouches for nobody, since anyone can write a contact's address into From.

@@ -14,6 +14,7 @@ import pytest
 
 import spamnb
 from spamnb.base.label import Role
+from spamnb.cli.common.as_owner import Owner, ask_as
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load_any
 from spamnb.host.host import load_host
@@ -437,6 +438,14 @@ def test_root_reads_mail_as_its_owner(vmail: Vmail, run: Run) -> None:
             os.chown(file, 0, 0)
             file.chmod(0o600)
     assert _written(vmail, run) == ""
+
+
+@AS_ROOT
+def test_ledgers_that_others_may_not_see(vmail: Vmail, run: Run) -> None:
+    """Everybody may read the configuration of a mail host, though nobody else may look at its ledgers."""
+    assert run("--config", vmail.config, "init", "--host", vmail.path).code == 0
+    assert stat.S_IMODE((vmail.directory / "ledgers").stat().st_mode) == 0o700
+    assert ask_as(Owner.of(OWNER + 1), lambda: load_any(vmail.config, {}).mailboxes[0].spam_folder) == "Junk"
 
 
 # --- learned ----------------------------------------------------------------------------------------------------
