@@ -342,6 +342,7 @@ def test_who_is_not_root(vmail: Vmail, machine: Path, run: Run, monkeypatch: pyt
     assert os.listdir(machine) == ["run"], "nothing was written"
 
 
+@AS_ROOT
 def test_a_person_on_the_same_machine(
     vmail: Vmail, machine: Path, home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
