@@ -103,7 +103,7 @@ def test_what_is_refused(repository: Path) -> None:
         ("CHANGELOG.md", "(2026-11-30)", "(unreleased)", "has no date"),
         (".ci/manual/made/share/man/man1/spamnb.1", __version__, "0.9.9", "the man pages are of another version"),
         ("debian/changelog", f"({__version__}-1)", "(0.9.9-1)", "debian/changelog begins with another version"),
-        ("packaging/PKGBUILD", f"pkgver={__version__}", "pkgver=0.9.9", "packaging/PKGBUILD has another version"),
+        ("docs/PKGBUILD", f"pkgver={__version__}", "pkgver=0.9.9", "docs/PKGBUILD has another version"),
         ("tests/upgrade", "", "", "nothing of"),
     ):
         path = repository / file
