@@ -14,11 +14,15 @@ from tests.systemd import tree
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
 
 
-def build_dependencies() -> list[str]:
+_WITHOUT_TESTS = {"bookworm"}  # its hypothesis is too old
+
+
+def build_dependencies(release: str) -> list[str]:
     """Return the names in debian/control, and the tools themselves."""
     control = (built.PROJECT / "debian/control").read_text()
     (listed,) = re.findall(r"^Build-Depends:\n((?: .*\n)+)", control, re.MULTILINE)
-    asked = re.findall(r"^ ([a-z0-9-]+)", listed, re.MULTILINE)
+    lines = [line for line in listed.splitlines() if release not in _WITHOUT_TESTS or "<!nocheck>" not in line]
+    asked = re.findall(r"^ ([a-z0-9-]+)", "\n".join(lines), re.MULTILINE)
     provided = {"debhelper-compat": "debhelper", "dh-sequence-python3": "dh-python"}
     return [*(provided.get(name, name) for name in asked), "dpkg-dev", "fakeroot", "lintian"]
 
@@ -31,9 +35,9 @@ def root(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
     root, place = tmp_path / "tree", tmp_path / "tree/build/spamnb"
     try:
         if request.param == "sid":
-            tree.sid(root, build_dependencies())
+            tree.sid(root, build_dependencies(request.param))
         else:
-            tree.unpack(tree.minimal(request.param, build_dependencies()), root)
+            tree.unpack(tree.minimal(request.param, build_dependencies(request.param)), root)
     except tree.CannotSetUpError as fault:
         pytest.skip(f"no Debian tree to build in: {fault}")
     tree.sources(place)
@@ -65,10 +69,11 @@ cd spamnb-{__version__}
 """
 
 
-@pytest.mark.parametrize("root", tree.RELEASES, indirect=True)
-def test_built_and_looked_at(root: Path) -> None:
+@pytest.mark.parametrize(("root", "release"), [(release, release) for release in tree.RELEASES], indirect=["root"])
+def test_built_and_looked_at(root: Path, release: str) -> None:
     """dpkg-buildpackage tests and makes the package, and lintian finds no error in it, and nothing to warn of."""
-    inside(root, f"{_BUILD} --build=binary")
+    profile = "nocheck" if release in _WITHOUT_TESTS else ""
+    inside(root, f"export DEB_BUILD_PROFILES={profile}\n{_BUILD} --build=binary")
     assert inside(root, "lintian --fail-on=none ../spamnb_*_all.deb") == ""
 
 
