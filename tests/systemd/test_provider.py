@@ -1,6 +1,5 @@
 """An account at a provider, set up by `init --imap`: what starts mbsync, and when moves are carried back."""
 
-import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,27 +26,13 @@ _numbers = iter(range(600, 999))
 _DROP_IN = "[Service]\nExecStart=\nExecStart={home}/substitute\n"
 
 
-@contextlib.contextmanager
-def without_a_host(machine: Machine) -> Iterator[None]:
-    """Put the configuration of the mail host that other tests set up aside: `init` would add the mail to it."""
-    config = machine.path("/etc/spamnb/config.yaml")
-    aside = config.with_name("aside.yaml")
-    is_there = config.exists()
-    if is_there:
-        config.rename(aside)
-    yield
-    if is_there:
-        aside.rename(config)
-
-
 @pytest.fixture(scope="module")
 def provider(machine: Machine, system_unit: Unit) -> Provider:
     """A provider, and carla's home, in which `init --imap` was called; `spamnb` is the one that the system has."""
     assert system_unit.machine is machine
     machine.add_user("carla")
     made = Provider(machine, "carla")
-    with without_a_host(machine):
-        printed = made.set_up()
+    printed = made.set_up()  # also beside the configuration of a mail host, which other tests leave
     assert "From now on systemd fetches new mail, and carries moves back to the provider" in printed
     assert f"learned {LESSONS} messages as spam" in printed
     return made
