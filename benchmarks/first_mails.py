@@ -31,7 +31,7 @@ from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, read_content
 from spamnb.rules.acquaintances import why_known
-from spamnb.rules.destination import destination_of
+from spamnb.rules.destination import destination_of, is_barely_spam
 from spamnb.rules.newsletters import newsletter
 from tests.mail.today.first_mails import FIRST_MAILS, OURS, with_results
 from tests.mail.today.library import LIBRARY
@@ -103,7 +103,9 @@ def _goal(mail: Content, judgement: Judgement, lessons: MemoryLessons, apart: Co
     known = why_known(mail.relations, seen, Learned(), Learned(), frozenset(), "")
     of_list = newsletter(mail.relations, seen, chosen=None)
     verdict, goals = judgement.verdict, (Role.SPAM, *apart)
-    return destination_of(verdict, "", None, "", False, goals, newsletter=of_list, is_newcomer=not known).goal
+    is_barely = is_barely_spam(verdict, judgement.probability, judgement.listed)
+    how = {"is_newcomer": not known, "is_barely": is_barely}
+    return destination_of(verdict, "", None, "", False, goals, newsletter=of_list, **how).goal
 
 
 if __name__ == "__main__":

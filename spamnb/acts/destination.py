@@ -1,5 +1,6 @@
 """Find out the destination of a judged message: ask the ledger what a person has said of it, and apply the rules."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from spamnb.acts.may_move import Hindrance
@@ -11,7 +12,7 @@ from spamnb.filter.judge import Judgement
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
-from spamnb.rules.destination import Destination, destination_of, too_many_newcomers
+from spamnb.rules.destination import Destination, destination_of, is_barely_spam, too_many_newcomers
 from spamnb.rules.newsletters import newsletter
 
 _DAY = 86_400.0  # seconds
@@ -38,36 +39,39 @@ def destination(
     config: with the person's choices. now: seconds since the epoch.
     """
     lesson = ledger.lessons.find(mail.known.digest)
-    why_newsletter, is_newcomer = "", False
-    if mail.judgement.verdict is not Verdict.SPAM and not _BY_SENDER.isdisjoint(mailbox.goals):
-        why_newsletter, is_newcomer = _by_sender(ledger, config, mailbox, mail.relations)
+    verdict, probability, _, listed, vouched = mail.judgement
+    is_barely, why_newsletter, is_newcomer = is_barely_spam(verdict, probability, listed), "", False
+    if (verdict is not Verdict.SPAM or is_barely) and not _BY_SENDER.isdisjoint(mailbox.goals):
+        goals = mailbox.goals.keys() - ({Role.NEWSLETTERS} if is_barely else set())
+        why_newsletter, is_newcomer = _by_sender(ledger, config, goals, mail.relations)
     return destination_of(
-        mail.judgement.verdict,
+        verdict,
         mail.flags,
         None if lesson is None else lesson.decision,
         hindrance.missing,
         hindrance.stop is not None,
         mailbox.goals,
         rescued=mail.known.rescued_at is not None,
-        vouched=mail.judgement.vouched,
+        vouched=vouched,
         newsletter=why_newsletter,
         is_newcomer=is_newcomer,
+        is_barely=is_barely,
         are_many=is_newcomer and _are_many(ledger, now),
     )
 
 
-def _by_sender(ledger: Ledger, config: Config, mailbox: Mailbox, relations: Relations) -> tuple[str, bool]:
+def _by_sender(ledger: Ledger, config: Config, goals: Collection[Role], relations: Relations) -> tuple[str, bool]:
     """Return why a message belongs to the newsletters, in words or "", and whether it is one of a newcomer.
 
-    Each counts only if the mailbox has a folder for it. Mail that a person sorts is not from a newcomer.
+    Each counts only if its role is one of the goals. Mail that a person sorts is not from a newcomer.
     """
     (seen,) = ledger.lessons.seen([relations])
-    if Role.NEWSLETTERS in mailbox.goals:
+    if Role.NEWSLETTERS in goals:
         chosen = sorted_to(ledger, relations)
         why = newsletter(relations, seen, chosen)
         if why or chosen is Role.INBOX:
             return why, False
-    if Role.NEWCOMERS not in mailbox.goals:
+    if Role.NEWCOMERS not in goals:
         return "", False
     return "", not why_known(ledger, config, relations, seen) and knows_enough(ledger, config)
 

@@ -35,7 +35,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
-from spamnb.rules.destination import destination_of
+from spamnb.rules.destination import destination_of, is_barely_spam
 from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips, why_it_waits
 from spamnb.rules.newsletters import newsletter
 from spamnb.rules.reactions import reaction_to_kept
@@ -209,6 +209,7 @@ class _Mailbox:
             self._goals,
             newsletter=newsletter(sample.reading.relations, self._seen(place), chosen=None),
             is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(sample.reading.relations),
+            is_barely=is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
             are_many=self._newcomers.are_many,
         )
         is_moved = then.goal is Role.SPAM

@@ -1,7 +1,7 @@
 """Where a judged message goes, and why."""
 
 from spamnb.base.label import Label, Role, Verdict
-from spamnb.rules.destination import Destination, destination_of
+from spamnb.rules.destination import Destination, destination_of, is_barely_spam
 from tests.table import over_rows
 
 SPAM, UNSURE, HAM = Verdict.SPAM, Verdict.UNSURE, Verdict.HAM
@@ -53,6 +53,44 @@ def test_new_mail(
     sender = {"vouched": vouched, "is_newcomer": is_newcomer, "are_many": are_many}
     then = destination_of(verdict, "", label, "", False, goals, **sender)  # type: ignore[arg-type]
     assert (then.goal, then.why) == (goal, why)
+
+
+@over_rows(
+    ("verdict", "label", "goals", "are_many", "goal", "why"),
+    [
+        (SPAM, None, ALL, False, Role.NEWCOMERS, f"perhaps spam, {STRANGE}"),
+        (SPAM, None, EACH, False, Role.NEWCOMERS, f"perhaps spam, {STRANGE}"),
+        (SPAM, None, ALL, True, Role.SPAM, "spam"),
+        (SPAM, None, BOTH, False, Role.SPAM, "spam"),
+        (SPAM, Label.SPAM, ALL, False, Role.SPAM, "a person called this message spam"),
+        (SPAM, Label.HAM, ALL, False, None, "a person called this message ham"),
+    ],
+)
+def test_barely_spam_of_a_newcomer(
+    verdict: Verdict, label: Label | None, goals: tuple[Role, ...], are_many: bool, goal: Role | None, why: str
+) -> None:
+    """What is called spam, but not surely, goes to the folder for newcomers if the person does not know the sender."""
+    how = {"is_newcomer": True, "is_barely": True, "are_many": are_many}
+    then = destination_of(verdict, "", label, "", False, goals, **how)  # type: ignore[arg-type]
+    assert (then.goal, then.why) == (goal, why)
+    known = destination_of(SPAM, "", None, "", False, goals, is_barely=True)
+    assert (known.goal, known.why) == (Role.SPAM, "spam")
+
+
+@over_rows(
+    ("verdict", "probability", "listed", "is_barely"),
+    [
+        (SPAM, 0.95, "", True),
+        (SPAM, 0.9699, "", True),
+        (SPAM, 0.97, "", False),
+        (SPAM, 0.2, "*@shop.example", False),
+        (UNSURE, 0.9, "", False),
+        (HAM, 0.1, "", False),
+    ],
+)
+def test_barely_spam(verdict: Verdict, probability: float, listed: str, is_barely: bool) -> None:
+    """Spam is sure from 0.97 on, or by a list of the person."""
+    assert is_barely_spam(verdict, probability, listed) == is_barely
 
 
 @over_rows(

@@ -58,7 +58,7 @@ def arrive(site: Site, *contents: bytes) -> None:
 
 
 def test_where_new_mail_goes(known: Site) -> None:
-    """Ham and unsure mail of strangers goes there; spam goes to Junk; mail of a contact and read mail stay."""
+    """Ham and unsure mail of strangers goes there; sure spam goes to Junk; mail of a contact and read mail stay."""
     stranger, contact, doubtful, spam, read = letter(1), letter(2, FRIEND), unsure(3), letter(4, kind="spam"), letter(5)
     known.deliver(read)
     path = known.path_of("INBOX", read)
@@ -71,6 +71,22 @@ def test_where_new_mail_goes(known: Site) -> None:
     assert known.why(doubtful).startswith("unsure, from somebody you do not know yet, probability 0.")
     assert known.why(read) == "ham, but a person has read or marked it"
     assert known.faults() == []
+
+
+def test_barely_spam_of_a_stranger(known: Site) -> None:
+    """What is called spam with a probability below 0.97 goes there too; sure spam and blocked mail go to Junk."""
+    more = "scoring: {ham_cutoff: 0.05, spam_cutoff: 0.1}\nsenders: {block: [who5@elsewhere.example]}"
+    book = f"authserv_id: mx.example.org\naddress_book: {known.directory / 'book.vcf'}"
+    known.configure(f"{book}\n{more}", newcomers_folder="New")
+    barely, blocked, spam = unsure(3), unsure(5), letter(4, kind="spam")
+    arrive(known, barely, blocked, spam)
+    assert known.contents("New") == [barely]
+    assert sorted(known.contents("Junk")) == sorted([blocked, spam])
+    assert known.why(barely).startswith("perhaps spam, from somebody you do not know yet, probability 0.")
+    known.move(barely, "New", "INBOX")
+    known.work()
+    assert known.label(barely) == Label.HAM
+    assert known.contents("INBOX") == [barely]
 
 
 def test_out_into_the_inbox(known: Site) -> None:
