@@ -8,8 +8,8 @@ from spamnb.base.label import Label, Role, Verdict
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 _FEWEST = 20  # messages of a day that show whether too many are of newcomers
 _NEWCOMER = "from somebody you do not know yet"
-# A probability. In five lives of a careless person with this folder no ham is in Junk instead of two, and a tidy one gets
-# 0.4 spam per week more in it: docs/evidence/accuracy.md, "Strangers and newsletters apart".
+# A probability. With this folder, no ham of a careless person is in Junk in five lives instead of two, and a tidy one
+# gets 0.4 spam per week more in it: docs/evidence/accuracy.md, "Strangers and newsletters apart".
 _SURELY_SPAM = 0.97
 
 
