@@ -376,8 +376,7 @@ def test_the_queue_overflows(watching: Watcher, root: str) -> None:
         for number in range(2 * limit + 1):  # it may have read a full queue before it waits
             new[number % 2].touch()
             new[number % 2].unlink()
-    while watching.next(PATIENCE) is not None:
-        pass
+    until(lambda: watching.next(PATIENCE) == Hint(""), "a hint that hints were lost")
     assert watching.overflowed
     watching.overflowed = False
     hints(watching, root)
