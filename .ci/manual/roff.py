@@ -11,7 +11,7 @@ import textwrap
 
 _ESCAPED = {"\\": "\\e", "-": "\\-", "'": "\\(aq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti", '"': "\\(dq"}
 _SPECIAL = re.compile("[" + re.escape("".join(_ESCAPED)) + "]")
-_MARKED = re.compile(r"`([^`]+)`|\*([\w|,~/.-]+)\*")
+_MARKED = re.compile(r"`([^`]+)`|\*([\w|,~/.@-]+)\*")
 _BEGINS_A_MACRO = re.compile(r"^\.", re.MULTILINE)
 _TITLE = re.compile(r"# ([\w.-]+)\((\d)\) (.+?): (.+)")
 

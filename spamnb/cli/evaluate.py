@@ -1,4 +1,4 @@
-"""Test the filter on a corpus or on your own mail.
+"""Measure the filter on a corpus or on your own mail.
 
 Your own mail here means learned mail that is still on the disk, since the filter itself may
 have chosen the folder of other mail. So learn first, with init --learn or train. For each

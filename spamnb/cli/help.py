@@ -22,5 +22,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _command(name: str) -> str:
     if (command := named_by(name)) not in COMMANDS:
-        raise argparse.ArgumentError(None, no_such(name))
+        program().error(no_such(name))  # whose help names all commands
     return command

@@ -1,4 +1,4 @@
-"""One person's mail: one account, with one ledger, which does not sleep. A mail host has a `roster` instead."""
+"""One person's mail: one account with one ledger. It rests only after a fault. A mail host has a `roster` instead."""
 
 from collections.abc import Callable, Sequence
 

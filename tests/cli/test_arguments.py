@@ -188,6 +188,8 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
     [
         (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
         (("imap",), "there is no command 'imap' (did you mean init --imap?); help: spamnb --help"),
+        (("gmail",), "there is no command 'gmail' (did you mean init --imap?); help: spamnb --help"),
+        (("health",), "there is no command 'health' (did you mean doctor?); help: spamnb --help"),
         (("host",), "there is no command 'host' (did you mean init --host?); help: spamnb --help"),
         (
             ("Whitelist", "x"),
@@ -198,7 +200,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
         (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
         (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),
-        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); help: spamnb help --help"),
+        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
     ],
 )
 def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:

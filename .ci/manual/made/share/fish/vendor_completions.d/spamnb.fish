@@ -329,7 +329,7 @@ complete -c spamnb -n '_shtab_spamnb_using install-unit' -l remove -d 'remove th
 complete -c spamnb -n '_shtab_spamnb_using install-unit' -s q -l quiet -d 'print only what is wrong'
 complete -c spamnb -n '_shtab_spamnb_using install-unit' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using install-unit' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
-complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a evaluate -d 'test the filter on a corpus or on your own mail'
+complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a evaluate -d 'measure the filter on a corpus or on your own mail'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l at-most-one-ham-in -x -d 'suggest a cutoff at which at most one ham message in N is called spam'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l json -d 'as one JSON object'
