@@ -19,11 +19,11 @@ from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of
 from spamnb.config import Model, parse
 from tests.consoles import consoles, cut, make_mail, printed, steady
 from tests.documents import BY_HAND, DOCUMENTS, ROOT, Block, block, blocks, read
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.systemd.tree import sources
 from tests.table import over_rows
 
-_MINUTES = 10 * 60.0
+_MINUTES = 10 * PATIENCE
 _OF_OTHERS = {  # what the kernel says
     *("No space left on device", "Read-only file system", "Permission denied", "Too many open files"),
 }
@@ -153,7 +153,7 @@ def test_demo_on_a_fresh_machine(tmp_path: Path) -> None:
         try:
             until(lambda: pages.poll() is not None or Path(listen).is_socket(), "the pages to be served")
             with socket.socket(socket.AF_UNIX) as browser:
-                browser.settimeout(60)
+                browser.settimeout(PATIENCE)
                 browser.connect(listen)
                 browser.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 assert browser.recv(100).startswith(b"HTTP/1.1 200 ")

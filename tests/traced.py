@@ -2,9 +2,9 @@
 
 import os
 import re
+import select
 import signal
 import subprocess
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -48,12 +48,8 @@ def _traced(work: Callable[[], object], *options: str) -> int:
             os._exit(code)
     os.close(reading)
     try:
-        tracer = subprocess.Popen(["strace", "-qq", *options, "-p", str(child)], stderr=subprocess.PIPE)
-        end = time.monotonic() + PATIENCE
-        while _tracer_of(child) == 0:
-            assert tracer.poll() is None, tracer.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.001)
+        tracer = subprocess.Popen(["strace", *options, "-p", str(child)], stderr=subprocess.PIPE)
+        assert b" attached" in _first_said(tracer), "strace cannot trace a process here"
     finally:
         os.write(writing, b".")
         os.close(writing)
@@ -62,5 +58,11 @@ def _traced(work: Callable[[], object], *options: str) -> int:
     return code
 
 
-def _tracer_of(process: int) -> int:
-    return int(Path(f"/proc/{process}/status").read_text().partition("TracerPid:")[2].split()[0])
+def _first_said(tracer: "subprocess.Popen[bytes]") -> bytes:
+    """What strace says first. It says "attached" only once the process cannot go on without it.
+
+    `TracerPid` is there earlier: at that time the process still makes calls that nobody counts, and none kills it.
+    """
+    assert tracer.stderr is not None
+    assert select.select([tracer.stderr], [], [], PATIENCE)[0], "strace says nothing"
+    return os.read(tracer.stderr.fileno(), 1 << 16)

@@ -128,8 +128,9 @@ def transport(home: Home) -> str:
 def exim(
     home: Path, transport: str, main: str = "", acl: str = "", domains: str = _HOME, names: str = f"{USER} : anna"
 ) -> Iterator[Exim]:
-    """Exim below a directory, which delivers all mail of these users by `transport`."""
+    """Exim below a directory, which delivers all mail of these users by `transport`. A filter has the time of tests."""
     found = needed()
+    transport = transport.replace("_timeout = 1m", f"_timeout = {PATIENCE:.0f}s")
     owner = pwd.getpwnam(USER)
     home.mkdir()
     (home / "spool").mkdir()

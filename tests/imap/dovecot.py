@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.documents import block
+from tests.patience import PATIENCE
 from tests.systemd.tree import PROJECT
 
 OLD, NEW = "2.3", "2.4"
@@ -101,15 +102,21 @@ SIEVE_AT_DELIVERY = {
     OLD: "protocol lda {\n  mail_plugins = sieve\n}\n",
     NEW: "protocol lda {\n  mail_plugins {\n    sieve = yes\n  }\n}\n",
 }
+# Sieve kills a program after ten seconds.
+_LIMITS = "".join(f"sieve_{action}_exec_timeout = {PATIENCE:.0f}s\n" for action in ("filter", "pipe"))
+_PATIENT = {OLD: f"plugin {{\n{_LIMITS}}}\n", NEW: _LIMITS}
 
 
 def recipe(document: str, *names: str) -> dict[str, str]:
-    """The blocks of a document by version, in the order of VERSIONS, with the files that they name in anna's home."""
+    """The blocks of a document by version, in the order of VERSIONS, with the files that they name in anna's home.
+
+    A program that Sieve calls has the time that tests give.
+    """
     places = {"/usr/local/lib/spamnb": "%h/lib", "/etc/dovecot": "%h/sieve"}
     found = dict(zip(VERSIONS, (block(document, name) for name in names), strict=True))
     for named, place in places.items():
         found = {version: text.replace(named, place) for version, text in found.items()}
-    return found
+    return {version: text + _PATIENT[version] for version, text in found.items()}
 
 
 class Dovecot:

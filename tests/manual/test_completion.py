@@ -12,6 +12,7 @@ from spamnb.cli.common.arguments import ALIASES, COMMANDS, add_shared, parser_of
 from tests.documents import ROOT
 from tests.manual.made import MADE, files
 from tests.packaging import tab
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.thorough  # three shells, which start slowly
 
@@ -48,7 +49,7 @@ def said_by(shell: str, script: str, place: Path, *more: str) -> str:
         cwd=place,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -105,7 +106,9 @@ CONFIG = "mailboxes: [{{path: ~/{root}, roles: {{INBOX: inbox, {spam}: spam, Lis
 def at_home(home: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a command as a person does, with the program in the search path."""
     environ = {"PATH": f"{home}/bin:/usr/bin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "dumb"}
-    return subprocess.run(command, env=environ, cwd=home, capture_output=True, text=True, timeout=400, check=False)
+    return subprocess.run(
+        command, env=environ, cwd=home, capture_output=True, text=True, timeout=7 * PATIENCE, check=False
+    )
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from spamnb.config.keys import wanted
 from spamnb.config.writing import example
 from tests.documents import ROOT
 from tests.manual.made import files, pages
+from tests.patience import PATIENCE
 from tests.table import over_rows
 
 
@@ -99,7 +100,7 @@ def test_groff_says_nothing(tmp_path: Path, name: str) -> None:
         env=environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.patience import PATIENCE
 from tests.systemd import tree
 
 _TOOLS = {"podman": "podman", "newuidmap": "uidmap", "useradd": "passwd", "runuser": "util-linux"}
@@ -49,7 +50,7 @@ class Person:
             "LC_ALL": "C.UTF-8",
         }
 
-    def run(self, commands: str, timeout: float = 120) -> str:
+    def run(self, commands: str, timeout: float = 2 * PATIENCE) -> str:
         """Run commands of a shell, and return their output. Raises CannotSetUpError with it if they fail."""
         who = ["runuser", "--user", self.name, "--", "bash", "-euc", commands]
         return tree.run(who, timeout, cwd=self.home, env=self._environ)

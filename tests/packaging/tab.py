@@ -1,7 +1,7 @@
-"""Types into a shell on a terminal, and prints what the shell shows: `tab.py SHELL TEXT EXPECTED`, once for each text.
+"""Types texts into a shell on a terminal, and looks at what it shows: `tab.py SECONDS SHELL TEXT EXPECTED …`.
 
-It runs inside a booted system, with nothing but the standard library. It ends with 1 where the shell does not show the
-expected text within a minute.
+It runs inside a booted system, with nothing but the standard library. It ends with 1 if the shell does not show an
+expected text within so many seconds, and prints what it shows.
 """
 
 import os
@@ -13,20 +13,20 @@ import time
 
 _ESCAPES = re.compile(rb"\x1b(?:\[[0-9;?<=>]*[a-zA-Z]|[=>()][0B]?|\][^\x07\x1b]*(?:\x07|\x1b\\))")
 _PROMPT = r"[%$]\s*$"  # fish goes to the beginning of the line and on again
-_SECONDS = 60.0
 
 
 class Shell:
     """A shell on a terminal of its own."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, seconds: float) -> None:
+        self._seconds = seconds
         self._pid, self._terminal = pty.fork()
         if self._pid == 0:
             os.execvp(name, [name, "-i"])
 
     def wait(self, expected: str) -> bool:
         """Wait until the shell shows a matching text; whether it did in time."""
-        shown, end = b"", time.monotonic() + _SECONDS
+        shown, end = b"", time.monotonic() + self._seconds
         while time.monotonic() < end:
             if select.select([self._terminal], [], [], 0.1)[0]:
                 shown += os.read(self._terminal, 4096)
@@ -46,9 +46,9 @@ class Shell:
 
 
 if __name__ == "__main__":
-    shell = Shell(sys.argv[1])
+    shell = Shell(sys.argv[2], float(sys.argv[1]))
     failed = not shell.wait(_PROMPT)
-    for typed, expected in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
+    for typed, expected in zip(sys.argv[3::2], sys.argv[4::2], strict=True):
         shell.type(typed)
         failed = not shell.wait(expected) or failed
         shell.type("\x15")  # Ctrl-U: an empty line again

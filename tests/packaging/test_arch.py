@@ -16,6 +16,7 @@ from spamnb import __version__
 from spamnb.setup.units import manager_of
 from tests.manual.made import files
 from tests.packaging import built
+from tests.patience import PATIENCE
 from tests.systemd import tree
 
 _RECIPE = built.PROJECT / "docs/PKGBUILD"
@@ -35,7 +36,7 @@ def value(name: str) -> list[str]:
     """Return the words of a variable of the recipe."""
     command = f'. "$0" && printf "%s\\n" "${{{name}[@]}}"'
     shell = ["bash", "-euc", command, str(_RECIPE)]
-    return subprocess.run(shell, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    return subprocess.run(shell, capture_output=True, text=True, timeout=PATIENCE, check=True).stdout.splitlines()
 
 
 @pytest.fixture(scope="module")

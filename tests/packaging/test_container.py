@@ -18,7 +18,7 @@ from tests.imap.dovecot import Dovecot
 from tests.imap.hosted import GMAIL, TYPED, MakeAccount, account_fixture, arrives, tls_fixture
 from tests.packaging import rootless
 from tests.packaging.rootless import Person
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.systemd import tree
 
 __all__ = ["account_fixture", "tls_fixture"]
@@ -83,7 +83,7 @@ def owner(package: Path) -> Iterator[Person]:
         for file in (package, _FILE):
             shutil.copy(file, made.home)
         began = time.monotonic()
-        made.run(block("docs/install.md", "container-build"), timeout=900)
+        made.run(block("docs/install.md", "container-build"), timeout=15 * PATIENCE)
         _log.info("built in %.0f s, with what is fetched for it", time.monotonic() - began)
         _log.info("images: %s", made.run("podman images --format '{{.Repository}} {{.Size}}'").split("\n"))
         yield made
@@ -183,7 +183,7 @@ def test_an_account_at_a_provider(owner: Person, account: MakeAccount, tls: Path
         trust = "--userns=keep-id -v ~/cert.pem:/cert.pem --env SSL_CERT_FILE=/cert.pem"
         own = arguments.replace("-v spamnb:", "-v account:").replace("--name spamnb", "--name filter")
         own = own.replace("--userns=keep-id", trust).replace("--interactive --tty", "").replace(TYPED, home.address)
-        return owner.run(f"podman {own}", timeout=300)
+        return owner.run(f"podman {own}", timeout=5 * PATIENCE)
 
     keep_password = "umask 077; echo secret >~/.mbsync-password"
     podman(f"run --rm --userns=keep-id -v spamnb:/state --entrypoint sh spamnb -c '{keep_password}'")

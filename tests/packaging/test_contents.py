@@ -12,6 +12,7 @@ from spamnb import __version__
 from spamnb.setup.units import manager_of
 from tests.manual.made import files
 from tests.packaging import built
+from tests.patience import PATIENCE
 
 pytestmark = pytest.mark.real_system
 
@@ -25,7 +26,7 @@ _OF_ZSH = ("share/zsh/site-functions/", "share/zsh/vendor-completions/")
 def unpacked(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of the package, and those of its control below DEBIAN."""
     place = tmp_path_factory.mktemp("unpacked") / "all"
-    subprocess.run(["dpkg-deb", "--raw-extract", str(package), str(place)], check=True, timeout=60)
+    subprocess.run(["dpkg-deb", "--raw-extract", str(package), str(place)], check=True, timeout=PATIENCE)
     return place
 
 
@@ -37,7 +38,7 @@ def test_lintian_finds_nothing(package: Path) -> None:
         ["lintian", "--fail-on=none", "--allow-root", str(package)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=2 * PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "")
@@ -94,7 +95,7 @@ def test_an_index_can_show_the_readme(unpacked: Path) -> None:
 def test_the_scripts_are_of_the_plain_shell(unpacked: Path, script: str) -> None:
     """dash, which runs the maintainer scripts, can read them; they are programs, and end at a failure."""
     path = unpacked / "DEBIAN" / script
-    done = subprocess.run(["dash", "-n", str(path)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(["dash", "-n", str(path)], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert path.stat().st_mode & 0o111
     assert "set -e\n" in path.read_text()

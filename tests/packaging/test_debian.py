@@ -11,7 +11,7 @@ from spamnb.setup.units import manager_of
 from tests.documents import block
 from tests.packaging import built, tab
 from tests.packaging.conftest import check_moved_once, put, spam_comes_during, start_manager
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.systemd.asking import ask, log_in
 from tests.systemd.machine import Machine
 from tests.systemd.unit import Unit
@@ -43,7 +43,7 @@ def test_the_same_bytes_each_time(package: Path, tmp_path: Path) -> None:
 def install(machine: Machine, package: str) -> float:
     """`apt install ./PACKAGE`, which needs no network; seconds."""
     began = time.monotonic()
-    machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", package, timeout=300)
+    machine.run("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", package, timeout=5 * PATIENCE)
     return time.monotonic() - began
 
 
@@ -120,7 +120,7 @@ def test_the_manual_is_there(installed: Machine) -> None:
 
 def test_the_demonstration_runs(installed: Machine) -> None:
     """`spamnb demo` shows the whole loop on Debian's libraries alone."""
-    assert "Junk" in installed.run("spamnb", "demo", user="ben", timeout=120).stdout
+    assert "Junk" in installed.run("spamnb", "demo", user="ben", timeout=2 * PATIENCE).stdout
 
 
 def test_mail_is_moved(services: dict[str, Unit]) -> None:
@@ -134,7 +134,7 @@ def test_a_mail_host(services: dict[str, Unit]) -> None:
     """The commands of the document set up a mail host from the release's own Dovecot, beside the other services."""
     machine = services["host"].machine
     users = VirtualUsers(machine)
-    machine.run("bash", "-euc", block("docs/mail-host.md", "host-setup"), timeout=300)
+    machine.run("bash", "-euc", block("docs/mail-host.md", "host-setup"), timeout=5 * PATIENCE)
     for name in TAUGHT:
         users.moves(name)
     assert users.not_of_vmail() == ""
@@ -159,10 +159,10 @@ def test_tab(services: dict[str, Unit], shell: str) -> None:
     }
     pairs = [word for pair in typed.items() for word in pair]
     done = machine.run(
-        *("env", "TERM=dumb", "python3", "/srv/tab.py", shell, *pairs),
+        *("env", "TERM=dumb", "python3", "/srv/tab.py", str(PATIENCE), shell, *pairs),
         user="ben",
         cwd="/home/ben",
-        timeout=300,
+        timeout=5 * PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "")
@@ -200,7 +200,7 @@ def test_an_older_package_is_told_by_its_version(services: dict[str, Unit], pack
     unit = services["own"]
     told = unit.spamnb("verify")
     machine = unit.machine
-    machine.run("apt-get", "install", "--yes", "--allow-downgrades", put(machine, package), timeout=300)
+    machine.run("apt-get", "install", "--yes", "--allow-downgrades", put(machine, package), timeout=5 * PATIENCE)
     assert unit.spamnb("verify") == told
     unit.wait_moved(unit.deliver("spam"))
 
@@ -260,10 +260,10 @@ def test_an_interrupted_upgrade_goes_on(services: dict[str, Unit], package: Path
     """Mail is moved after an interrupted upgrade, unpacked but not configured; then the services restart."""
     machine = services["own"].machine
     before = {name: unit.pid() for name, unit in services.items()}
-    machine.run("dpkg", "--unpack", put(machine, package), timeout=300)
+    machine.run("dpkg", "--unpack", put(machine, package), timeout=5 * PATIENCE)
     for unit in services.values():
         unit.wait_moved(unit.deliver("spam"))
-    machine.run("dpkg", "--configure", "--pending", timeout=300)
+    machine.run("dpkg", "--configure", "--pending", timeout=5 * PATIENCE)
     for name, unit in services.items():
         until(lambda unit=unit, name=name: unit.pid() not in {0, before[name]}, f"{name} to be started again")  # type: ignore[misc]
         unit.wait_moved(unit.deliver("spam"))
@@ -274,12 +274,12 @@ def test_removal_and_purge(services: dict[str, Unit]) -> None:
     machine = services["own"].machine
     kept = {name: unit.deliver("ham") for name, unit in services.items()}
     began = time.monotonic()
-    machine.run("apt-get", "remove", "--yes", "spamnb", timeout=300)
+    machine.run("apt-get", "remove", "--yes", "spamnb", timeout=5 * PATIENCE)
     _log.info("removed in %.1f s", time.monotonic() - began)
     for unit in services.values():
         until(lambda unit=unit: unit.pid() == 0, f"{unit.name} to stop")  # type: ignore[misc]
     assert processes(machine) == []
-    machine.run("apt-get", "purge", "--yes", "spamnb", timeout=300)
+    machine.run("apt-get", "purge", "--yes", "spamnb", timeout=5 * PATIENCE)
     assert files_of(machine) == set()
     for name, unit in services.items():
         assert unit.holds("", kept[name])

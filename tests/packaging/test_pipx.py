@@ -14,7 +14,7 @@ from tests.documents import block
 from tests.manual.made import files
 from tests.packaging import built
 from tests.packaging.conftest import check_moved_once, put, release, spam_comes_during, start_manager
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.systemd import tree
 from tests.systemd.asking import ask, log_in
 from tests.systemd.machine import Machine
@@ -59,7 +59,7 @@ def machine() -> Iterator[Machine]:
 def as_ben(machine: Machine, commands: str, what: str = "") -> str:
     """Run commands of a document as ben; what they print. what: under which their time is logged."""
     began = time.monotonic()
-    printed = machine.run("bash", "-euc", commands, user="ben", cwd="/home/ben", timeout=300).stdout
+    printed = machine.run("bash", "-euc", commands, user="ben", cwd="/home/ben", timeout=5 * PATIENCE).stdout
     if what:
         _log.info("%s by pipx in %.1f s", what, time.monotonic() - began)
     return printed

@@ -13,6 +13,7 @@ import pytest
 
 from spamnb import __version__
 from tests.packaging import built
+from tests.patience import PATIENCE
 from tests.systemd.tree import sources
 
 pytestmark = [pytest.mark.real_system, pytest.mark.slow]
@@ -26,7 +27,9 @@ def run(*command: str, where: Path, **more: str) -> subprocess.CompletedProcess[
     """Run a command in the repository, as a user with a name. more: of the environment."""
     who = {f"GIT_{role}_{what}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
     environ = {"PATH": os.environ["PATH"], "HOME": str(where.parent), **who, **more}
-    return subprocess.run(command, cwd=where, env=environ, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(
+        command, cwd=where, env=environ, capture_output=True, text=True, timeout=5 * PATIENCE, check=False
+    )
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from spamnb.base.errors import UnitError
 from spamnb.setup.host_unit import drop_in, drop_ins, write
+from tests.patience import PATIENCE
 
 
 def test_homes_are_put_back_and_state_is_left_to_the_unit() -> None:
@@ -43,7 +44,7 @@ def test_systemd_reads_it(tmp_path: Path) -> None:
     (tmp_path / "x.service").write_text("[Service]\nExecStart=/bin/true\n")
     write(tmp_path / "x.service.d/10-mail.conf", drop_in("root", "root", [Path("/srv/a b"), Path("/home/v")]))
     done = subprocess.run(
-        ["systemd-analyze", "verify", str(tmp_path / "x.service")], capture_output=True, timeout=60, check=False
+        ["systemd-analyze", "verify", str(tmp_path / "x.service")], capture_output=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stderr) == (0, b"")
 

@@ -14,6 +14,7 @@ from spamnb.setup import isync, sync_units
 from spamnb.setup.isync import ImapAccount, account, fault_in, folders_in, rc, version_in
 from spamnb.setup.proposal import Proposal, with_roles
 from spamnb.setup.providers import PROVIDERS, Wanted, provider_at
+from tests.patience import PATIENCE
 from tests.table import over_rows
 
 ANNA = ImapAccount("anna", "mail.example")
@@ -152,7 +153,7 @@ def test_units_are_read_by_systemd(tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     verify = ["systemd-analyze", "verify", "--man=no", *(str(tmp_path / name) for name in texts)]
-    done = subprocess.run(verify, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(verify, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert [line for line in done.stderr.splitlines() if str(tmp_path) in line] == []
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE
+
 UNITS = Path(__file__).parents[2] / "systemd"
 USER, SYSTEM = UNITS / "spamnb.service", UNITS / "spamnb@.service"
 WEB_USER, WEB_SYSTEM = UNITS / "spamnb-web.service", UNITS / "spamnb-web@.service"
@@ -23,7 +25,7 @@ needs_systemd = pytest.mark.skipif(
 def analyze(*arguments: str, runtime: Path) -> subprocess.CompletedProcess[str]:
     environ = {**os.environ, "XDG_RUNTIME_DIR": str(runtime), "SYSTEMD_COLORS": "0", "LC_ALL": "C"}
     return subprocess.run(
-        ["systemd-analyze", *arguments], env=environ, capture_output=True, text=True, timeout=60, check=False
+        ["systemd-analyze", *arguments], env=environ, capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

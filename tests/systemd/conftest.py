@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.documents import block
+from tests.patience import PATIENCE
 from tests.systemd import tree
 from tests.systemd.machine import Machine, booted
 from tests.systemd.unit import Unit
@@ -25,12 +26,12 @@ def as_a_login(machine: Machine, user: str, commands: str) -> str:
     login = ["systemd-run", "--quiet", "--pipe", "--wait", f"--uid={user}", "--property=PAMName=login"]
     login += [f"--property=WorkingDirectory=/home/{user}/spamnb"]
     login += [f"--setenv=PATH=/home/{user}/.local/bin:/usr/local/bin:/usr/bin:/bin"]
-    return machine.run(*login, "bash", "-euc", commands, timeout=300).stdout
+    return machine.run(*login, "bash", "-euc", commands, timeout=5 * PATIENCE).stdout
 
 
 def as_root(machine: Machine, commands: str) -> str:
     """Run commands as root, in the directory of the sources; what they print."""
-    return machine.run("bash", "-euc", commands, cwd="/home/anna/spamnb", timeout=300).stdout
+    return machine.run("bash", "-euc", commands, cwd="/home/anna/spamnb", timeout=5 * PATIENCE).stdout
 
 
 # The packages, from a directory. pip compiles nothing (a falsy value of this option says so): half of its time goes to

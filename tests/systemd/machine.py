@@ -41,7 +41,9 @@ class Machine:
         self._leader = 0
         if _available_memory() > _MEMORY:  # a busy disk needs more than a minute to write and delete the tree
             options = f"size={_MEMORY // 2},mode=755"
-            subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self._place)], check=False, timeout=60)
+            subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self._place)], check=False, timeout=PATIENCE
+            )
         self._place.chmod(0o755)
         tree.unpack(archive, self.root)
 
@@ -186,7 +188,7 @@ def _available_memory() -> int:
 
 def _remove(place: Path) -> None:
     if place.is_mount():
-        subprocess.run(["umount", "--lazy", str(place)], check=True, timeout=60)
+        subprocess.run(["umount", "--lazy", str(place)], check=True, timeout=PATIENCE)
     shutil.rmtree(place)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.setup.isync import ImapAccount, fault_in
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.systemd.machine import Machine
 
 USER, HOST = "you@provider.example", "localhost"
@@ -107,7 +107,7 @@ class Provider:
         (commands,) = re.findall(r"Debian: (.*?)\. Fedora: ", said)
         self.machine.run("sh", "-euc", commands.replace("FILE", file))
 
-    def probe(self, *arguments: str, timeout: float = 300) -> list[dict[str, float]]:
+    def probe(self, *arguments: str, timeout: float = 5 * PATIENCE) -> list[dict[str, float]]:
         """Do something at the provider, or watch; what the probe has printed, line by line."""
         done = self.machine.run("python3", f"{_PLACE}/probe.py", str(IMAP), USER, *arguments, timeout=timeout)
         return [json.loads(line) for line in done.stdout.splitlines()]
@@ -118,7 +118,9 @@ class Provider:
         machine.write(f"{self.home}/.mbsync-password", "secret\n", person)
         machine.path(f"{self.home}/.mbsync-password").chmod(0o600)
         machine.run("systemctl", "start", f"user@{machine.uid(person)}.service")
-        printed = machine.run("spamnb", "init", "--imap", f"{USER}@{HOST}:{self.port}", user=person, timeout=300).stdout
+        printed = machine.run(
+            "spamnb", "init", "--imap", f"{USER}@{HOST}:{self.port}", user=person, timeout=5 * PATIENCE
+        ).stdout
         with machine.path(f"{self.home}/.config/spamnb/config.yaml").open("a") as config:
             config.write(more)
         machine.run("spamnb", "install-unit", "--user", user=person)
@@ -137,4 +139,4 @@ class Provider:
 
     def systemctl(self, *arguments: str) -> str:
         """`systemctl --user`; what it printed."""
-        return self.machine.run("systemctl", "--user", *arguments, user=self.person, timeout=120).stdout
+        return self.machine.run("systemctl", "--user", *arguments, user=self.person, timeout=2 * PATIENCE).stdout

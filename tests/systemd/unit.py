@@ -8,7 +8,7 @@ from pathlib import Path
 from spamnb.acts.moves import bases_now
 from spamnb.cli.common.sample_mail import message
 from spamnb.maildir.folders import create_folder
-from tests.patience import until
+from tests.patience import PATIENCE, until
 from tests.systemd.machine import Machine
 
 # A hang must be found, and a death mended, within the patience of a test.
@@ -74,7 +74,7 @@ class Unit:
         which = () if self._manager is None else ("--user",)
         of_all = verb == "daemon-reload"
         command = ["systemctl", *which, verb, *(() if of_all else (self.name,)), *arguments]
-        return self.machine.run(*command, user=self._manager, check=check, timeout=120).stdout.strip()
+        return self.machine.run(*command, user=self._manager, check=check, timeout=2 * PATIENCE).stdout.strip()
 
     def show(self, name: str) -> str:
         """A property of the unit."""

@@ -160,7 +160,7 @@ def driven() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
     with playwright.sync_playwright() as driver:
         options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
-        started = driver.chromium.launch(executable_path=str(CHROMIUM), headless=True, args=options)
+        started = driver.chromium.launch(executable_path=str(CHROMIUM), timeout=1000 * PATIENCE, args=options)
         yield started
         started.close()
 

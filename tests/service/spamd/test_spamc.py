@@ -15,6 +15,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import label_of
+from tests.patience import PATIENCE
 from tests.service.spamd.conftest import OfHost, Service
 
 pytestmark = [
@@ -27,7 +28,7 @@ Run = Callable[..., tuple[int, bytes]]
 
 def spamc(*arguments: str, mail: bytes) -> tuple[int, bytes]:
     """The exit code and the output of spamc; it says nothing on standard error."""
-    done = subprocess.run(["spamc", *arguments], input=mail, capture_output=True, timeout=60, check=False)
+    done = subprocess.run(["spamc", *arguments], input=mail, capture_output=True, timeout=PATIENCE, check=False)
     assert done.stderr == b""
     return done.returncode, done.stdout
 
