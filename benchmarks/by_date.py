@@ -1,17 +1,20 @@
-"""Measure the first weeks of a filter that begins empty, with the mail of a corpus in the order of its Date.
+"""Measure the first weeks of a filter that begins empty, with the mail of a corpus in the order of time.
 
 In a shuffled order, every kind of mail comes from the beginning. In the order of time, a mailing list begins, or a
-sender's mail begins to come over another server, while the filter knows little. Each row begins at a later message. The
-person has a habit of `spamnb evaluate --protocol user`. Messages without a readable Date are left out.
+sender's mail begins to come over another server, while the filter knows little. Mail has two such orders. `arrival` is
+the time of the topmost Received field, which the person's own server writes, or of Date without a readable one. This is
+how mail comes. `date` is the time of the Date field, where the clocks of senders mix the mail. Messages without a
+readable time are left out. Each row begins at a later message. The person has a habit of `spamnb evaluate --protocol
+user`.
 
 moved: ham moved to Junk, of the first 506 ham. caught: spam moved there, of the first 200 spam, in percent. begins: the
 message before which moving began, counted from the start; None: never.
 
-    python benchmarks/by_date.py CORPUS [--starts 100 120 …] [--habit tidy] [--json]
+    python benchmarks/by_date.py CORPUS [--order arrival date] [--starts 100 120 …] [--habit tidy] [--json]
 """
 
 import email.utils
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC
 
 import common
@@ -22,28 +25,45 @@ from spamnb.evaluation.corpus import Labelled, load_corpus, samples
 from spamnb.evaluation.habits import HABITS
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.user import UserRun, simulate
+from spamnb.mail.parsing.message import Message, parse
 
 _HAM, _SPAM = 506, 200
 _HEADER = 64 * 1024  # bytes
 
 
-def by_date(corpus: Sequence[Labelled]) -> list[Labelled]:
-    """Return the messages that have a readable Date, the oldest first."""
-    dated = [(date, place) for place, one in enumerate(corpus) if (date := _date(one)) is not None]
-    return [corpus[place] for _, place in sorted(dated)]
+def in_order(corpus: Sequence[Labelled], time_of: Callable[[Message], float | None]) -> list[Labelled]:
+    """Return the messages that have a readable time, the oldest first."""
+    timed = [(time, place) for place, one in enumerate(corpus) if (time := time_of(_header(one))) is not None]
+    return [corpus[place] for _, place in sorted(timed)]
 
 
-def _date(message: Labelled) -> float | None:
+def arrival(message: Message) -> float | None:
+    """Return when the person's own server took the message, else its date: seconds since the epoch, or None."""
+    topmost = message.by_name().get("received", [""])[0]
+    came = _seconds(topmost.rpartition(";")[2])
+    return date(message) if came is None else came
+
+
+def date(message: Message) -> float | None:
     """Return the time of the Date field, in seconds since the epoch; None if it is missing, odd, or before 1970."""
-    with open(message.path, "rb") as file:
-        header = file.read(_HEADER).replace(b"\r\n", b"\n").partition(b"\n\n")[0]
-    field = next((line[5:] for line in header.split(b"\n") if line[:5].lower() == b"date:"), b"")
+    return _seconds(message.by_name().get("date", [""])[0])
+
+
+def _seconds(written: str) -> float | None:
     try:
-        date = email.utils.parsedate_to_datetime(field.decode("latin-1").strip())
-        seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+        time = email.utils.parsedate_to_datetime(written.strip())
+        seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     except (TypeError, ValueError, OverflowError):
         return None
     return seconds if seconds > 0 else None
+
+
+def _header(message: Labelled) -> Message:
+    with open(message.path, "rb") as file:
+        return parse(file.read(_HEADER).replace(b"\r\n", b"\n").partition(b"\n\n")[0])
+
+
+ORDERS = {"arrival": arrival, "date": date}
 
 
 def figures(run: UserRun) -> dict[str, object]:
@@ -54,19 +74,21 @@ def figures(run: UserRun) -> dict[str, object]:
 
 
 def main() -> None:
-    """Run each start."""
+    """Run each start in each order."""
     parser = common.arguments(__doc__)
     parser.add_argument("corpus", metavar="CORPUS")
+    parser.add_argument("--order", nargs="+", choices=ORDERS, default=list(ORDERS))
     parser.add_argument("--starts", type=int, nargs="+", default=list(range(100, 260, 20)), metavar="MESSAGE")
     parser.add_argument("--habit", choices=HABITS, default="tidy")
     parser.add_argument("--messages", type=int, default=900, metavar="N", help="from each start")
     options = parser.parse_args()
-    ordered = by_date(load_corpus(options.corpus))[: max(options.starts) + options.messages]
-    read = list(Packed(samples(ordered)))
+    corpus = load_corpus(options.corpus)
     rows: list[dict[str, object]] = []
-    for start in options.starts:
-        mail = read[start : start + options.messages]
-        rows.append({"start": start} | figures(simulate(mail, Scoring(), Learning(), True, options.habit)))
+    for name in options.order:
+        read = list(Packed(samples(in_order(corpus, ORDERS[name])[: max(options.starts) + options.messages])))
+        for start in options.starts:
+            run = simulate(read[start : start + options.messages], Scoring(), Learning(), True, options.habit)
+            rows.append({"order": name, "start": start} | figures(run))
     common.report(rows, options.json)
 
 

@@ -171,6 +171,7 @@ class _Mailbox:
         self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
         self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + WINDOW)
         self._missing: str | None = None
+        self._asked_at = -1  # the last change of a lesson when it was asked whether the filter knows enough
         self._ready: int | None = None  # when the filter knew enough
         self._unsorted: dict[int, bool] = {}  # called spam, and in the inbox; whether the user leaves it there
         self._sorted_until = -1  # the newest message that the user has moved to spam
@@ -367,7 +368,8 @@ class _Mailbox:
         """Return what must still be learned before mail is moved. Once nothing is missing, this stays so."""
         if self._missing == "":
             return ""
-        if self._ready is None and (self._missing is None or self._now % self._a_day == 0 or self._habit.told):
+        if self._ready is None and self._asked_at != (learned_until := self._lessons.last_change()):
+            self._asked_at = learned_until
             self._missing = missing_now(self._lessons, self._scoring, self._learning)
             if not self._missing:
                 self._ready = self._now

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from spamnb.acts.may_move import missing_now
 from spamnb.base.label import Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
@@ -155,6 +156,20 @@ def test_the_filter_waits_until_the_inbox_is_sorted(monkeypatch: pytest.MonkeyPa
     assert (days, sorted_out) == (0.0, 0)
     assert after == 2.0 or moved == 5
     assert [one.verdict for one in found.outcomes].index(Verdict.SPAM) >= (found.switched_on_at or 0) > 0
+
+
+def test_it_asks_at_each_message_whether_the_filter_knows_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the service does, it asks whenever something was learned since, and not only on the next day."""
+    asked: list[int] = []
+
+    def noted(lessons: MemoryLessons, scoring: Scoring, learning: Learning) -> str:
+        asked.append(lessons.last_change())
+        return missing_now(lessons, scoring, learning)
+
+    monkeypatch.setattr(user, "missing_now", noted)
+    days = (run("tidy").switched_on_at or 0) / 40
+    assert len(asked) > days + 2
+    assert asked == sorted(set(asked)), "if nothing was learned, the answer is known"
 
 
 def test_ham_that_was_called_spam_and_left_is_learned(monkeypatch: pytest.MonkeyPatch) -> None:
