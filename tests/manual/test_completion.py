@@ -157,5 +157,5 @@ def test_tab(home: Path, shell: str) -> None:
     """Tab completes a command, options, a choice, files, directories, folders and numbers, also of another --config."""
     typed = TYPED if shell == "zsh" else {**TYPED, "spamnb history --verdict=un\t": "unsure"}
     pairs = [word for pair in typed.items() for word in pair]
-    done = at_home(home, sys.executable, tab.__file__, shell, *pairs)
+    done = at_home(home, sys.executable, tab.__file__, str(PATIENCE), shell, *pairs)
     assert (done.returncode, done.stdout) == (0, "")
