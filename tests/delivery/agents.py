@@ -122,11 +122,32 @@ type = Maildir
 path = {maildir}/
 {user}
 """
+# QUIRK: getmail before 6.19.9 asks for the signal of a child's end after it has started that child, and begins to wait
+# for it even later. If the child was faster, it waits for three minutes, and fetches the message once more next time.
+# On a slow machine that happens; with its own calls of sigaction made a second slower, it happens each time.
+_GETMAIL_WAITS = """
+import os, runpy, sys
+from getmailcore.baseclasses import ForkingBase
+from getmailcore.exceptions import getmailOperationError
+
+def wait(self, child):
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        raise getmailOperationError(f"child pid {child} killed by signal {-code}")
+    return code
+
+if hasattr(ForkingBase, "_prepare_child"):
+    ForkingBase._prepare_child = lambda self: None
+    ForkingBase._wait_for_child = wait
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
 
 
 def _getmail(home: Home) -> Iterator[Agent]:
     """getmail, which fetches from Dovecot. Root needs an option to start programs, and delivers for another user."""
     needs("getmail", "getmail6")
+    command = ["/usr/bin/python3", "-c", _GETMAIL_WAITS, shutil.which("getmail") or ""]
     with hosts(home.path / "ledger.sqlite", Dovecot(None)) as make:
         server = make()
         recipe, user = home.recipe("getmail"), ""
@@ -139,7 +160,7 @@ def _getmail(home: Home) -> Iterator[Agent]:
         client = server.client()
 
         def fetch() -> None:
-            home.run("getmail", "--getmaildir", str(home.path / "getmail"))
+            home.run(*command, "--getmaildir", str(home.path / "getmail"))
 
         def deliver(content: bytes) -> None:
             client.put("INBOX", content)
