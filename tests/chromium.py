@@ -4,7 +4,7 @@ Chromium lays out a page without scripts and without a network, and reports each
 are seen if none of these is true:
 
 - they have no box (`display: none`, a closed <details>), or are hidden (`visibility`);
-- they, or their box, are smaller than two pixels;
+- their box is less than two pixels high, or less than one pixel wide;
 - the opacity of all elements around them is under a tenth in all;
 - the box is left of the page or above it, so that nobody can scroll there;
 - elements around them cut the box off (`overflow`, `clip`), or have a `clip-path`;
@@ -17,17 +17,18 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.patience import PATIENCE
 
-PROGRAM = Path("/usr/bin/chromium")
+_PROGRAM = Path("/usr/bin/chromium")
 _OPTIONS = ("--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking")
 _AT_ONCE = 40  # pages
 _ROOM = "<!doctype html><style>iframe{position:absolute;top:0;left:0;width:800px;height:600px;border:0}</style>"
 _STYLE_NAMES = (
-    *("visibility", "opacity", "font-size", "-webkit-text-fill-color", "text-shadow", "background-color"),
+    *("visibility", "opacity", "-webkit-text-fill-color", "text-shadow", "background-color"),
     *("background-image", "position", "overflow-x", "overflow-y", "clip", "clip-path", "transform"),
     *("direction", "unicode-bidi"),
 )
@@ -41,13 +42,20 @@ _RAW = frozenset({"SCRIPT", "STYLE", "TITLE"})
 _TYPED = frozenset({"", "text", "search", "tel", "url", "email", "number", "submit", "button", "reset"})
 
 
+def missing() -> str:
+    """Return what the browser needs and does not find, or ""."""
+    if not _PROGRAM.exists():
+        return "Chromium is not installed (Debian: apt install chromium)"
+    return "" if find_spec("playwright") else "playwright is not installed (the extra `browser`)"
+
+
 @contextlib.contextmanager
 def launched() -> Iterator[Any]:
-    """Start the browser. Raises ImportError without Playwright."""
+    """Start the browser; nothing must be `missing`."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=str(PROGRAM), timeout=1000 * PATIENCE, args=[*_OPTIONS])
+        browser = driver.chromium.launch(executable_path=str(_PROGRAM), timeout=1000 * PATIENCE, args=[*_OPTIONS])
         try:
             yield browser
         finally:
@@ -236,7 +244,7 @@ class _Document:
 
     def _cause(self, node: int, box: _Box) -> str:
         """Return why a person does not see the letters of this node in that box, or ""."""
-        if _number(self._style(node, "font-size")) < _TINY:
+        if box.bottom - box.top < _TINY:
             return "size"
         return self._hindrance(node, box) or ("colour" if self._has_colour_of_ground(node) else "")
 

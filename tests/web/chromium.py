@@ -12,7 +12,7 @@ from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
-from tests.chromium import PROGRAM, launched
+from tests.chromium import launched, missing
 from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.served import as_if_running, served, served_here
@@ -155,9 +155,8 @@ class Chromium:
 @pytest.fixture(scope="module")
 def driven() -> Iterator[Any]:
     """Chromium without a screen, as Playwright drives it."""
-    if not PROGRAM.exists():
-        pytest.skip("Chromium is not installed (Debian: apt install chromium)")
-    pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
+    if reason := missing():
+        pytest.skip(reason)
     with launched() as started:
         yield started
 
