@@ -12,12 +12,12 @@ from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.web import login_keys
 from spamnb.web.page_server import key_file
+from tests.chromium import launched, missing
 from tests.patience import PATIENCE, until
 from tests.web.desk import WebDesk, all_routes
 from tests.web.served import as_if_running, served, served_here
 from tests.web.story import live_some_weeks
 
-CHROMIUM = Path("/usr/bin/chromium")
 DESK, PHONE = {"width": 1200, "height": 900}, {"width": 390, "height": 844}
 SIZES = {"desk": DESK, "phone": PHONE}
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -155,14 +155,10 @@ class Chromium:
 @pytest.fixture(scope="module")
 def driven() -> Iterator[Any]:
     """Chromium without a screen, as Playwright drives it."""
-    if not CHROMIUM.exists():
-        pytest.skip("Chromium is not installed (Debian: apt install chromium)")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (the extra `browser`)")
-    with playwright.sync_playwright() as driver:
-        options = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-background-networking"]
-        started = driver.chromium.launch(executable_path=str(CHROMIUM), timeout=1000 * PATIENCE, args=options)
+    if reason := missing():
+        pytest.skip(reason)
+    with launched() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
