@@ -5,6 +5,7 @@ import io
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urljoin
@@ -165,6 +166,11 @@ class WebDesk(Desk):
     ) -> Application:
         """Return the pages. at_once: work that follows an answer is done before it; else not at all."""
         return pages_of(lambda: self.config, self.now, address=address, read_only=read_only, at_once=at_once)
+
+    def go_to_noon(self) -> None:
+        """Let the clock show noon of the next day, in local time."""
+        tomorrow = datetime.fromtimestamp(self.now()) + timedelta(days=1)
+        self.ahead += tomorrow.replace(hour=12, minute=0, second=0, microsecond=0).timestamp() - self.now()
 
     def number_of(self, content: bytes) -> int:
         """The number of a message in the ledger."""

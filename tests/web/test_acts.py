@@ -186,7 +186,7 @@ def test_take_back_from_an_hour_on(desk: WebDesk) -> None:
 
 def test_undo_the_last_hour_and_today(desk: WebDesk) -> None:
     """One button of the history leads to an undo of the last hour, or of today: moves and lessons have a box each."""
-    desk.ahead += 86_400 + 12 * 3600 - desk.now() % 86_400  # the next noon
+    desk.go_to_noon()
     old, moved, taught = message("spam", 100), message("spam", 101), message("ham", 102)
     desk.deliver(old)
     desk.ahead += 2 * 3600

@@ -342,8 +342,7 @@ def test_the_heading_tells_of_today(desk: WebDesk) -> None:
     def title() -> str:
         return str(desk.browser.get("/").tree.findtext(".//title")).removesuffix(" · spamnb")
 
-    noon = 12 * 3600.0
-    desk.ahead += 86_400 + noon - desk.now() % 86_400  # the next noon
+    desk.go_to_noon()
     with only_service(desk.ledger.path):
         desk.deliver(message("ham", 100))
         assert title() == "Today 1 message came, none was spam"
@@ -418,8 +417,7 @@ def test_a_first_day(desk: WebDesk) -> None:
     """On the first day what was judged is shown by its hours; from the second on by days."""
     assert "The filter judged no mail in these days." in desk.browser.get("/").words
     assert not desk.browser.get("/").tree.xpath("//figure")
-    noon = 12 * 3600.0
-    desk.ahead += 86_400 + noon - desk.now() % 86_400  # the next noon
+    desk.go_to_noon()
     desk.deliver(OFFER)
     desk.ahead += 7200.0
     desk.deliver(message("spam", 101))
