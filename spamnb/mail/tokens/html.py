@@ -161,8 +161,6 @@ class _Reader(Events):
             self._meet(name)
         style, text, _, _ = self._open[-1]
         breaks, is_reversed = name in _BREAKING, False
-        if style is None:  # an element in raw text, as before libxml2 2.14
-            text.append(f"<{name}>")
         if len(self._open) > self._depth and name not in _RAW:
             self._note("limit:html_depth")
         elif name in _SPECIAL:
