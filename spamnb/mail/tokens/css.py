@@ -9,10 +9,10 @@ Whatever else may hide text puts it in doubt.
 """
 
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from html import unescape
 from typing import NamedTuple, TypedDict
 
 from spamnb.base.patterns import lazy_pattern
@@ -282,7 +282,7 @@ def generated(css: str) -> str:
     if '"' not in css and "'" not in css:
         return ""
     if "\\" in css:
-        css = _ESCAPE.sub(lambda found: found[2] or chr(min(int(found[1], 16), sys.maxunicode)), css)
+        css = _ESCAPE.sub(lambda found: found[2] or unescape(f"&#x{found[1]};"), css)
     texts = [string[1:-1] for value in _GENERATING.findall(css) for string in _QUOTED.findall(value)]
     return " ".join(filter(None, texts))
 

@@ -73,6 +73,7 @@ _MEANINGFUL = frozenset(
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
 _FRAMES = frozenset({"embed", "frame", "iframe", "object"})
 _TELLING = _FRAMES | {"a", "area", "form", "image", "img", "input", "meta", "option", "textarea"}  # by attributes
+_SHOWN_ATTRIBUTES = 10  # whose values a sheet shows; each takes a pass over the markup
 _CDATA = "[CDATA["
 _SHOWN_VALUES = {"input": ("value", "placeholder", "alt"), "option": ("label",), "textarea": ("placeholder",)}
 _UNITS_STYLED = 15  # of work, to determine the look of an element
@@ -251,7 +252,7 @@ class _Reader(Events):
         """Determine which text is visible."""
         if self._raw_markup:
             self._read_again("\n".join(self._raw_markup))
-        for name in sorted(self._sheet.attributes):
+        for name in sorted(self._sheet.attributes)[:_SHOWN_ATTRIBUTES]:
             self._of_some.append("\n" + " ".join(_values_of(name, self._markup)) + "\n")
         if self._sheet.turns:  # any of the text may run backwards
             self._of_some.append(f"\n{_BACKWARDS}{''.join(self._texts)}{_FORWARDS}\n")
