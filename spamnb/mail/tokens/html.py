@@ -2,15 +2,17 @@
 
 import inspect
 import re
+from binascii import a2b_base64
 from bisect import bisect_left
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from html import unescape
 from typing import NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, styled
+from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, generated, styled
 from spamnb.mail.tokens.markup import Events
 from spamnb.mail.tokens.nesting import HIDING, surely_end
 
@@ -50,12 +52,30 @@ _ENDING = frozenset({"button", "nobr"})
 # Elements without an end, which libxml2 does not know: what follows is not in them.
 _EMPTY = frozenset({"bgsound", "embed", "image", "keygen", "source", "track", "wbr"})
 _SPECIAL = _RAW | _SEEN_BY_SOME | _ENDING | _EMPTY
-_OWN_SIZE = frozenset({"font", "table", "button", "input", "select", "textarea"})  # of letters, not that around them
+# On a page with other elements than these no text is hidden for certain.
+_PLAIN_ELEMENTS = frozenset(
+    """a abbr acronym address area article aside b base basefont bdi bdo big blockquote body br caption center cite code
+    col colgroup data dd del dfn dir div dl dt em fieldset figcaption figure font footer form h1 h2 h3 h4 h5 h6 head
+    header hr html i img input ins kbd label legend li main map mark menu meta nav nobr ol p picture pre q s samp
+    script section small source span strike strong style sub summary sup table tbody td tfoot th thead time title tr tt
+    u ul var wbr""".split()  # noqa: SIM905
+)
+_HARMLESS_HTTP = frozenset({"content-type", "content-language", "x-ua-compatible"})  # of <meta http-equiv>
+_STYLE_ATTRS = frozenset({"class", "id", "lang", "media", "style", "type"})
+# Characters that no honest page has: browsers read some as U+FFFD, and libxml2 drops some.
+_CONTROL = lazy_pattern(
+    r"[\x00-\x08\x0b\x0e-\x1f\x7f]|&#0*(?:[0-8]|1[14-9]|2\d|3[01]|127)(?!\d)|&#x0*(?:[0-8bef]|1[0-9a-f]|7f)(?![\da-f])",
+    re.IGNORECASE,
+)
 _MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
-_LINKING = frozenset({"a", "area", "img", "form", "link"})
+_FRAMES = frozenset({"embed", "frame", "iframe", "object"})
+_TELLING = _FRAMES | {"a", "area", "form", "image", "img", "input", "meta", "option", "textarea"}  # by attributes
+_SHOWN_ATTRIBUTES = 10  # whose values a sheet shows; each takes a pass over the markup
+_CDATA = "[CDATA["
+_SHOWN_VALUES = {"input": ("value", "placeholder", "alt"), "option": ("label",), "textarea": ("placeholder",)}
 _UNITS_STYLED = 15  # of work, to determine the look of an element
 _UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
 _UNITS_NESTING = 2  # of work, per hundred characters, to see where elements end
@@ -132,7 +152,7 @@ class _Reader(Events):
     def __init__(self, read: HtmlText, limits: Limits, work: Work) -> None:
         super().__init__()
         self._texts: list[str] = [""]  # in order, visible or not
-        self._in_doubt, self._hidden, self._of_thin = _Sink(self._texts), _Sink(self._texts), _Sink(self._texts)
+        self._in_doubt, self._hidden, self._of_some = _Sink(self._texts), _Sink(self._texts), _Sink(self._texts)
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._read = read
         self._work = work
@@ -178,15 +198,12 @@ class _Reader(Events):
             breaks = self._is_apart(name, attrs)
         if breaks and self._texts[-1] != "\n":
             self._texts.append("\n")
-        if style is not None and style.tiny and name in _OWN_SIZE:
-            style = style._replace(tiny=DOUBTFUL)
-            text = self._by_level[style.conceals]
         at_end = _NOTHING
         if is_reversed or text is not self._texts:
             at_end = self._open_oddly(name, text, breaks, is_reversed)
         self._open.append((style, text, breaks, at_end))
-        if name in _LINKING:
-            self._read_links(name, attrs)
+        if name in _TELLING:
+            self._read_attributes(name, attrs)
 
     def end(self, name: str) -> None:
         """Close an element; lxml closes each one that it opened, in order."""
@@ -224,13 +241,19 @@ class _Reader(Events):
         self._open[-1][1].append(text)
 
     def comment(self, text: str) -> None:
-        """Note that there are comments."""
+        """Note that there are comments. In <svg> and <math> one form of them is text for a browser."""
         self._read.features.add("comment")
+        if text.startswith(_CDATA):
+            self._of_some.append(f"\n{text.removeprefix(_CDATA).removesuffix(']]')}\n")
 
     def finish(self) -> None:
         """Determine which text is visible."""
         if self._raw_markup:
             self._read_again("\n".join(self._raw_markup))
+        for name in sorted(self._sheet.attributes)[:_SHOWN_ATTRIBUTES]:
+            self._of_some.append("\n" + " ".join(_values_of(name, self._markup)) + "\n")
+        if self._sheet.turns:  # any of the text may run backwards
+            self._of_some.append(f"\n{_BACKWARDS}{''.join(self._texts)}{_FORWARDS}\n")
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
         is_doubted = self._sheet.in_doubt or self._work.is_spent
         if is_doubted or (hidden and not self._surely_end()):  # hidden text may be visible after all
@@ -238,7 +261,7 @@ class _Reader(Events):
         if hidden or in_doubt:
             self._read.hidden = " ".join([self._texts[place] for place in (*hidden, *in_doubt)])
         self._read.visible = self._without(hidden)
-        unsure = [*in_doubt, *self._of_thin.places]
+        unsure = [*in_doubt, *self._of_some.places]
         self._read.certain = self._without([*hidden, *unsure]) if unsure else self._read.visible
 
     def _hide(self, name: str, above: Style | None) -> None:
@@ -253,7 +276,8 @@ class _Reader(Events):
             return True
         return (
             len(hiding) <= _MOST_HIDING
-            and _NOT_RAW_IN.isdisjoint(self._met)
+            and all(name in _PLAIN_ELEMENTS or ":" in name for name in self._met)
+            and not _CONTROL.search(self._markup)
             and self._work.take(len(self._markup) * _UNITS_NESTING // 100)
             and surely_end(self._markup, hiding, self._names)
         )
@@ -299,8 +323,9 @@ class _Reader(Events):
         attrs, sheet = self._raw_attrs, self._sheet
         if name == "style":
             sheet.add(raw, is_sure and _is_for_all(attrs))
+            self._show_generated(raw)
             sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
-            self._is_styled = bool(sheet.rules) or sheet.shows_letters
+            self._is_styled = bool(sheet.rules)
             self._looks.clear()
         if (
             "style" in attrs
@@ -349,16 +374,15 @@ class _Reader(Events):
         return self._looks[like]
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
-        if self._sheet.shows_letters and HIDDEN in {above.invisible, above.tiny}:
-            above = above.with_letters_in_doubt()
         breaks = name in _BREAKING
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, above.conceals, breaks)
         style = styled(attrs, above, sheet)
+        self._show_generated(attrs.get("style", ""))
         level = style.conceals
         if level == HIDDEN and name not in HIDING:
-            style = style.hides_in_doubt(above)
+            style = style.doubted(above)
             level = style.conceals
         if style.same_colour and not self._sheet.certain:
             style = style._replace(same_colour=False)
@@ -373,15 +397,28 @@ class _Reader(Events):
             is_reversed = stands.is_reversed
         return _Look(style, level, breaks, is_reversed)
 
-    def _read_links(self, name: str, attrs: Mapping[str, str]) -> None:
+    def _show_generated(self, css: str) -> None:
+        """Write down the text that declarations generate, which some programs show."""
+        if text := generated(css):
+            self._of_some.append(f"\n{text}\n")
+
+    def _read_attributes(self, name: str, attrs: Mapping[str, str]) -> None:
         if name == "a":
             self._open_link(attrs)
         elif name == "area":
             self._add(self._read.links, attrs.get("href", ""))
-        elif name == "img":
+        elif name in {"img", "image"}:
             self._image(attrs)
-        elif name == "link":
-            self._sheet.in_doubt = self._sheet.in_doubt or "stylesheet" in attrs.get("rel", "").lower()
+        elif name in _FRAMES:
+            pages = (attrs.get("srcdoc", ""), _page_in(attrs.get("src", "")), _page_in(attrs.get("data", "")))
+            self._raw_markup += filter(None, pages)
+        elif name == "meta":  # a policy may forbid the page's styles
+            http = attrs.get("http-equiv")
+            self._sheet.in_doubt = self._sheet.in_doubt or not (http is None or http.lower() in _HARMLESS_HTTP)
+        elif name in _SHOWN_VALUES:
+            values = [attrs.get(each, "")[:500] for each in _SHOWN_VALUES[name]]
+            if any(values) and attrs.get("type", "").lower() != "hidden":
+                self._of_some.append(f"\n{' '.join(values)}\n")
         else:
             self._add(self._read.links, attrs.get("action", ""))
 
@@ -419,7 +456,7 @@ class _Reader(Events):
         if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
             self._read.features.add("image-invisible")
         if alt := attrs.get("alt", "")[:500]:
-            write = self.data if self._open[-1][2] else self._of_thin.append  # a picture that is seen breaks a word
+            write = self.data if self._open[-1][2] else self._of_some.append  # a picture that is seen breaks a word
             write(f" {alt} ")
 
 
@@ -428,10 +465,29 @@ _Reader.start.__signature__ = inspect.signature(_Reader.start)  # type: ignore[a
 
 
 def _is_for_all(attrs: Mapping[str, str]) -> bool:
-    """Tell whether a <style> holds on every screen. AMP hides text before its own program runs, and then shows it."""
-    media = attrs.get("media", "all").strip().lower()
+    """Tell whether a <style> holds for every reader. Its title may name one of several that a reader chooses from."""
+    media = attrs.get("media", "all").strip(BLANKS).lower()
     is_css = attrs.get("type", "").lower() in {"", "text/css"}
-    return is_css and media in {"", "all", "screen"} and not any("boilerplate" in name for name in attrs)
+    return is_css and media in {"", "all", "screen"} and _STYLE_ATTRS.issuperset(attrs)
+
+
+def _page_in(url: str) -> str:
+    """Return the text or the page that a data URL (RFC 2397) holds; "" if it holds none."""
+    head, _, content = url.partition(",")
+    head = head.strip().lower()
+    if not head.startswith("data:") or head[5:].partition("/")[0] not in {"", "text", "application"}:
+        return ""
+    text = unquote_to_bytes(content)
+    try:
+        return (a2b_base64(text) if head.endswith(";base64") else text).decode(errors="replace")
+    except ValueError:
+        return ""
+
+
+def _values_of(name: str, markup: str) -> Iterator[str]:
+    """Yield the values of an attribute of any element."""
+    for value in re.findall(rf"""\b{re.escape(name)}\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", markup, re.IGNORECASE):
+        yield unescape(value.strip("\"'"))
 
 
 def _same_site(target: str, shown: str) -> bool:

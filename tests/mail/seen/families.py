@@ -106,7 +106,6 @@ FAMILIES = (
         "what is behind a pseudo-element",
         (f"<style>.a,…{{display:none}}</style>{_SHOWN}",),
         _BEHIND_PSEUDO_ELEMENTS,
-        gap="the list of selectors is taken for valid",
     ),
     Family(
         "values",
@@ -134,7 +133,6 @@ FAMILIES = (
             "<div …style='display:none'>Cheap pills",
         ),
         _CONTROLS,
-        gap="control letters are dropped, or taken for blanks",
     ),
     Family(
         "blanks of Unicode",
@@ -159,7 +157,6 @@ FAMILIES = (
             f"<style media='screen…'>.a{{display:none}}</style>{_SHOWN}",
         ),
         _BLANKS,
-        gap="blanks of Unicode are stripped",
     ),
     Family(
         "elements",
@@ -171,14 +168,12 @@ FAMILIES = (
             f"<…><style>.a{{display:none}}</style></…>{_SHOWN}",
         ),
         _ELEMENTS,
-        gap="the parser loses what is behind it",
         gap_in=BEFORE_2_14,
     ),
     Family(
         "elements that end nothing",
         ("</…>Cheap pills", "<svg><…></svg>Cheap pills", "<title><…>x</…></title>Cheap pills"),
         _ELEMENTS,
-        gap="the parser loses what is behind it",
         gap_in=BEFORE_2_14,
     ),
 )

@@ -7,7 +7,7 @@ are hidden so plainly that it is sure. It leaves out no word that Chromium shows
 
 from typing import NamedTuple
 
-from tests.mail.seen.words import BEFORE_2_14, EVERY, FROM_2_14
+from tests.mail.seen.words import BEFORE_2_14, EVERY
 
 
 class Row(NamedTuple):
@@ -45,7 +45,6 @@ ROWS = (
     Row(
         "an alternate style sheet by title",
         "<style title=one>b{color:red}</style><style title=two>p{display:none}</style><p>Cheap pills",
-        gap="the title of <style> is not looked at",
     ),
     Row(
         "a content security policy that admits no styles",
@@ -53,22 +52,18 @@ ROWS = (
             "<meta http-equiv=content-security-policy content=\"style-src 'none'\"><style>p{display:none}"
             "</style><p>Cheap pills"
         ),
-        gap="a policy is not looked at",
     ),
     Row(
         "such a policy, and a style attribute",
         "<meta http-equiv=content-security-policy content=\"style-src 'none'\"><p style='display:none'>Cheap pills",
-        gap="a policy is not looked at",
     ),
     Row(
         "a default namespace that no element has",
         "<style>@namespace 'urn:x';p{display:none}</style><p>Cheap pills",
-        gap="@namespace is skipped",
     ),
     Row(
         "a sheet for Unicode's blank and all",
         "<style media='\xa0all'>p{display:none}</style><p>Cheap pills",
-        gap="Unicode's blanks are stripped",
     ),
     Row("a sheet of another type", "<style type='text/css;a'>p{display:none}</style><p>Cheap pills"),
     Row("a sheet for print", "<style media=print>p{display:none}</style><p>Cheap pills"),
@@ -87,22 +82,18 @@ ROWS = (
     Row(
         "an element in a pseudo-element beside it",
         "<style>p,b::before a{display:none}</style><p>Cheap pills",
-        gap="the list of selectors is taken for valid",
     ),
     Row(
         "a class of a pseudo-element beside it",
         "<style>p,b::after.c{display:none}</style><p>Cheap pills",
-        gap="the list of selectors is taken for valid",
     ),
     Row(
         "a pseudo-element in a pseudo-element beside it",
         "<style>p,:before:after{display:none}</style><p>Cheap pills",
-        gap="the list of selectors is taken for valid",
     ),
     Row(
         "the old deep combinator beside it",
         "<style>p,b >>> c{display:none}</style><p>Cheap pills",
-        gap="the list of selectors is taken for valid",
     ),
     Row("an id that begins with a digit beside it", "<style>p,#1{display:none}</style><p>Cheap pills"),
     Row("::first-line", "<style>p{font-size:0}p::first-line{font-size:20px}</style><p>Cheap pills"),
@@ -122,7 +113,6 @@ ROWS = (
     Row(
         "an id of 61 letters",
         f"<style>#{60 * 'a'}{{display:none}}</style><p id={61 * 'a'}>Cheap pills",
-        gap="ids are cut",
     ),
     Row("capitals in a class", "<!doctype html><style>.a{display:none}</style><p class=A>Cheap pills"),
     Row("a Kelvin sign for a k", "<!doctype html><style>.k{display:none}</style><p class=\u212a>Cheap pills"),
@@ -130,12 +120,10 @@ ROWS = (
     Row(
         "a control letter in a selector",
         "<style>.a\x01{display:none}</style><p class=a>Cheap pills",
-        gap="a control letter is taken for a blank",
     ),
     Row(
         "NUL in a selector",
         "<style>.a\0{display:none}</style><p class=a>Cheap pills",
-        gap="NUL is dropped, which Chromium makes U+FFFD",
     ),
     # Rules in rules, and conditions.
     Row("a rule in a rule", "<style>.a{display:none;&:not(b){display:block}}</style><p class=a>Cheap pills"),
@@ -170,24 +158,20 @@ ROWS = (
     Row(
         "a control letter in a value",
         "<p style='display:none\x01'>Cheap pills",
-        gap="a control letter is taken for a blank",
     ),
-    Row("NUL in a value", "<p style='display:no\0ne'>Cheap pills", gap="NUL is dropped, which Chromium makes U+FFFD"),
+    Row("NUL in a value", "<p style='display:no\0ne'>Cheap pills"),
     Row(
         "NUL in the name of an attribute",
         "<p sty\0le='display:none'>Cheap pills",
-        gap="NUL is dropped, which Chromium makes U+FFFD",
     ),
     Row(
         "a reference to NUL in a value",
         "<p style='display:none&#0;'>Cheap pills",
-        gap="the parser drops it",
         gap_in=BEFORE_2_14,
     ),
     Row(
         "a reference to a control letter in a value",
         "<p style='display:none&#11;'>Cheap pills",
-        gap="the parser drops it",
         gap_in=BEFORE_2_14,
     ),
     Row("a reference in a value", "<p style='display&colon;none'>Dear friend</p>Cheap pills"),
@@ -223,32 +207,28 @@ ROWS = (
     Row(
         "the label of an <option>",
         "<select><option label='Cheap pills'>Dear friend</select>",
-        gap="labels are not read",
     ),
     Row("a block in <select>", "<select><div style='display:none'></select>Cheap pills"),
     Row(
         "<plaintext>",
         "<plaintext><b style='display:none'>Cheap <!--pills-->",
-        gap="the parser loses it",
         gap_in=BEFORE_2_14,
     ),
-    Row("<xmp>", "<xmp><!--</xmp>Cheap pills-->", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("<textarea>", "<textarea><!--</textarea>Cheap pills-->", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("<title>", "<title><!--</title>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("<xmp>", "<xmp><!--</xmp>Cheap pills-->", gap_in=BEFORE_2_14),
+    Row("<textarea>", "<textarea><!--</textarea>Cheap pills-->", gap_in=BEFORE_2_14),
+    Row("<title>", "<title><!--</title>Cheap pills", gap_in=BEFORE_2_14),
     Row("a <title> that is displayed", "<style>head,title{display:block}</style><title>Cheap pills</title>"),
     Row(
         "a <title> that `all` displays",
         "<style>head *{all:unset}head{all:unset}</style><title>Cheap pills</title>",
-        gap="it is not seen that the title is displayed",
     ),
     Row(
         "a <title> that an escape displays",
         "<style>h\\65 ad,t\\69tle{display:block}</style><title>Cheap pills</title>",
-        gap="it is not seen that the title is displayed",
     ),
     Row("<frameset> behind text", "<p>Cheap<frameset><frame></frameset>pills"),
-    Row("<iframe srcdoc>", "<iframe srcdoc='&lt;p>Cheap pills'></iframe>", gap="srcdoc is not read"),
-    Row("<iframe> of a data URL", "<iframe src='data:text/html,Cheap pills'></iframe>", gap="data URLs are not read"),
+    Row("<iframe srcdoc>", "<iframe srcdoc='&lt;p>Cheap pills'></iframe>"),
+    Row("<iframe> of a data URL", "<iframe src='data:text/html,Cheap pills'></iframe>"),
     Row("text in <iframe>", "<iframe>Dear friend</iframe>Cheap pills"),
     Row("<object>", "<object data=x style='display:block'>Cheap pills</object>"),
     Row("<marquee>", "<marquee>Cheap pills</marquee>"),
@@ -257,22 +237,20 @@ ROWS = (
     Row("<base> and <link>", "<base href=http://a.example/><link rel=stylesheet href=a.css><p>Cheap pills"),
     Row("<canvas>", "<canvas>Dear friend</canvas>Cheap pills", shown="cheap pills dear friend"),
     # SVG and MathML.
-    Row("<style> in SVG", "<svg><style></svg><p>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("<style> in SVG", "<svg><style></svg><p>Cheap pills", gap_in=BEFORE_2_14),
     Row("text in <style> in SVG", "<svg><style><p>Cheap pills</style></svg>"),
     Row("<title> in SVG", "<svg><title>Dear friend</title></svg>Cheap pills"),
     Row("<desc> in SVG", "<svg><desc>Dear friend</desc></svg>Cheap pills"),
     Row("<foreignObject>", "<svg><foreignObject width=99 height=99><p>Cheap pills</foreignObject></svg>"),
     Row("a closed element in SVG", "<svg><g style='display:none'/><text y=20>Cheap pills</text></svg>"),
     Row("a <p> that ends SVG", "<svg style='display:none'><p>Cheap pills"),
-    Row("CDATA in SVG", "<svg><text y=20><![CDATA[Cheap pills]]></text></svg>", gap="lxml drops it", gap_in=FROM_2_14),
-    Row(
-        "CDATA in MathML", "<math><mtext><![CDATA[Cheap pills]]></mtext></math>", gap="lxml drops it", gap_in=FROM_2_14
-    ),
+    Row("CDATA in SVG", "<svg><text y=20><![CDATA[Cheap pills]]></text></svg>"),
+    Row("CDATA in MathML", "<math><mtext><![CDATA[Cheap pills]]></mtext></math>"),
     Row(
         "<annotation-xml>",
         "<math><annotation-xml encoding=text/html><p>Dear friend</p></annotation-xml></math>Cheap pills",
     ),
-    Row("<script> in SVG", "<svg><script></svg>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("<script> in SVG", "<svg><script></svg>Cheap pills", gap_in=BEFORE_2_14),
     # Trees that browsers build otherwise.
     Row("an element that a block ends", "<p style='display:none'>Dear friend<div>Cheap pills</div>"),
     Row("a link that a link ends", "<a style='display:none'>Dear friend<a>Cheap pills"),
@@ -286,55 +264,50 @@ ROWS = (
     Row("a slash at the end of a tag", "<div style='display:none'/>Dear friend</div>Cheap pills"),
     Row("an end tag with attributes", "<div style='display:none'>Dear friend</div x='>'>Cheap pills"),
     Row("</p> alone", "<div style='display:none'>Dear friend</p></div>Cheap pills"),
-    Row("</p> at the beginning", "</p>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("</br> at the beginning", "</br>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("</html> at the beginning", "</html><p>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("</p> at the beginning", "</p>Cheap pills", gap_in=BEFORE_2_14),
+    Row("</br> at the beginning", "</br>Cheap pills", gap_in=BEFORE_2_14),
+    Row("</html> at the beginning", "</html><p>Cheap pills", gap_in=BEFORE_2_14),
     Row(
         "text behind </body></html>",
         "<p>Dear friend</body></html>Cheap pills",
         shown="cheap pills dear friend",
-        gap="the parser loses it",
         gap_in=BEFORE_2_14,
     ),
-    Row("a stray end tag at the beginning", "</x>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("an end tag without a name", "</>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("a stray end tag at the beginning", "</x>Cheap pills", gap_in=BEFORE_2_14),
+    Row("an end tag without a name", "</>Cheap pills", gap_in=BEFORE_2_14),
     # What is a comment, and what is not.
-    Row("a comment that ends at once", "<!-->Cheap pills-->", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("a comment that ends at once", "<!-->Cheap pills-->", gap_in=BEFORE_2_14),
     Row("a comment that ends with an exclamation mark", "<!--Dear friend--!>Cheap pills", left_out="dear friend"),
     Row("CDATA outside SVG", "<![CDATA[Dear friend>Cheap pills]]>"),
     Row("an instruction", "<?x Dear friend>Cheap pills", left_out="dear friend"),
-    Row("a bogus comment", "</!Dear friend>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("a bogus comment", "</!Dear friend>Cheap pills", gap_in=BEFORE_2_14),
     Row(
         "a doctype without an end of its string",
         "<!doctype html public 'x>Cheap pills",
-        gap="the parser loses it",
         gap_in=BEFORE_2_14,
     ),
     Row("a script in a comment in a script", "<script><!--<script></script>Dear friend--></script>Cheap pills"),
     # Letters that are no text of the page.
-    Row("::before", "<style>p::before{content:'Cheap pills'}</style><p>", gap="strings of a sheet are not read"),
+    Row("::before", "<style>p::before{content:'Cheap pills'}</style><p>"),
     Row(
         "the string of a list marker",
         "<p style='display:list-item;list-style:\"Cheap pills\" inside'>",
-        gap="strings of a style are not read",
     ),
     Row(
         "attr()",
         "<style>p::after{content:attr(title)}</style><p title='Cheap pills'>",
-        gap="strings of a sheet are not read",
     ),
-    Row("quotes", "<style>q{quotes:'Cheap ' 'pills'}</style><q></q>", gap="strings of a sheet are not read"),
+    Row("quotes", "<style>q{quotes:'Cheap ' 'pills'}</style><q></q>"),
     Row(
         "a counter",
         "<style>@counter-style x{system:cyclic;symbols:'Cheap pills'}li{list-style:x}</style><ul><li></ul>",
-        gap="strings of a sheet are not read",
     ),
-    Row("the value of an <input>", "<input value='Cheap pills'>", gap="it is not read"),
-    Row("the placeholder of an <input>", "<input placeholder='Cheap pills'>", gap="it is not read"),
-    Row("the value of a button", "<input type=submit value='Cheap pills'>", gap="it is not read"),
+    Row("the value of an <input>", "<input value='Cheap pills'>"),
+    Row("the placeholder of an <input>", "<input placeholder='Cheap pills'>"),
+    Row("the value of a button", "<input type=submit value='Cheap pills'>"),
     Row("the alt of a picture", "<img src=x alt='Cheap pills'>"),
-    Row("the alt of <image>", "<image src=x alt='Cheap pills'>", gap="it is not read"),
-    Row("the alt of an <input>", "<input type=image alt='Cheap pills'>", gap="it is not read"),
+    Row("the alt of <image>", "<image src=x alt='Cheap pills'>"),
+    Row("the alt of an <input>", "<input type=image alt='Cheap pills'>"),
     Row("the title of a paragraph", "<p title='Dear friend'>Cheap pills", left_out="dear friend"),
     # Letters that look otherwise.
     Row("text-transform", "<p style='text-transform:uppercase'>cheap pills"),
@@ -344,7 +317,6 @@ ROWS = (
     Row(
         "letters that a rule lets run backwards",
         "<style>div b{direction:rtl;unicode-bidi:bidi-override}</style><div><b>sllip paehC</b></div>",
-        gap="only rules for single elements turn letters round",
     ),
     Row("letters that mirror marks turn", "\u202esllip paehC\u202c"),
     Row("full-width letters", "\uff23\uff48\uff45\uff41\uff50 pills"),
