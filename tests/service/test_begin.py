@@ -1,5 +1,6 @@
 """A filter that knows enough waits until its person has sorted the inbox once, and learns from what was left there."""
 
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -215,3 +216,30 @@ def test_kept_mail_that_is_not_to_be_learned(desk: Desk) -> None:
     desk.deliver(NEW)
     desk.take(LATER, "INBOX", "Junk")
     assert desk.lesson(READ) == (None, False)
+
+
+def test_an_empty_mailbox_has_a_filter_that_moves_mail_on_the_second_day(tmp_path: Path) -> None:
+    """A person gets 20 letters and ten spam per day, reads all in the evening, and moves the spam to Junk."""
+    desk = Desk(tmp_path, "mail")
+    desk.restart(minimum_messages=20)
+    moved = []
+    for day in range(2):
+        letters = [message("ham", number) for number in range(20 * day, 20 * day + 20)]
+        spam = [message("spam", number) for number in range(10 * day, 10 * day + 10)]
+        mail = [*letters, *spam]
+        random.Random(day).shuffle(mail)
+        for content in mail:
+            desk.deliver(content)
+        moved.append(sum(desk.where(content) == ["Junk"] for content in spam))
+        assert [desk.where(content) for content in letters] == [["INBOX"]] * 20
+        for content in mail:
+            if desk.where(content) == ["INBOX"]:
+                mark(desk, content, "S")
+        for content in spam:
+            if desk.where(content) == ["INBOX"]:
+                desk.take(content, "INBOX", "Junk")
+        desk.ahead += DAY
+    assert moved[0] == 0
+    assert moved[1] > 0
+    desk.stop()
+    desk.ledger.close()
