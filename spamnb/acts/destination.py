@@ -12,7 +12,14 @@ from spamnb.filter.judge import Judgement
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
-from spamnb.rules.destination import Destination, destination_of, is_barely_spam, too_many_newcomers
+from spamnb.rules.destination import (
+    UNKNOWN_LIST,
+    Destination,
+    destination_of,
+    is_barely_spam,
+    is_unknown_list,
+    too_many_newcomers,
+)
 from spamnb.rules.newsletters import newsletter
 
 _DAY = 86_400.0  # seconds
@@ -39,7 +46,8 @@ def destination(
     config: with the person's choices. now: seconds since the epoch.
     """
     lesson = ledger.lessons.find(mail.known.digest)
-    verdict, probability, _, listed, vouched = mail.judgement
+    judgement = not_of_unknown_list(ledger, mail.judgement, mail.relations.list_id)
+    verdict, probability, _, listed, vouched = judgement
     is_barely, why_newsletter, is_newcomer = is_barely_spam(verdict, probability, listed), "", False
     if (verdict is not Verdict.SPAM or is_barely) and not _BY_SENDER.isdisjoint(mailbox.goals):
         goals = mailbox.goals.keys() - ({Role.NEWSLETTERS} if is_barely else set())
@@ -58,6 +66,22 @@ def destination(
         is_barely=is_barely,
         are_many=is_newcomer and _are_many(ledger, now),
     )
+
+
+def not_of_unknown_list(ledger: Ledger, judgement: Judgement, list_id: str) -> Judgement:
+    """Return a judgement; if a young filter calls mail of a list spam that it does not know, it is unsure.
+
+    Only the place of the message and the answer at delivery follow from that. The recorded verdict is spam: a filter
+    that has not begun waits until its person has sorted such mail too.
+    """
+
+    def is_called_spam() -> bool:
+        return ledger.senders.learned("", list_id)[1].spam > 0
+
+    ham = int(ledger.lessons.totals()[0]) if list_id and judgement.verdict is Verdict.SPAM else 0
+    if is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, is_called_spam):
+        return judgement._replace(verdict=Verdict.UNSURE, vouched=UNKNOWN_LIST)
+    return judgement
 
 
 def _by_sender(ledger: Ledger, config: Config, goals: Collection[Role], relations: Relations) -> tuple[str, bool]:

@@ -8,6 +8,7 @@ import contextlib
 import time
 from typing import NamedTuple
 
+from spamnb.acts.destination import not_of_unknown_list
 from spamnb.acts.may_move import Hindrance, MissingCache, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
@@ -74,7 +75,8 @@ def judge(
         else:
             judgement = chosen.judge(reading)
         hindered = hindrance(ledger, config, now, remembered)
-    told = delivered(judgement, config, is_held=bool(hindered))
+        answered = not_of_unknown_list(ledger, judgement, reading.relations.list_id)
+    told = delivered(answered, config, is_held=bool(hindered))
     return JudgedAtDelivery(told, judgement, clues, hindered, config.scoring)
 
 

@@ -40,6 +40,10 @@ class Newcomers:
         of_list = self._learned(self._of_list[relations.list_id])
         return not why_known(relations, seen, of_address, of_list, frozenset(), "") and self._knows_enough()
 
+    def is_called_spam(self, list_id: str) -> bool:
+        """Tell whether any mail of a list was learned as spam."""
+        return self._learned(self._of_list[list_id]).spam > 0
+
     @property
     def are_many(self) -> bool:
         """Whether too much of the last day's mail is there."""

@@ -18,6 +18,8 @@ import random
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 
 import numpy as np
 
@@ -30,15 +32,15 @@ from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import Outcome, one_minus_roca
 from spamnb.evaluation.newcomers import Newcomers
-from spamnb.filter.judge import Filter
+from spamnb.filter.judge import Filter, Judgement
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
-from spamnb.rules.destination import destination_of, is_barely_spam
-from spamnb.rules.moving import USUAL, WINDOW, missing_lessons, trips, why_it_waits
+from spamnb.rules.destination import UNKNOWN_LIST, destination_of, is_barely_spam, is_unknown_list
+from spamnb.rules.moving import USUAL, WINDOW, fewest, is_taught, trips, why_it_waits
 from spamnb.rules.newsletters import newsletter
-from spamnb.rules.reactions import reaction_to_kept
+from spamnb.rules.reactions import reaction_to_kept, reaction_to_left_behind
 
 _DAY = 86_400.0
 _MONTH, _WEEK = 30, 7  # days
@@ -173,9 +175,10 @@ class _Mailbox:
         self._missing: str | None = None
         self._asked_at = -1  # the last change of a lesson when it was asked whether the filter knows enough
         self._ready: int | None = None  # when the filter knew enough
-        self._unsorted: dict[int, bool] = {}  # called spam, and in the inbox; whether the user leaves it there
+        # In the inbox since before moving began, and not learned; whether the user leaves it there.
+        self._lying: dict[int, bool] = {}
+        self._called_spam: list[int] = []  # by the filter, before moving began
         self._sorted_until = -1  # the newest message that the user has moved to spam
-        self._sorted_out = 0  # messages moved to spam that came since the filter knew enough
         self._stopped = False
 
     def work(self) -> None:
@@ -201,16 +204,20 @@ class _Mailbox:
         self._verdicts.append(judgement.verdict)
         self._judged.append((place, judgement.verdict))
         label = None if lesson is None else lesson.decision
+        if (missing := self._lacking()) and judgement.verdict is Verdict.SPAM:
+            self._called_spam.append(place)
+        is_unknown = self._is_of_unknown_list(judgement, sample.reading.relations.list_id)
         then = destination_of(
-            judgement.verdict,
+            Verdict.UNSURE if is_unknown else judgement.verdict,
             "",
             label,
-            self._lacking(),
+            missing,
             self._is_stopped(),
             self._goals,
+            vouched=UNKNOWN_LIST if is_unknown else "",
             newsletter=newsletter(sample.reading.relations, self._seen(place), chosen=None),
             is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(sample.reading.relations),
-            is_barely=is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
+            is_barely=not is_unknown and is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
             are_many=self._newcomers.are_many,
         )
         is_moved = then.goal is Role.SPAM
@@ -266,9 +273,9 @@ class _Mailbox:
             self._do(habit.corrected_after, self._move_to_inbox, place)
 
     def _lie(self, place: int, *, is_left: bool) -> None:
-        """Note a message that is in the inbox only because the filter has not begun to move mail."""
-        if self._missing != "" and self._run.outcomes[-1].probability >= self._scoring.spam_cutoff:
-            self._unsorted[place] = is_left
+        """Note a message that comes to the inbox before the filter has begun to move mail."""
+        if self._missing != "":
+            self._lying[place] = is_left
 
     @property
     def _kept_after(self) -> int:
@@ -290,18 +297,32 @@ class _Mailbox:
     def _move_to_spam(self, place: int) -> None:
         self._traces[place] = Trace(self._at(self._now), self._digest(place), moved=True)
         self._learn(place, Label.SPAM, "moved to spam", How.MOVE)
-        self._unsorted.pop(place, None)
+        self._lying.pop(place, None)
         self._sorted_until = max(self._sorted_until, place)
-        if self._ready is not None:
-            self._sorted_out += place >= self._ready
-            self._learn_left_behind()
+        self._learn_left_behind()
 
     def _learn_left_behind(self) -> None:
         """Learn the mail that the user has left, while moving later mail to spam."""
-        left_behind = [each for each, is_left in self._unsorted.items() if is_left and each < self._sorted_until]
-        for each in left_behind if self._learning.kept else ():
-            self._learn(each, Label.HAM, weak_lessons.LEFT_BEHIND, How.KEPT, weak=True)
-            del self._unsorted[each]
+        called_spam = set(self._called_spam)
+        for place in filter(self._is_left_behind, list(self._lying) if self._learning.kept else ()):
+            meant = reaction_to_left_behind(
+                place in called_spam, knows_enough=self._ready is not None, has_begun=self._missing == ""
+            )
+            if meant is None or (meant.doubtful and not self._teaches_ham(place)):
+                continue
+            self._learn(place, Label.HAM, meant.why, meant.how, weak=True)
+            del self._lying[place]
+
+    def _is_left_behind(self, place: int) -> bool:
+        return self._lying.get(place, False) and place < self._sorted_until
+
+    def _teaches_ham(self, place: int) -> bool:
+        ham, spam = self._lessons.totals().tolist()[:2]
+        probability, taught = self._probability(place), is_taught(ham, spam, self._learning)
+        return weak_lessons.teaches_ham(probability, self._missed, is_taught=taught)
+
+    def _probability(self, place: int) -> float:
+        return self._filter.judge(self._samples[place].reading).probability
 
     def _move_on_to_spam(self, place: int) -> None:
         self._learn(place, Label.SPAM, "moved to spam", How.MOVE)  # no trace: what is left there leaves none
@@ -321,7 +342,7 @@ class _Mailbox:
     def _look_at_kept(self, places: Sequence[int]) -> None:
         """Learn those messages that the filter does not doubt."""
         ham, spam = self._lessons.totals().tolist()[:2]
-        is_taught = not missing_lessons(ham, spam, self._learning)
+        taught = is_taught(ham, spam, self._learning)
         for place in places:
             age = (self._now - place) / self._a_day * _DAY
             is_apart = place in self._newsletters
@@ -333,9 +354,9 @@ class _Mailbox:
             if not is_apart:
                 kept_at = self._at(place) + self._learning.kept_days * _DAY
                 self._traces[place] = Trace(kept_at, reading.digest, moved=False, probability=probability)
-            if weak_lessons.teaches_ham(probability, self._missed, is_taught=is_taught, is_apart=is_apart):
+            if weak_lessons.teaches_ham(probability, self._missed, is_taught=taught, is_apart=is_apart):
                 self._learn(place, Label.HAM, meant.why, meant.how, weak=True)
-                self._unsorted.pop(place, None)
+                self._lying.pop(place, None)
                 self._doubtful.remove(place)
 
     def _each_day(self, day: int) -> None:
@@ -343,11 +364,15 @@ class _Mailbox:
         self._stopped = False  # the user has looked, and resumed moving
         self._missed = reconsider.missed_spam(self._lessons, self._scoring, self._traces.values(), self._missed)
         self._look_at_kept(list(self._doubtful))
+        enough = self._now - weak_lessons.SILENT_MESSAGES
+        before = weak_lessons.lay_long_enough(
+            self._at(self._now),
+            self._at(self._opened_spam),
+            None if enough < 0 else self._at(enough),
+            is_young=weak_lessons.is_young(self._lessons.totals().tolist()[1], self._missed),
+        )
         for place, then in list(self._in_spam.items()):
-            days, messages = (self._now - place) / self._a_day, self._now - place
-            if days < weak_lessons.SILENT_DAYS or messages < weak_lessons.SILENT_MESSAGES or self._opened_spam <= place:
-                continue
-            if self._teaches_spam(place, then):
+            if self._at(place) < before and self._teaches_spam(place, then):
                 self._learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
                 del self._in_spam[place]
         if day % reconsider.OUTDATED_DAYS == 0:
@@ -359,7 +384,7 @@ class _Mailbox:
     def _teaches_spam(self, place: int, then: float) -> bool:
         if self._seen(place).known:
             return False
-        return weak_lessons.teaches_spam(then, self._filter.judge(self._samples[place].reading).probability)
+        return weak_lessons.teaches_spam(then, self._probability(place))
 
     def _seen(self, place: int) -> Seen:
         return self._lessons.seen([self._samples[place].reading.relations])[0]
@@ -376,10 +401,35 @@ class _Mailbox:
                 self._learn_left_behind()
         if self._ready is not None:
             days = (self._now - self._ready) / self._a_day
-            self._missing = why_it_waits(len(self._unsorted), days, self._sorted_out, self._learning)
+            self._missing = why_it_waits(len(self._unsorted()), days, self._fates(), self._learning)
             if not self._missing:
                 self._run.switched_on_at = self._now
         return self._missing or ""
+
+    def _unsorted(self) -> list[int]:
+        """Return the mail in the inbox that the filter has called spam, and that is not learned."""
+        lying = [place for place in self._called_spam if place in self._lying]
+        lessons = [self._lessons.find(self._digest(place)) for place in lying]
+        return [place for place, lesson in zip(lying, lessons, strict=True) if lesson is None or lesson.label is None]
+
+    def _fates(self) -> list[bool]:
+        """Return what the user did with mail that the filter has called spam since it knew enough, the newest first."""
+        fates = (self._fate(place) for place in reversed(self._called_spam) if place >= (self._ready or 0))
+        return list(islice((fate for fate in fates if fate is not None), fewest(Label.SPAM, self._learning)))
+
+    def _fate(self, place: int) -> bool | None:
+        lesson = self._lessons.find(self._digest(place))
+        if lesson is None or lesson.label is None:
+            return False if self._is_left_behind(place) else None
+        if lesson.label is Label.HAM:
+            return False
+        is_said_since = not lesson.weak and lesson.at >= self._at(place)  # not of a copy that came before
+        return True if is_said_since else None
+
+    def _is_of_unknown_list(self, judgement: Judgement, list_id: str) -> bool:
+        ham = self._lessons.totals().tolist()[0]
+        is_called_spam = partial(self._newcomers.is_called_spam, list_id)
+        return is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, is_called_spam)
 
     def _is_stopped(self) -> bool:
         may_stop = self._has_breaker and not self._stopped and not self._missing

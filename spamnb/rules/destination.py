@@ -1,6 +1,6 @@
 """Decide where a judged message goes. Pure: values in, a decision out."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from spamnb.base.label import Label, Role, Verdict
@@ -11,6 +11,8 @@ _NEWCOMER = "from somebody you do not know yet"
 # A probability. With this folder, no ham of a careless person is in Junk in five lives instead of two, and a tidy one
 # gets 0.4 spam per week more in it: docs/evidence/accuracy.md, "Strangers and newsletters apart".
 _SURELY_SPAM = 0.97
+UNKNOWN_LIST = "from a mailing list that you do not know yet"
+_KNOWS_LISTS = 200  # learned ham
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +47,10 @@ def destination_of(
     flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
     spam. goals: the roles of the folders that mail may be moved to; spam is one of them. vouched: why the verdict is
-    unsure and not spam, in words, if a server vouches for the sender; or "". newsletter: why it belongs to the
-    newsletters, in words; or "". is_newcomer: the person does not know the sender. is_barely: it is called spam, but
-    not surely (`is_barely_spam`). are_many: too much mail of newcomers has come (`too_many_newcomers`).
+    unsure and not spam, in words, if a server vouches for the sender, or the list is unknown; or "". newsletter: why it
+    belongs to the newsletters, in words; or "". is_newcomer: the person does not know the sender. is_barely: it is
+    called spam, but not surely (`is_barely_spam`). are_many: too much mail of newcomers has come
+    (`too_many_newcomers`).
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     spam = "a person called this message spam" if label == Label.SPAM else "spam"
@@ -84,6 +87,27 @@ def is_barely_spam(verdict: Verdict, probability: float, listed: str) -> bool:
     (True, False)
     """
     return verdict is Verdict.SPAM and probability < _SURELY_SPAM and not listed
+
+
+def is_unknown_list(
+    verdict: Verdict, listed: str, list_id: str, learned_ham: int, is_called_spam: Callable[[], bool]
+) -> bool:
+    """Tell whether a message is of a list that a young filter does not know, so that it is unsure and not spam.
+
+    listed: the pattern of `senders` that decided, or "". list_id: of the list, or "". is_called_spam: tells whether
+    mail of this list was learned as spam.
+
+    The ham that a young filter moves is the first mail of discussion lists, with probabilities of 0.97 to 0.999. With
+    200 ham learned, csdmc2010 by the time of arrival, begun empty at eight messages, loses 11 ham instead of 50
+    (laboratory). With 100 ham, more ham is lost on other mail; with 500, a point less of the spam is caught in week 4.
+
+    >>> is_unknown_list(Verdict.SPAM, "", "list.example", 199, lambda: False)
+    True
+    >>> is_unknown_list(Verdict.SPAM, "", "list.example", 200, lambda: False)
+    False
+    """
+    is_young = verdict is Verdict.SPAM and not listed and learned_ham < _KNOWS_LISTS
+    return is_young and bool(list_id) and not is_called_spam()
 
 
 def too_many_newcomers(newcomers: int, judged: int) -> bool:

@@ -348,23 +348,36 @@ def reaction_to_kept(
     learning: Learning,
     origin: Origin = "appeared",
     *,
-    left_behind: bool = False,
+    left_behind: Reaction | None = None,
 ) -> Reaction | None:
     """Return the reaction to a message that is still in its place: answered, or read and left there for a while.
 
-    flags: Maildir's letters. age: seconds since it appeared. left_behind: `Messages.left_behind` has it. An answer is a
-    decision. A rule may have marked the message as read, or the reader may not care about spam. None if it means
-    nothing.
+    flags: Maildir's letters. age: seconds since it appeared. left_behind: the reaction if a person has left it behind.
+    An answer is a decision. A rule may have marked the message as read, or the reader may not care about spam. None if
+    it means nothing.
     """
     if not learns_kept(role, learning) or "T" in flags or origin not in kept_origins(role):
         return None
     if "R" in flags:
         return Reaction(Step.LEARN_HAM, "answered", How.KEPT)
-    if left_behind:
-        return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True)
+    if left_behind is not None:
+        return left_behind
     if "S" in flags and age >= learning.kept_days * 86_400 and origin != "waiting":
         return Reaction(Step.LEARN_HAM, "read and kept", How.KEPT, weak=True, doubtful=True)
     return None
+
+
+def reaction_to_left_behind(is_called_spam: bool, *, knows_enough: bool, has_begun: bool) -> Reaction | None:
+    """Return the reaction to mail from before moving began that a person has read, while moving later mail to spam.
+
+    This person has passed it by. is_called_spam: by the filter, when it came. knows_enough: the filter knows enough to
+    begin. Then it would move such mail, so it learns what the person has left of it, whatever it thinks of that. Once
+    moving has begun, it learns no other mail so.
+    """
+    if has_begun and not is_called_spam:
+        return None
+    is_doubtful = not (is_called_spam and knows_enough)
+    return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True, doubtful=is_doubtful)
 
 
 # To spam that the filter moved to Junk long ago, and that nobody has taken out.

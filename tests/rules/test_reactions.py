@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from spamnb.base.label import How, Label, Origin, Role, Verdict, contradicts
 from spamnb.bayes.calibration import probability
 from spamnb.config import Learning
+from spamnb.ledger.history.state import MissedSpam
 from spamnb.maildir.names import parse_name
 from spamnb.rules import moving, weak_lessons
 from spamnb.rules.destination import destination_of
@@ -31,6 +32,7 @@ from spamnb.rules.reactions import (
     reaction_to_end_of_waiting,
     reaction_to_kept,
     reaction_to_keywords,
+    reaction_to_left_behind,
     reaction_to_tag,
     taught_by,
 )
@@ -133,6 +135,13 @@ def lies(flags: str, role: Role, days: float, origin: Origin = "appeared") -> tu
     return None if meant is None else (meant.step, meant.weak, meant.rescued)
 
 
+def left_behind(is_called_spam: bool, knows_enough: bool, has_begun: bool) -> bool | None:
+    """Return whether the filter may doubt a message that a person has left behind; None if it teaches nothing."""
+    meant = reaction_to_left_behind(is_called_spam, knows_enough=knows_enough, has_begun=has_begun)
+    assert meant is None or (meant.step, meant.weak, meant.how) == (Step.LEARN_HAM, True, How.KEPT)
+    return None if meant is None else meant.doubtful
+
+
 def by_tag(is_tagged: bool, verdict: Verdict | None) -> tuple[Step, bool] | None:
     """Return the lesson of a message that has got the tag for spam, or has lost it, and whether it is weak."""
     meant = reaction_to_tag(is_tagged, verdict)
@@ -199,15 +208,27 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         (partial(lies, "S", Role.NEWSLETTERS, 3, "filter"), WEAK_HAM),
     ],
     # tests/service/test_begin.py has its conditions.
-    "called spam before the filter began to move mail, read, and left in the inbox while you moved later mail to"
-    " Junk": [
-        (lambda: moving.why_it_waits(3, 0.0, 4, LEARNING) != "", True),
-        (partial(moving.why_it_waits, 3, 0.0, 5, LEARNING), ""),
+    "read and left in the inbox while you moved later mail to Junk, before the filter began to move mail": [
+        (partial(left_behind, called_spam, knows_enough, begun), doubtful)
+        for called_spam, knows_enough, begun, doubtful in (
+            (False, False, False, True),
+            (True, False, False, True),
+            (False, True, False, True),
+            (True, True, False, False),
+            (True, True, True, False),
+            (False, True, True, None),
+        )
     ],
     # tests/service/test_untouched.py has its conditions.
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": [
         (partial(weak_lessons.teaches_spam, probability(then), probability(today)), min(then, today) > 1.77)
         for then, today in ((1.78, 1.78), (1.76, 3.0), (3.0, 1.76))
+    ],
+    # tests/service/test_untouched.py has its conditions.
+    "the same for one day, while fewer than 100 spam are learned, and you move missed spam": [
+        (partial(weak_lessons.is_young, spam, missed), (spam, missed) == (99, MissedSpam.IS_MOVED))
+        for spam in (99, 100)
+        for missed in MissedSpam
     ],
     "in a training folder, known in another folder before": [
         (partial(lesson, role, place, label=label, **trust), (step, False, False))
@@ -371,6 +392,16 @@ def test_never_moved_again() -> None:
 def test_not_kept(name: str) -> None:
     """Mail that nobody read, or that is marked as deleted, was not kept."""
     assert not reaction_to_kept(parse_name(name).flags, Role.INBOX, 30 * DAY, LEARNING)
+
+
+def test_left_behind_and_answered() -> None:
+    """An answer is a decision, also about mail that was left behind; mail that is marked as deleted is not kept."""
+    behind = reaction_to_left_behind(True, knows_enough=True, has_begun=False)
+    assert reaction_to_kept("S", Role.INBOX, 0.0, LEARNING, left_behind=behind) is behind
+    answered = reaction_to_kept("RS", Role.INBOX, 0.0, LEARNING, left_behind=behind)
+    assert answered is not None
+    assert not answered.weak
+    assert reaction_to_kept("ST", Role.INBOX, 0.0, LEARNING, left_behind=behind) is None
 
 
 def test_not_kept_long_enough() -> None:
@@ -571,6 +602,9 @@ def test_breaker_holds() -> None:
         (20, 20, ""),
         (19, 20, "1 more ham message to learn"),
         (0, 4, "20 more ham messages and 1 more spam message to learn"),
+        (20, 81, "1 more ham message to learn"),
+        (99, 4000, "1 more ham message to learn"),
+        (100, 4000, ""),
     ],
 )
 def test_missing_lessons(ham: int, spam: int, said: str) -> None:

@@ -227,6 +227,18 @@ def test_what_was_left_in_spam_is_spam(desk: Desk) -> None:
     assert desk.lesson(rest[0]) == (Label.HAM, False), "a decision replaces it"
 
 
+def test_a_young_filter_learns_from_what_it_moved_after_a_day(desk: Desk) -> None:
+    """While little spam is learned, and the person moves missed spam: after one day, once somebody has looked."""
+    first, *rest = fill_spam(desk, 100, 4)
+    desk.ledger.state.missed_spam = MissedSpam.IS_MOVED
+    later(desk, 0.9)
+    mark(desk, first, "Junk", "S")
+    later(desk, 0.05)
+    assert [desk.lesson(one) for one in rest] == [(None, False)] * 3, "not yet"
+    later(desk, 1.1)
+    assert [desk.lesson(one) for one in (first, *rest)] == [(Label.SPAM, True)] * 4
+
+
 @pytest.mark.parametrize("folder", ["INBOX", "Archive", "Trash"])
 def test_who_moves_mail_out_of_junk_has_looked(desk: Desk, folder: str) -> None:
     """A message that a person moves out of Junk counts as a look, also if the service sees it at once."""

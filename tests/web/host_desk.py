@@ -50,11 +50,12 @@ class HostDesk:
 
 
 def of(name: str, kind: str) -> bytes:
-    """Return a message of this user alone: its sender, subject, list and text name the user."""
+    """Return a message of this user alone: its sender, subject and text name the user, and so does the list of ham."""
     local = name.partition("@")[0]
     head, _, text = message(kind, 100).partition(b"\n\n")
     kept = b"\n".join(line for line in head.split(b"\n") if not line.lower().startswith((b"subject:", b"from:")))
-    own = f"Subject: secret-{local}-{kind}\nFrom: {local}-friend <friend@{local}.test>\nList-Id: <list.{local}.test>\n"
+    own = f"Subject: secret-{local}-{kind}\nFrom: {local}-friend <friend@{local}.test>\n"
+    own += f"List-Id: <list.{local}.test>\n" if kind == "ham" else ""  # a young filter moves no mail of unknown lists
     return own.encode() + kept + b"\n\n" + text + f"\nThe affair of {local}affair.\n".encode()
 
 

@@ -60,11 +60,24 @@ _ACTED_ON = f"""
     JOIN file AS f ON f.message = m.id JOIN folder AS o ON o.id = f.folder
     WHERE f.gone_at IS NULL AND f.origin IN ('appeared', 'undo') AND f.flags GLOB '*S*'
     AND (m.label = 0 AND m.weak OR m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"""  # noqa: S608 - no text from outside
-# Unlearned mail that the filter has called spam, in the folder where it was judged: since then nobody has moved it.
-_UNSORTED = f"""
+# A file `f` of an unlearned message `m` is in the folder where the message was judged: since then nobody has moved it.
+_LIES = (
+    "m.label IS NULL AND f.since <= m.judged_at AND f.gone_at IS NULL AND f.origin = 'appeared'"
+    " AND NOT f.flags GLOB '*T*'"
+)
+_LYING = f"""
     FROM (SELECT * FROM message WHERE judged_at IS NOT NULL ORDER BY judged_at DESC LIMIT {_NEWEST}) AS m
-    JOIN file AS f ON f.message = m.id WHERE m.verdict = 'spam' AND m.label IS NULL AND f.since <= m.judged_at
-    AND f.gone_at IS NULL AND f.origin = 'appeared' AND NOT f.flags GLOB '*T*'"""  # noqa: S608 - no text from outside
+    JOIN file AS f ON f.message = m.id WHERE {_LIES}"""  # noqa: S608 - no text from outside
+# A person has read such a message, and left it there while calling a later message spam.
+_LEFT_BEHIND = (
+    "m.learned_at IS NULL AND f.flags GLOB '*S*' AND m.judged_at < (SELECT judged_at"
+    " FROM message WHERE judged_at IS NOT NULL AND label = 1 AND NOT weak ORDER BY judged_at DESC LIMIT 1)"
+)
+# NULL: not known. A copy of a message that was moved before says nothing.
+_FATE = (
+    "CASE WHEN m.label = 1 THEN iif(m.weak OR m.learned_at < m.judged_at, NULL, 1) WHEN m.label = 0 THEN 0"  # noqa: S608
+    f" WHEN EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND {_LIES} AND {_LEFT_BEHIND}) THEN 0 END"
+)
 _FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message whose origin is not recorded
 _NEW_SENDER = (
     "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ?"  # noqa: S608 - no text from outside
@@ -204,28 +217,44 @@ class Messages:
 
         For a filter that does not move mail yet: this is the mail that it would have moved.
         """
-        (number,) = self._db.row(f"SELECT count(DISTINCT m.id) {_UNSORTED}")
+        (number,) = self._db.row(f"SELECT count(DISTINCT m.id) {_LYING} AND m.verdict = 'spam'")
         return int(number)
 
-    def called_spam_since(self, since: float) -> int:
-        """Return how many of the newest messages, judged after a time, a person has called spam."""
-        (number,) = self._db.row(
-            "SELECT count(*) FROM (SELECT label, weak FROM message WHERE judged_at > ? ORDER BY judged_at DESC LIMIT ?)"
-            " WHERE label = 1 AND NOT weak",
-            (since, _NEWEST),
+    def kept_since(self) -> list[tuple[float, bool]]:
+        """Return since when each of the newest messages that was read is where it was judged, the earliest first.
+
+        Beside each time is whether the filter called the message spam. Messages that were ever learned are left out.
+        """
+        rows = self._db.rows(
+            f"SELECT max(f.since), m.verdict = 'spam' {_LYING} AND m.learned_at IS NULL AND f.flags GLOB '*S*'"
+            " GROUP BY m.id ORDER BY 1"
         )
-        return int(number)
+        return [(float(since), bool(is_spam)) for since, is_spam in rows]
 
-    def left_behind(self, until: float) -> set[int]:
-        """Return unsorted messages that a person has read, and left, while calling a later message spam.
+    def fates(self, since: float, most: int) -> list[bool]:
+        """Return what a person did with mail that the filter has called spam, the newest first, at most `most`.
 
-        until: only messages judged up to that time. Messages that were ever learned are left out.
+        True: the person has called the message spam. False: it was learned as ham, or left behind. Mail whose fate is
+        not known is left out. since: only messages judged after that time.
+        """
+        rows = self._db.rows(
+            f"SELECT fate FROM (SELECT m.judged_at, {_FATE} AS fate FROM message AS m"  # noqa: S608 - no text from outside
+            " WHERE m.judged_at > ? AND m.verdict = 'spam') WHERE fate IS NOT NULL ORDER BY judged_at DESC LIMIT ?",
+            (since, most),
+        )
+        return [bool(fate) for (fate,) in rows]
+
+    def left_behind(self, until: float, *, only_called_spam: bool = False) -> dict[int, bool]:
+        """Return messages that a person has read, and left in place, while calling a later message spam.
+
+        Beside each is whether the filter called it spam. until: only messages judged up to that time. only_called_spam:
+        leave the others out. Messages that were ever learned are left out.
         """
         left = (
-            "AND m.learned_at IS NULL AND f.flags GLOB '*S*' AND m.judged_at <= ? AND m.judged_at < (SELECT judged_at"
-            " FROM message WHERE judged_at IS NOT NULL AND label = 1 AND NOT weak ORDER BY judged_at DESC LIMIT 1)"
+            f"SELECT m.id, m.verdict = 'spam' {_LYING} AND m.judged_at <= ? AND (m.verdict = 'spam' OR NOT ?)"
+            f" AND {_LEFT_BEHIND}"
         )
-        return {row[0] for row in self._db.rows(f"SELECT m.id {_UNSORTED} {left}", (until,))}
+        return {message: bool(is_spam) for message, is_spam in self._db.rows(left, (until, only_called_spam))}
 
     def learned_weakly(self, since: float, most: int) -> list[bytes]:
         """Return the identities of messages learned weakly since a time, the newest first, at most `most`."""

@@ -132,6 +132,7 @@ class State:
     resumed_at: when moving was last allowed again.
     paused_until: until when a person has paused moving (infinity: until it is resumed), or None.
     begun_with: the `learning.minimum_messages` with which moving began, or None.
+    begun_at: when the newest message was judged before moving began, or None.
     ready_at: when the newest message was judged before the filter knew enough to begin, or None.
     missed_spam: what this person does about missed spam, as last seen.
     restored_at: when an earlier ledger replaced a different one, or None.
@@ -159,6 +160,7 @@ class State:
     resumed_at = _Value("resumed at", _finite, 0.0)
     paused_until = _Value[float | None]("paused until", _endless, None)
     begun_with = _Value[int | None]("begun with", int, None)
+    begun_at = _Value[float | None]("begun at", _finite, None)
     ready_at = _Value[float | None]("ready at", _finite, None)
     missed_spam = _Value("missed spam", MissedSpam, MissedSpam.UNKNOWN)
     restored_at = _Value[float | None](_RESTORED, _finite, None)

@@ -3,7 +3,7 @@
 `rules` decide what it means. This module finds the files, and lets the performer learn a few at a time.
 """
 
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -12,7 +12,7 @@ from spamnb.base.label import Role
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
 from spamnb.rules import weak_lessons
-from spamnb.rules.moving import missing_lessons
+from spamnb.rules.moving import is_taught
 from spamnb.rules.reactions import LEFT_IN_SPAM, Reaction, kept_origins, learns_kept, reaction_to_kept
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -57,7 +57,7 @@ class UntouchedMail:
         It looks at doubted mail again each day: by then the filter may know more about the message or the person. It
         also learns mail that a person has left behind before the filter began to move mail.
         """
-        left_behind = may_move.left_behind(self._ledger)
+        left_behind = may_move.left_behind(self._ledger, self._config.learning)
         kept = [candidate for folder in self._folders for candidate in self._kept(folder, left_behind)]
         files = {candidate.file for candidate in kept}
         self._recheck_at = {file: at for file, at in self._recheck_at.items() if file in files}
@@ -66,7 +66,7 @@ class UntouchedMail:
         for candidates in _grouped(due):
             self._learn(candidates, self._teaches_ham)
 
-    def _kept(self, folder: WatchedFolder, left_behind: Container[int]) -> Iterator[_Candidate]:
+    def _kept(self, folder: WatchedFolder, left_behind: Mapping[int, Reaction]) -> Iterator[_Candidate]:
         looking = f"looking for kept mail in {self._folders.root}"
         self._context.alive(looking)
         learning, now = self._config.learning, self._context.now()
@@ -76,10 +76,8 @@ class UntouchedMail:
         for number, location in enumerate(unlearned, 1):
             if number % _ROWS == 0:
                 self._context.alive(looking)
-            age, is_left = now - location.since, location.message in left_behind
-            reaction = reaction_to_kept(
-                location.flags, folder.role, age, learning, location.origin, left_behind=is_left
-            )
+            age, behind = now - location.since, left_behind.get(location.message)
+            reaction = reaction_to_kept(location.flags, folder.role, age, learning, location.origin, left_behind=behind)
             if reaction is not None:
                 yield _Candidate(folder, location, reaction)
 
@@ -87,10 +85,9 @@ class UntouchedMail:
         if not candidate.reaction.doubtful:
             return True
         ham, spam = self._ledger.lessons.totals().tolist()[:2]
-        is_taught = not missing_lessons(ham, spam, self._config.learning)
         probability, missed = self._context.filter().judge(reading).probability, self._context.missed_spam()
-        is_apart = candidate.folder.role.is_apart
-        teaches = weak_lessons.teaches_ham(probability, missed, is_taught=is_taught, is_apart=is_apart)
+        taught, is_apart = is_taught(ham, spam, self._config.learning), candidate.folder.role.is_apart
+        teaches = weak_lessons.teaches_ham(probability, missed, is_taught=taught, is_apart=is_apart)
         if not teaches:
             self._context.doubted[reading.digest] = probability
             self._recheck_at[candidate.file] = self._context.now() + DAY
@@ -103,7 +100,9 @@ class UntouchedMail:
             return
         self._spam_looked_at = now
         enough_at = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
-        before = weak_lessons.lay_long_enough(now, self._ledger.locations.spam_seen_at(self._folders.id), enough_at)
+        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
+        is_young = weak_lessons.is_young(self._ledger.lessons.totals().tolist()[1], self._context.missed_spam())
+        before = weak_lessons.lay_long_enough(now, opened_at, enough_at, is_young=is_young)
         left = (
             _Candidate(folder, location, LEFT_IN_SPAM)
             for folder in self._folders
