@@ -30,6 +30,7 @@ from spamnb.cli.choose import as_object
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, config_path, host_of, open_to_read
+from spamnb.cli.common.moving import step_to_hasten
 from spamnb.cli.common.output import as_json, table
 from spamnb.config import Config
 from spamnb.config.default_paths import instance
@@ -37,6 +38,7 @@ from spamnb.host.host import Host
 from spamnb.host.register import files_in
 from spamnb.host.shares import not_running
 from spamnb.host.unsent import Unsent, unsent
+from spamnb.ledger.history.figures import Received
 from spamnb.monitoring.apart import MONTH, in_words, put_apart
 from spamnb.monitoring.host import HostStatus, host_metrics, host_status
 from spamnb.monitoring.metrics import metrics
@@ -65,6 +67,7 @@ def run(options: argparse.Namespace) -> int:
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
+        received = None if ledger is None else ledger.figures.received((-math.inf, math.inf))[0]
         chosen = [] if ledger is None else standing(ledger, config)
         apart = {} if ledger is None else put_apart(ledger, config, time.time() - MONTH)
         apart_in_words = "" if ledger is None else in_words(ledger, config, apart)
@@ -73,8 +76,9 @@ def run(options: argparse.Namespace) -> int:
         numbers = {str(role): number for role, number in apart.items()}
         print(as_json(_as_object(found, judged, chosen, config, options) | {"apart_in_30_days": numbers}))
     elif ledger is not None or config.mailboxes:
-        print(f"moves mail: {_moves(found, [escaped(lesson.summary) for lesson in doubted], time.time())}")
-        _print(found, judged, apart_in_words, chosen, config)
+        doubts = [escaped(lesson.summary) for lesson in doubted]
+        print(f"moves mail: {_moves(found, doubts, step_to_hasten(found, options), time.time())}")
+        _print(found, _judged(found, judged, received), apart_in_words, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -152,9 +156,9 @@ def _as_object(
         "moves": "nothing" if found.stop or found.missing or not config.mailboxes else "spam",
         "moves_mail": found.moves,
         "missing": found.missing,
-        "not_yet": found.not_yet,
-        "needed": _of_each(found.needed),
-        "weekly": _of_each(found.weekly),
+        "not_yet": "" if found.not_yet is None else found.not_yet.words,
+        "needed": _of_each((0, 0) if found.not_yet is None else found.not_yet.needed),
+        "weekly": _of_each((0, 0) if found.not_yet is None else found.not_yet.weekly),
         "stopped_at": stop.tripped_at,
         "model": config.scoring.model,
         "chosen": list(map(as_object, chosen)),
@@ -177,8 +181,11 @@ def _of_each(numbers: tuple[int, int]) -> dict[str, int]:
     return {label.word: number for label, number in zip(Label, numbers, strict=True)}
 
 
-def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
-    """Return whether mail is moved, and the next step. doubted: the learned ham that keeps it from being moved."""
+def _moves(found: Status, doubted: Sequence[str], step: str, now: float) -> str:
+    """Return whether mail is moved, and the next step. doubted: the learned ham that keeps it from being moved.
+
+    step: what would hasten the first move, or "".
+    """
     withheld = f"; {plural(found.withheld, 'message')} withheld" if found.withheld else ""
     if found.stop is not None and found.stop.tripped_at is None:
         return f"{paused(found.stop, now)}{withheld}. To go on: spamnb resume"
@@ -187,15 +194,23 @@ def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
         return f"{why}. Look at `spamnb history --verdict spam`, then: spamnb resume"
     if len(found.without_inbox) == len(found.watched_since):
         return "no, the mailbox is not there" if found.without_inbox else "no, no mailbox is configured"
-    if not found.missing:
+    if found.not_yet is None:
         return "yes" if found.is_running else "yes, when the service runs"
     if doubted:
-        return f"not yet. {found.not_yet.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
-    step = "" if found.ham or found.spam else " To learn from the mail in your folders: spamnb init --learn"
-    return f"not yet. {found.not_yet}{step}"
+        return f"not yet. {found.not_yet.words.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
+    if found.not_yet.learns_folders:
+        step = " To learn from the mail in your folders: spamnb init --learn"
+    return f"not yet. {found.not_yet.words}{step}"
 
 
-def _print(found: Status, judged: dict[str, int], apart: str, chosen: list[Standing], config: Config) -> None:
+def _judged(found: Status, judged: dict[str, int], received: Received | None) -> str:
+    """Return how much was judged, by verdict; or by the person's word, if the filter knows too little to move mail."""
+    if found.missing and received is not None and received.messages:
+        return f"{plural(received.messages, 'message')}; you called {received.called_spam} spam"
+    return ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"
+
+
+def _print(found: Status, judged: str, apart: str, chosen: list[Standing], config: Config) -> None:
     """Print all rows."""
     for path in found.without_inbox:
         print(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
@@ -208,7 +223,7 @@ def _print(found: Status, judged: dict[str, int], apart: str, chosen: list[Stand
         ("ledger", str(config.ledger)),
         ("disk", f"{disk}, its log {log}, its copies {copies}"),
         ("learned", f"{found.ham} ham, {found.spam} spam, {found.tokens} tokens"),
-        ("judged", ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"),
+        ("judged", judged),
         *([("put apart", apart)] if apart else []),
         ("model", config.scoring.model),
         *([("chosen", f"{in_short(chosen)} (spamnb choose)")] if chosen else []),

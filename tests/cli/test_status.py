@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.label import Role
+from spamnb.acts import training
+from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import clock
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
 from tests.cli.conftest import Run, ledger_file, mail, maildir
 from tests.lessons import wrong_count
 
@@ -112,12 +114,13 @@ def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
     run("train", "--ham", mail(configured / "a", "ham", 20))
     run("train", "--spam", mail(configured / "b", "spam", 2))
     nothing = "moves mail: not yet. The filter moves nothing until you have moved 3 more spam to Junk"
-    assert first_line(run) == f"{nothing}."
+    learned = "It has learned 20 ham and 2 of 5 spam."
+    assert first_line(run) == f"{nothing}. {learned}"
     with Ledger(str(ledger_file(configured))) as ledger:
         for ago in range(1, 15):
             one = ledger.messages.ensure(b"%d" % ago, "made up")
             ledger.messages.judged(one.id, "spam", 0.99, time.time() - 86_400 * ago + 60)
-    assert first_line(run) == f"{nothing}; at your 7 a week, about 3 days."
+    assert first_line(run) == f"{nothing}; at your 7 a week, about 3 days. {learned}"
     found = json.loads(run("status", "--json").out)
     assert (found["moves_mail"], found["needed"], found["weekly"]) == (
         "not yet",
@@ -131,6 +134,36 @@ def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
         assert first_line(run) == "moves mail: yes"
     found = json.loads(run("status", "--json").out)
     assert (found["moves_mail"], found["not_yet"], found["needed"]) == ("yes", "", {"ham": 0, "spam": 0})
+
+
+def test_status_counts_the_word_of_the_person(configured: Path, run: Run) -> None:
+    """While the filter moves nothing, `status` counts what came, and what the person called spam, and no verdict."""
+
+    def judged() -> str:
+        return re.sub(" {2,}", "  ", next(line for line in run("status").out.splitlines() if line.startswith("judged")))
+
+    ledger_file(configured).parent.mkdir(parents=True)
+    with Ledger(str(ledger_file(configured))) as ledger:
+        assert judged() == "judged  nothing yet"
+        for number, label in enumerate((Label.SPAM, Label.HAM, None)):
+            reading = read(message("spam", number))
+            ledger.messages.judged(ledger.messages.ensure(reading.digest, "m").id, "unsure", 0.5, 1.0)
+            if label is not None:
+                training.learn(ledger, reading, label, "a test", 2.0, how=How.MOVE)
+        assert judged() == "judged  3 messages; you called 1 spam"
+        ledger.state.begun_with = 20
+        assert judged() == "judged  3 unsure"
+
+
+def test_only_advice_that_helps(configured: Path, run: Run) -> None:
+    """`status` and `doctor` advise to learn from the folders only if they hold mail that would be learned."""
+    advice = "spamnb init --learn"
+    run("run", "--once")
+    assert advice not in run("status").out and advice not in run("doctor").out.partition("What to do:")[2]
+    (configured / "Maildir/cur/1.old:2,S").write_bytes(message("ham", 1))
+    ledger_file(configured).unlink()
+    run("run", "--once")
+    assert advice in run("status").out and advice in run("doctor").out.partition("What to do:")[2]
 
 
 def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> None:

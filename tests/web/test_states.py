@@ -167,6 +167,26 @@ def test_nothing_learned_yet(tmp_path: Path) -> None:
     )
 
 
+def test_steps_that_are_done(desk: WebDesk) -> None:
+    """While nothing is learned, the first page names only steps that are still to do."""
+    desk.stop()
+    desk.ledger.close()
+    Path(desk.ledger.path).unlink()
+    desk.ledger = Ledger(desk.ledger.path)
+    desk.restart()
+
+    def steps() -> list[str]:
+        page = desk.browser.get("/")
+        return [" ".join(step.text_content().split()).partition(":")[0] for step in page.tree.xpath("//main//ol/li")]
+
+    move, read_ = "In your mail program, move spam from your inbox to the spam folder.", "Read your mail as usual."
+    assert [step.startswith(wanted) for step, wanted in zip(steps(), ("Start the service", move, read_), strict=True)]
+    with only_service(desk.ledger.path):
+        assert [step.partition(". ")[0] for step in steps()] == [move, read_.removesuffix(".")]
+    desk.ledger.locations.put(1, "old", desk.ledger.messages.ensure(b"old", "").id, "before", b"", "", 1.0)
+    assert steps()[0].startswith("Find your Maildir")
+
+
 def test_a_message_that_was_pruned(desk: WebDesk) -> None:
     """A message that the history has forgotten is a page that says so."""
     desk.deliver(OFFER)
@@ -357,12 +377,58 @@ def test_the_heading_tells_of_today(desk: WebDesk) -> None:
         assert "The last message came yesterday" in desk.browser.get("/").words
 
 
-def test_spam_caught_by_week(desk: WebDesk) -> None:
-    """From the second week with spam on, each week has a bar of what was caught; a person's word counts."""
+def test_a_filter_that_moves_nothing_yet(desk: WebDesk) -> None:
+    """Until the filter moves mail, the first page counts what came, and what the person moved to Junk; no verdict."""
+    desk.restart(minimum_messages=1000)
+    assert "No mail came in these days." in desk.browser.get("/").words
+    assert not desk.browser.get("/").tree.xpath("//figure")
+    desk.ahead += 86_400 + 12 * 3600.0 - desk.now() % 86_400  # the next noon
+    offers = [message("spam", number) for number in range(100, 103)]
 
-    def drawn() -> list[str]:
+    def title() -> str:
+        return str(desk.browser.get("/").tree.findtext(".//title")).removesuffix(" · spamnb")
+
+    with only_service(desk.ledger.path):
+        desk.deliver(message("ham", 100))
+        assert title() == "Today 1 message came"
+        for offer in offers:
+            desk.deliver(offer)
+        assert title() == "Today 4 messages came"
+        for offer in offers[:2]:
+            desk.take(offer, "INBOX", "Junk")
+        assert title() == "Today 4 messages came, you moved 2 to Junk"
+        page = desk.browser.get("/")
+        facts = [" ".join(fact.text_content().split()) for fact in page.tree.xpath("//*[@class='fact']")]
+        assert facts == ["4 came in 7 days", "2 you moved to Junk"]
+        drawn, _ = page.tree.xpath("//figure")
+        assert drawn.findtext("figcaption") == "What came, and what you moved to Junk, by day"
+        days = [" ".join(row.text_content().split()).split()[-2:] for row in drawn.xpath(".//tbody/tr")]
+        assert days == [["0", "0"]] * 6 + [["4", "2"]]
+        assert not re.search("unsure|You corrected", page.tree.xpath("string(//main//p[@class='lead today'])"))
+        desk.ahead += 86_400.0
+        assert title() == "No mail has come today"
+
+
+def test_what_the_filter_waits_for_is_said_once(desk: WebDesk, tmp_path: Path) -> None:
+    """The first page says once what the filter waits for, though doctor finds it too; Health shows the finding."""
+    file = tmp_path / "config.yaml"
+    learning = "learning:\n  minimum_messages: 1000\n"
+    file.write_text(f"{render(desk.config.mailboxes, desk.config.ledger)}\n{learning}")
+    browser = Browser(
+        pages_of(ConfigFile(file, {}, is_needed=True).read, desk.now, config_path=str(file), at_once=True)
+    )
+    said = "The filter moves nothing until you have kept 970 more ham"
+    browser.get("/")
+    browser.get("/health")
+    assert browser.get("/").words.count(said) == browser.get("/health").words.count(said) == 1
+
+
+def test_spam_caught_by_week(desk: WebDesk) -> None:
+    """From the second week with spam on, each week has a bar of what was caught; before, each day."""
+
+    def drawn(by: str = "week") -> list[str]:
         figures = {one.findtext("figcaption"): one for one in desk.browser.get("/").tree.xpath("//figure")}
-        week = figures.get("Spam caught, by week")
+        week = figures.get(f"Spam caught, by {by}")
         return [] if week is None else [" ".join(row.text_content().split()) for row in week.xpath(".//tbody/tr")]
 
     desk.ahead = -20 * 86_400.0
@@ -372,6 +438,7 @@ def test_spam_caught_by_week(desk: WebDesk) -> None:
     desk.take(missed, "INBOX", "Junk")
     assert desk.label(missed) == (Label.SPAM, False)
     assert drawn() == []
+    assert [row.split()[-3:] for row in drawn("day")][-1] == ["%", "3", "4"]
     desk.ahead += 14 * 86_400.0
     for content in spam[3:]:
         desk.deliver(content)
@@ -379,6 +446,35 @@ def test_spam_caught_by_week(desk: WebDesk) -> None:
     weeks = [row.split()[-3:] for row in drawn()]
     assert [weeks[0], weeks[-1]] == [["%", "3", "4"], ["%", "1", "1"]]
     assert [" ".join(row.split()[-2:]) for row in drawn()[1:-1]] == ["0 0"]
+
+
+def test_spam_that_would_have_been_caught(desk: WebDesk) -> None:
+    """Until the filter moves mail, the first page shows how much of the person's spam it would have caught."""
+    desk.restart(minimum_messages=1000)
+    desk.ahead += 86_400 + 12 * 3600.0 - desk.now() % 86_400  # the next noon
+    assert "Spam caught" not in desk.browser.get("/").text
+    missed, *spam = message("ham", 100), *(message("spam", number) for number in range(100, 104))
+    for content in (missed, *spam):
+        desk.deliver(content)
+    for content in (missed, *spam[:3]):
+        desk.take(content, "INBOX", "Junk")
+
+    def drawn() -> tuple[list[str], str]:
+        figures = {one.findtext("figcaption"): one for one in desk.browser.get("/").tree.xpath("//figure")}
+        today = figures["Spam caught, by day"].xpath(".//tbody/tr[last()]")[0].text_content().split()
+        return today[-5:], figures["Spam caught, by day"].xpath("string(.//*[@class='legend'])").strip()
+
+    assert drawn() == (["0", "%", "0", "3", "4"], "▒ the filter would have caught it")
+    desk.take(spam[3], "INBOX", "Junk")
+    desk.restart(minimum_messages=1)
+    desk.deliver(message("spam", 110))
+    assert desk.where(message("spam", 110)) == ["Junk"]
+    assert drawn()[0] == ["16.7", "%", "1", "4", "6"]
+    page = desk.browser.get("/")
+    facts = [" ".join(fact.text_content().split()) for fact in page.tree.xpath("//*[@class='fact']")]
+    assert facts[0].startswith("1 judged since today") and facts[0].endswith(", when it began to move mail")
+    assert facts[1:4] == ["0 ●ham", "1 ■spam", "0 ◆unsure"], "no verdict from before counts"
+    assert "Today 6 messages came, 6 were spam" in page.words
 
 
 def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
@@ -415,6 +511,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
 
 def test_a_first_day(desk: WebDesk) -> None:
     """On the first day what was judged is shown by its hours; from the second on by days."""
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     assert "The filter judged no mail in these days." in desk.browser.get("/").words
     assert not desk.browser.get("/").tree.xpath("//figure")
     desk.go_to_noon()

@@ -4,13 +4,13 @@ import contextlib
 import dataclasses
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from spamnb.base.label import Label
-from spamnb.base.wording import plural
+from spamnb.acts.not_yet import moved_nothing_until
+from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
@@ -20,13 +20,13 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.apart import offers, put_apart
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
-from spamnb.rules.moving import fewest
 from spamnb.web.background_values import Snapshot
 from spamnb.web.http import Response, as_json
 from spamnb.web.kept_values import Checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
 from spamnb.web.parts.first_group import first_group
+from spamnb.web.parts.first_week import FirstWeek, first_week
 from spamnb.web.parts.lines import acts
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import clock
@@ -46,38 +46,45 @@ def overview(visit: Visit) -> Response:
     """Return the state of the filter, its figures, and the newest acts."""
     ledger, config, kept = visit.ledger, visit.config, visit.site.kept
     snapshot = kept.glance(visit.site.now, visit.after_answer)
-    troubles = _troubles(snapshot)
     known = status(config, ledger, visit.now, visit.missing)
+    troubles = _troubles(snapshot, {*_IN_THE_BANNER, *(["learned"] if known.not_yet else [])})
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
-    asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
-    today = _today(ledger, visit.now)
+    has_list = known.not_yet is not None and known.not_yet.questions > 0  # which asks about the same mail as Review
+    asked = _asked(kept.doubts(ledger), 0 if has_list else kept.badges(ledger).get("review", 0))
+    counts_after = moved_nothing_until(ledger)
+    today = _today(ledger, visit.now, counts_after)
     heading = _urgent(known, bool(config.mailboxes), troubles)
-    days = visit.request.query.one_of("days", _SPANS, "30")
-    spans = _judged(ledger, visit.now, *_SPANS[days])
+    days = visit.request.query.one_of("days", _SPANS, "7" if known.missing else "30")
+    spans = ledger.figures.judged(_bounds(visit.now, *_SPANS[days]), counts_after)
+    week = _first_week(ledger, spans, today, known.junk) if known.not_yet else None
     figures = _sum(spans)
     is_first_day = 0 < figures.messages == spans[-1].messages and spans[-1].until - spans[-1].since < 2 * _DAY
-    bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
+    words = week.words if week is not None and today.came else today.words
+    since, scoring = max(figures.since, counts_after), config.scoring
+    bins = ledger.figures.probabilities(_BINS, since, figures.until)
     return visit.page(
         "overview.html",
-        title=today.words if heading is None else heading.words,
+        title=words if heading is None else heading.words,
+        words=words,
         heading=heading,
         asked=asked,
         known=known,
-        fewest={label.word: fewest(label, config.learning) for label in Label},
         doubted=visit.doubted_ham(),
         first=first_group(visit),
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
         troubles=troubles or [],
         today=today,
+        week=week,
         days=days,
         spans=list(_SPANS),
         figures=figures,
-        by_day=_by_hour(ledger, visit.now) if is_first_day else _by_day(spans),
+        since=counts_after if figures.since < counts_after < figures.until else None,
+        by_day=_by_hour(ledger, visit.now, counts_after) if is_first_day else _by_day(spans),
         sureness=charts.histogram(
             bins, scoring.ham_cutoff, scoring.spam_cutoff, f"Messages by probability, last {days} days"
         ),
-        by_week=_by_week(ledger, visit.now),
+        caught=_caught(ledger, visit.now),
         lines=acts(ledger, ledger.lines.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
         apart=put_apart(ledger, config, figures.since),
@@ -85,13 +92,11 @@ def overview(visit: Visit) -> Response:
     )
 
 
-def _troubles(snapshot: Snapshot[Checked]) -> list[Finding] | None:
-    """Return faults and warnings without those that the banner shows; None if they are not known yet."""
+def _troubles(snapshot: Snapshot[Checked], shown: Set[str]) -> list[Finding] | None:
+    """Return faults and warnings without those that the page shows elsewhere; None if they are not known yet."""
     if snapshot.value is None or not snapshot.is_current:
         return None
-    return [
-        finding for finding in snapshot.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER
-    ]
+    return [finding for finding in snapshot.value.findings if finding.state != OK and finding.what not in shown]
 
 
 class Heading(NamedTuple):
@@ -134,36 +139,50 @@ def _urgent(known: Status, has_mailbox: bool, troubles: Sequence[Finding] | None
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """The mail that was judged since midnight, and the number of corrections since then.
+    """The mail that came since midnight, and the number of corrections since then.
 
-    judged_at: the last verdict, in seconds since the epoch, or None.
+    since, until: midnight, and the next. spam: by the person's word, or else by the verdict. unsure: by the verdict. A
+    verdict counts if the filter could move mail then. judged_at: the last verdict, in seconds since the epoch, or None.
     """
 
-    judged: Judged
+    since: float
+    until: float
+    came: int
+    spam: int
+    unsure: int
     corrected: int
     judged_at: float | None
 
     @property
     def words(self) -> str:
         """The mail of today in a few words, for the heading."""
-        number, spam = self.judged.messages, self.judged.spam
-        if not number:
+        if not self.came:
             return "No mail has come yet" if self.judged_at is None else "No mail has come today"
-        of_spam = f"{spam:,} {'was' if spam == 1 else 'were'}" if spam else "none was"
-        return f"Today {plural(number, 'message')} came, {of_spam} spam"
+        of_spam = f"{self.spam:,} {'was' if self.spam == 1 else 'were'}" if self.spam else "none was"
+        return f"Today {plural(self.came, 'message')} came, {of_spam} spam"
 
 
-def _today(ledger: Ledger, now: float) -> Today:
-    (judged,) = _judged(ledger, now, 1, 1)
-    corrected = ledger.lines.page(_MOST_CORRECTED, Wanted(since=judged.since, corrected=True))
-    return Today(judged, len(corrected), ledger.messages.last_judged_at())
+def _today(ledger: Ledger, now: float, counts_after: float) -> Today:
+    figures, day = ledger.figures, _bounds(now, 1, 1)
+    (received,), (spam,), (judged,) = (
+        figures.received(day),
+        figures.caught(day, counts_after),
+        figures.judged(day, counts_after),
+    )
+    corrected = ledger.lines.page(_MOST_CORRECTED, Wanted(since=day[0], corrected=True))
+    last = ledger.messages.last_judged_at()
+    return Today(day[0], day[1], received.messages, spam.spam, judged.unsure, len(corrected), last)
 
 
-def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:
-    """Return the judged mail of the last days up to the end of today, in spans of `step` days. Days are local."""
+def _bounds(now: float, days: int, step: int) -> list[float]:
+    """Return the bounds of the last days up to the end of today, in spans of `step` days. Days are local."""
     midnight = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
-    bounds = [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
-    return ledger.figures.judged(bounds)
+    return [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
+
+
+def _first_week(ledger: Ledger, spans: Sequence[Judged], today: Today, junk: str) -> FirstWeek:
+    bounds = [spans[0].since, *(span.until for span in spans)]
+    return first_week(ledger, bounds, _names(spans), (today.since, today.until), escaped(junk))
 
 
 def _sum(spans: list[Judged]) -> Judged:
@@ -174,26 +193,35 @@ def _sum(spans: list[Judged]) -> Judged:
 
 
 def _by_day(spans: list[Judged]) -> Chart:
-    year = datetime.fromtimestamp(spans[-1].since).year
-    return charts.daily(spans, [_days(each, year) for each in spans], "Messages judged, by day")
+    return charts.daily(spans, _names(spans), "Messages judged, by day")
 
 
-def _by_hour(ledger: Ledger, now: float) -> Chart:
+def _by_hour(ledger: Ledger, now: float, counts_after: float) -> Chart:
     """Draw the judged mail of today's hours until now."""
     midnight = _midnight(now)
     bounds = [midnight + 3600.0 * hour for hour in range(int((now - midnight) // 3600) + 2)]
-    spans = ledger.figures.judged(bounds)
+    spans = ledger.figures.judged(bounds, counts_after)
     return charts.daily(spans, [clock(each.since) for each in spans], "Messages judged today, by hour", "hour")
 
 
-def _by_week(ledger: Ledger, now: float) -> Chart | None:
-    """Draw how much of the spam was caught in each of the last weeks; None before there is spam of two weeks."""
-    end = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
-    bounds = [(end - timedelta(weeks=ago)).timestamp() for ago in range(_WEEKS, -1, -1)]
-    weeks = list(itertools.dropwhile(lambda week: not week.spam, ledger.figures.caught(bounds)))
-    if sum(week.spam > 0 for week in weeks) < 2:
-        return None
-    return charts.caught(weeks, [_days(week, end.year) for week in weeks], "Spam caught, by week")
+def _caught(ledger: Ledger, now: float) -> Chart | None:
+    """Draw how much of the spam was caught in each of the last weeks; before there is spam of two weeks, in each day.
+
+    None without spam in these days.
+    """
+    until = moved_nothing_until(ledger)
+    weeks = ledger.figures.caught(_bounds(now, 7 * _WEEKS, 7), until)
+    weeks = list(itertools.dropwhile(lambda week: not week.spam, weeks))
+    if sum(week.spam > 0 for week in weeks) > 1:
+        return charts.caught(weeks, _names(weeks), "Spam caught, by week", "week")
+    days = ledger.figures.caught(_bounds(now, 7, 1), until)
+    return charts.caught(days, _names(days), "Spam caught, by day", "day") if any(day.spam for day in days) else None
+
+
+def _names(spans: Sequence[Judged] | Sequence[Caught]) -> list[str]:
+    """Return the days of each span."""
+    year = datetime.fromtimestamp(spans[-1].since).year
+    return [_days(span, year) for span in spans]
 
 
 def _days(span: Judged | Caught, year: int) -> str:
@@ -219,7 +247,7 @@ def _copied_at(path: str) -> float | None:
 def overview_as_json(visit: Visit) -> Response:
     """Return the figures of the page, for a program."""
     ledger = visit.ledger
-    figures = _sum(_judged(ledger, visit.now, 30, 1))
+    figures = _sum(ledger.figures.judged(_bounds(visit.now, 30, 1)))
     known = status(visit.config, ledger, visit.now, visit.missing)
     values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
     values |= {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from spamnb.ledger.history.figures import Bin, Caught, Judged
+from spamnb.ledger.history.figures import Bin, Caught, Judged, Received
 
 WIDTH, HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 6, 16, 22
@@ -57,20 +57,12 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
 
     of: the name of a span, for the head of the table.
     """
-    most = max((span.messages for span in spans), default=0)
-    step = _PLOT_WIDTH / max(1, len(spans))
-    width = max(0.5, step * 0.8)
-    parts = [_grid(_linear_ticks(most))]
-    for place, (span, name) in enumerate(zip(spans, names, strict=True)):
-        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
-        for word, number in (("ham", span.ham), ("unsure", span.unsure), ("spam", span.spam)):
-            height = _PLOT_HEIGHT * number / max(1, most)
-            top -= height
-            if number:
-                parts.append(_rect(x, top, width, height, word, f"{name}: {number} {word}"))
-        if span.corrected:
-            parts.append(_mark(x + width / 2, top - 3, f"{name}: you corrected {span.corrected}"))
-    parts += _ends(names)
+    marks = [
+        f"{name}: you corrected {span.corrected}" if span.corrected else ""
+        for span, name in zip(spans, names, strict=True)
+    ]
+    verdicts = [(("ham", span.ham), ("unsure", span.unsure), ("spam", span.spam)) for span in spans]
+    parts = _stacked(verdicts, names, marks)
     rows = tuple(
         (name, str(span.ham), str(span.unsure), str(span.spam), str(span.lost), str(span.missed))
         for span, name in zip(spans, names, strict=True)
@@ -80,19 +72,59 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
     return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, mark)
 
 
-def caught(spans: Sequence[Caught], names: Sequence[str], title: str) -> Chart:
-    """Draw a bar for each span of time, as high as the share of the spam that was caught. No spam gives no bar."""
+def received(spans: Sequence[Received], names: Sequence[str], title: str) -> Chart:
+    """Draw a bar for each day: the messages that a person called spam, above all others."""
+    parts = [(("other", span.messages - span.called_spam), ("spam", span.called_spam)) for span in spans]
+    rows = tuple((name, str(span.messages), str(span.called_spam)) for span, name in zip(spans, names, strict=True))
+    drawing = _drawing(title, _stacked(parts, names))
+    return Chart(title, drawing, ("day", "came", "you called spam"), rows, ("spam",))
+
+
+def _stacked(
+    spans: Sequence[Sequence[tuple[str, int]]], names: Sequence[str], marks: Sequence[str] = ()
+) -> list[Markup]:
+    """Draw a bar for each span: its numbers above each other, each in the colour of its word.
+
+    marks: for each span, the text of a mark above its bar, or "".
+    """
+    most = max((sum(number for _, number in span) for span in spans), default=0)
+    step = _PLOT_WIDTH / max(1, len(spans))
+    width = max(0.5, step * 0.8)
+    parts = [_grid(_linear_ticks(most))]
+    for place, (span, name, mark) in enumerate(zip(spans, names, marks or [""] * len(spans), strict=True)):
+        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
+        for word, number in span:
+            height = _PLOT_HEIGHT * number / max(1, most)
+            top -= height
+            if number:
+                parts.append(_rect(x, top, width, height, word, f"{name}: {number} {word}"))
+        if mark:
+            parts.append(_mark(x + width / 2, top - 3, mark))
+    return [*parts, *_ends(names)]
+
+
+def caught(spans: Sequence[Caught], names: Sequence[str], title: str, of: str) -> Chart:
+    """Draw a bar for each span of time, as high as the share of the spam that was caught. No spam gives no bar.
+
+    Above it, paler, is the share that a filter would have caught that did not move mail yet. of: the name of a span.
+    """
     step = _PLOT_WIDTH / max(1, len(spans))
     width = min(step * 0.8, 40.0)
     parts, rows = [_grid([(part, _percent(part)) for part in (0.0, 0.5, 1.0)])], []
+    has_would = any(span.would for span in spans)
     for place, (span, name) in enumerate(zip(spans, names, strict=True)):
         share = _percent(span.caught / span.spam) if span.spam else ""
-        rows.append((name, share, f"{span.caught:,}", f"{span.spam:,}"))
-        if span.spam:
-            height = _PLOT_HEIGHT * span.caught / span.spam
-            x, words = _LEFT + place * step + (step - width) / 2, f"{name}: {share}, {span.caught:,} of {span.spam:,}"
-            parts.append(_rect(x, _BASE - height, width, height, "share", words))
-    return Chart(title, _drawing(title, [*parts, *_ends(names)]), ("week", "caught", "messages", "of"), tuple(rows))
+        rows.append((name, share, f"{span.caught:,}", *([f"{span.would:,}"] if has_would else []), f"{span.spam:,}"))
+        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
+        for word, number, did in (("share", span.caught, "caught"), ("would", span.would, "would have been caught")):
+            if number:
+                height = _PLOT_HEIGHT * number / span.spam
+                top -= height
+                words = f"{name}: {_percent(number / span.spam)}, {number:,} of {span.spam:,} {did}"
+                parts.append(_rect(x, top, width, height, word, words))
+    columns = (of, "caught", "messages", *(["would have caught"] if has_would else []), "of")
+    mark = ("▒", "the filter would have caught it") if has_would else None
+    return Chart(title, _drawing(title, [*parts, *_ends(names)]), columns, tuple(rows), mark=mark)
 
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
