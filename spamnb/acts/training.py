@@ -59,12 +59,13 @@ def learn_batches(
     batcher: Batcher | None = None,
     *,
     how: How,
+    weak: bool = False,
 ) -> list[Change]:
-    """Learn many messages at once, by a person's decision. Returns those that changed, with their earlier state.
+    """Learn many messages at once. Returns those that changed, with their earlier state.
 
-    batcher: the one from earlier calls (`Lessons.batcher`).
+    batcher: the one from earlier calls (`Lessons.batcher`). weak: as for `learn`.
     """
-    changed = (batcher or ledger.lessons.batcher()).learn(batches, label, why, at, how=how)
+    changed = (batcher or ledger.lessons.batcher()).learn(batches, label, why, at, how=how, weak=weak)
     with ledger.transaction():
         ledger.record_lessons()
         ledger.messages.came_from(
@@ -72,7 +73,8 @@ def learn_batches(
             for batch in batches
             for digest, relations in zip(batch.digests, batch.relations, strict=True)
         )
-        decided(ledger, chain.from_iterable(batch.digests for batch in batches), label)
+        if not weak:
+            decided(ledger, chain.from_iterable(batch.digests for batch in batches), label)
     files: list[tuple[bytes, str]] = []
     for batch in batches:
         if batch.paths:

@@ -47,13 +47,14 @@ def learn(
     clock: Callable[[], float] = time.time,
     *,
     how: How = How.HAND,
+    weak: bool = False,
 ) -> Iterator[Committed]:
     """Learn what `read_batch` has read. Messages learned with another tokenizer get the tokens of this reading."""
     batcher = ledger.lessons.batcher()
     for some in _transactions(read):
         batches = [batch for batch, _ in some]
-        changes = training.learn_batches(ledger, batches, label, why, clock(), batcher, how=how)
-        corrected = sum(change.before is not None for change in changes)
+        changes = training.learn_batches(ledger, batches, label, why, clock(), batcher, how=how, weak=weak)
+        corrected = sum(change.before not in (None, label) for change in changes)
         seen = sum(len(batch.digests) for batch in batches)
         yield Committed(seen, len(changes), corrected, _unread(some), batcher.read_again(batches))
 

@@ -3,7 +3,8 @@
 It gives each folder a role by its name. A folder into which rules seem to sort mailing
 lists is neutral. It never moves mail that is there now, and asks whether to learn from it.
 It learns a message in a spam folder as spam, even if a copy is in a ham folder. A message
-in a ham folder that looks like spam teaches nothing, or counts weakly as spam. If there is
+in a ham folder that looks like spam teaches nothing, or counts weakly as spam. What you
+have read in a folder of lists counts weakly as ham, unless it looks like spam. If there is
 a configuration, it adds a new MAILDIR to it. With --learn it learns by the roles in the
 configuration, and does not change that. If the filter is in use, --learn leaves out mail
 that the filter has judged and you have not decided on.
@@ -32,7 +33,7 @@ from pathlib import Path
 
 from spamnb.acts import may_move
 from spamnb.base.errors import ConfigError, UsageError
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import How, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
@@ -56,9 +57,9 @@ from spamnb.review import first_lessons
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import known_files
 from spamnb.setup.own_server import own_server
-from spamnb.setup.proposal import Proposal, as_configured, check_apart, check_rights, propose, with_roles
+from spamnb.setup.proposal import TAUGHT, Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
-_NEUTRAL = "Neutral: it is neither judged nor learned. If you file there by hand, write ham instead."
+_NEUTRAL = "Neutral: nothing there counts as filed by you. If you file there by hand, write ham instead."
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 
@@ -223,9 +224,10 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
     roles: dict[str, Role] = {**mailbox.roles, **{name: mailbox.role_of(name) for name in messages}}
     rows: list[tuple[object, ...]] = [("folder", "role", "messages", "learned as")]
     for name, role in roles.items():
-        label = proposal.label(name)
+        taught = proposal.taught(name)
         number = len(messages[name]) if name in messages else "to be created"
-        rows.append((name, role, number, "nothing" if label is None else label.word))
+        what = "nothing" if taught is None else taught.label.word
+        rows.append((name, role, number, f"{what}, weakly, if read" if taught is not None and taught.weak else what))
     inform(options, table(rows))
     if proposal.lists:
         which = ", ".join(map(escaped, proposal.lists))
@@ -276,11 +278,11 @@ def _learn_folders(proposal: Proposal, options: argparse.Namespace) -> int:
     with open_ledger(options)[1] as ledger:
         there = known_files(ledger, proposal)
     skipped = there.otherwise | there.undecided | there.sifted
-    for label in Label:
-        if labelled := proposal.labelled(label):
-            found = [source for source in labelled if source.file not in skipped]
-            why = f"was in a {label.word} folder at the start"
-            codes.append(learn(found, len(found), label, why, options, how=How.SEEN, may_begin=False))
+    for taught in TAUGHT:
+        if there_now := proposal.teaching(taught):
+            found = [source for source in there_now if source.file not in skipped]
+            label, why, weak = taught.label, taught.why, taught.weak
+            codes.append(learn(found, len(found), label, why, options, how=How.SEEN, weak=weak, may_begin=False))
     init_host.say_undecided(len(there.undecided), options)
     return max(codes)
 

@@ -58,6 +58,7 @@ def learn(
     options: argparse.Namespace,
     *,
     how: How = How.HAND,
+    weak: bool = False,
     may_begin: bool = True,
 ) -> int:
     """Learn messages on all cores, and print the numbers. Returns the exit code.
@@ -66,6 +67,7 @@ def learn(
     """
     seen = changed = corrected = read_again = left_out = 0
     before = getattr(options, "learned", "")  # `init` learns ham, then spam
+    as_ = f"{'weakly ' if weak else ''}as {label.word}"
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))
@@ -79,11 +81,11 @@ def learn(
         shown = progress(
             read, f"learning {label.word}", options.quiet, total, lambda one: len(one[0].digests) + len(one[1])
         )
-        for done in learning.learn(ledger, shown, label, why, how=how):
+        for done in learning.learn(ledger, shown, label, why, how=how, weak=weak):
             report_left_out(done.left_out)
             seen, changed, corrected = seen + done.seen, changed + done.changed, corrected + done.corrected
             read_again, left_out = read_again + done.read_again, left_out + len(done.left_out)
-            options.learned = f"{before}learned {plural(changed, 'message')} as {label.word}, "
+            options.learned = f"{before}learned {plural(changed, 'message')} {as_}, "
             options.interrupted = f"{options.learned}which is kept"
         if may_begin:
             may_move.begin_if_ready(ledger, config.scoring, config.learning)
@@ -92,7 +94,7 @@ def learn(
     what = ("copy" if same == 1 else "copies") if is_first else "known already"
     known = f", {same} {what}" if same else ""
     again = f"; {read_again} of them read again" if read_again else ""
-    inform(options, f"learned {plural(changed, 'message')} as {label.word}{was}{known}{again}")
+    inform(options, f"learned {plural(changed, 'message')} {as_}{was}{known}{again}")
     return exit_codes.ERROR if left_out else 0
 
 

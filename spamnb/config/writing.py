@@ -30,7 +30,7 @@ _ROLES = """
 #   inbox       it judges new mail here
 #   spam        it moves spam to the first of these; it learns mail that you move here as spam
 #   ham         it learns mail that you move here as ham
-#   neutral     it does not judge this mail, and does not learn from it
+#   neutral     it does not judge this mail, and does not learn from it; but `init` learns what you have read of lists
 #   sent        the same, but it sees here whom you write to
 #   train_spam  it learns mail here as spam, then moves it to the spam folder
 #   train_ham   it learns mail here as ham, then moves it to the inbox

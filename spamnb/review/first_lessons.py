@@ -3,14 +3,15 @@
 People without a filter have spam in the inbox. So the learned ham is judged, each message without itself and its
 near-copies. A message that looks like spam teaches nothing, or counts weakly as spam. Then the filter knows better, and
 all ham is judged again, until nothing changes. At first all is left out that looks a little like spam: spam among the
-ham hides other spam. Most of it comes back in the next round.
+ham hides other spam. Most of it comes back in the next round. Mail from a folder of lists is weakly ham: if it looks
+like spam, it teaches nothing.
 
 `benchmarks/day_one.py` measures this, and docs/evidence/accuracy.md has the figures.
 """
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from typing import NamedTuple
 
 from spamnb.acts import training
@@ -25,6 +26,7 @@ from spamnb.review.near_copies import groups
 from spamnb.rules import weak_lessons
 
 WHY = "was in a ham folder at the start, and looks like spam"
+WHY_OF_LISTS = "was in a folder of lists at the start, and looks like spam"
 LOOKED_AT_AGAIN = "was in a ham folder at the start, and is looked at again"
 _ROUNDS = 8
 _ISSUES = 5  # so many near-copies in ham folders are a newsletter: each is judged by the others, and none is doubted
@@ -34,7 +36,7 @@ Shown = Callable[[Iterable[JudgedWithoutItself]], Iterable[JudgedWithoutItself]]
 
 
 class Sifted(NamedTuple):
-    """How many messages of ham folders look like spam, and how many of these count weakly as spam."""
+    """How many messages that were learned as ham look like spam, and how many of these count weakly as spam."""
 
     doubted: int
     weakly_spam: int
@@ -62,7 +64,7 @@ def begin(ledger: Ledger) -> None:
 def take_up(ledger: Ledger) -> None:
     """Let doubted messages that nobody has decided on be ham again, to ask about them: the next `finish` sifts them."""
     changes = [
-        Relabel(lesson.digest, lesson.label, True, Label.HAM, False, LOOKED_AT_AGAIN, How.SEEN)
+        Relabel(lesson.digest, lesson.label, True, Label.HAM, lesson.how is How.SEEN, LOOKED_AT_AGAIN, How.SEEN)
         for lesson in sifted(ledger)
     ]
     training.relabel(ledger, changes, time.time())
@@ -75,8 +77,12 @@ def finish(ledger: Ledger, scoring: Scoring, shown: Shown = iter) -> Sifted:
 
 
 def is_sifted(lesson: Lesson) -> bool:
-    """Tell whether a message was learned from a ham folder and is doubted since then: nothing else is weak by hand."""
-    return lesson.weak and lesson.how is How.HAND and lesson.label is not Label.HAM
+    """Tell whether a message was learned from a folder at the start and is doubted since then.
+
+    From a ham folder: nothing else is weak by hand. From a folder of lists: nothing else is weakly seen, and forgotten.
+    """
+    is_of_lists = lesson.how is How.SEEN and lesson.label is None
+    return lesson.weak and lesson.label is not Label.HAM and (lesson.how is How.HAND or is_of_lists)
 
 
 def sifted(ledger: Ledger) -> list[Lesson]:
@@ -92,13 +98,25 @@ def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Sh
     """
     with ledger.snapshot():
         doubts = doubted(ledger.lessons, scoring, digests, shown)
-    changes = [Relabel(one, Label.HAM, False, doubt.label, True, WHY, How.HAND) for one, doubt in doubts.items()]
+        changes = sifting(ledger.lessons, doubts)
     with ledger.transaction():
         made = training.relabel(ledger, changes, time.time())
         ledger.state.sifting_since = None
     return Sifted(
         sum(made), sum(change.after is Label.SPAM for change, done in zip(changes, made, strict=True) if done)
     )
+
+
+def sifting(lessons: Lessons, doubts: Mapping[bytes, Doubt]) -> list[Relabel]:
+    """Return the new labels of doubted messages. Those of a folder of lists teach nothing, and are never spam."""
+    changes = []
+    for digest, doubt in doubts.items():
+        lesson = lessons.find(digest)
+        if lesson is not None and lesson.weak:
+            changes.append(Relabel(digest, Label.HAM, True, None, True, WHY_OF_LISTS, How.SEEN))
+        else:
+            changes.append(Relabel(digest, Label.HAM, False, doubt.label, True, WHY, How.HAND))
+    return changes
 
 
 def doubted(lessons: Lessons, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter) -> dict[bytes, Doubt]:

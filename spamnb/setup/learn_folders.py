@@ -28,7 +28,7 @@ from spamnb.ledger.values import damage_in
 from spamnb.maildir.names import parse_name
 from spamnb.review import first_lessons
 from spamnb.review.first_lessons import NOTHING, Sifted
-from spamnb.setup.proposal import Proposal, as_configured
+from spamnb.setup.proposal import TAUGHT, Proposal, Taught, as_configured
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def learn_users(host: Host, users: Iterable[User], record: Callable[[Config], No
 
 
 def learn_folders(config: Config) -> LearnedFolders:
-    """Learn ham folders first and then spam folders, so that a message in both ends as spam: somebody put it there.
+    """Learn folders of lists, then ham and then spam folders: a message in the last two ends as spam.
 
     Then sift what was learned as ham, and record that mail may be moved if the filter knows enough. Raises SpamnbError
     if a mailbox has no inbox or cannot be read, or the ledger cannot be used.
@@ -106,12 +106,12 @@ def learn_folders(config: Config) -> LearnedFolders:
         known += len(there.learned) + len(there.otherwise) + len(there.sifted)
         undecided += len(there.undecided)
         skipped = set().union(*there)
-        for label in Label:
-            found = [source for source in proposal.labelled(label) if source.file not in skipped]
+        for taught in TAUGHT:
+            found = [source for source in proposal.teaching(taught) if source.file not in skipped]
             if not found:
                 continue
-            seen, changed, unread = _learn(config, found, label)
-            learned[label] += changed
+            seen, changed, unread = _learn(config, found, taught)
+            learned[taught.label] += changed
             known += seen - changed
             left_out += unread
     with Ledger(str(config.ledger)) as ledger:
@@ -130,13 +130,15 @@ def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
         return known
     digests: dict[str, bytes] = {}  # of messages that the filter has not judged
     in_spam: set[bytes] = set()
-    for folder, sources in proposal.messages.items():
-        label = proposal.label(folder)
-        if label is None:
+    of_lists: set[str] = set()
+    for folder in proposal.messages:
+        taught = proposal.taught(folder)
+        if taught is None:
             continue
+        label = taught.label
         recorded = ledger.locations.recorded_in(root, folder)
         is_inbox = proposal.mailbox.role_of(folder) is Role.INBOX
-        for file in (source.file for source in sources):
+        for file in (source.file for source in proposal.in_folder(folder)):
             digest, is_judged = recorded.get(parse_name(os.path.basename(file)).key, (None, is_inbox))
             if is_judged:
                 decision = None if digest is None else _decision(ledger, digest)
@@ -144,12 +146,16 @@ def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
                 (known.learned if decision is label else among).add(file)
             elif digest is not None:
                 digests[file] = digest
+                if taught.weak:
+                    of_lists.add(file)
                 if label is Label.SPAM:
                     in_spam.add(digest)
     for file, digest in digests.items():
         lesson = ledger.lessons.find(digest)
         if lesson is not None and lesson.decision is (Label.SPAM if digest in in_spam else Label.HAM):
             known.learned.add(file)
+        elif lesson is not None and file in of_lists and lesson.label is not None:
+            known.learned.add(file)  # whatever it is learned as, a weak lesson changes nothing
         elif lesson is not None and digest not in in_spam and first_lessons.is_sifted(lesson):
             known.sifted.add(file)
     return known
@@ -182,15 +188,14 @@ def _check(proposal: Proposal) -> None:
         raise MaildirError(proposal.faults[0])
 
 
-def _learn(config: Config, found: Sequence[Source], label: Label) -> tuple[int, int, LeftOut]:
+def _learn(config: Config, found: Sequence[Source], taught: Taught) -> tuple[int, int, LeftOut]:
     """Learn messages. Returns how many were seen and changed, and those that could not be read."""
     seen, changed = 0, 0
     left_out: LeftOut = []
     with ExitStack() as stack:
         read = stack.enter_context(each(read_batch, found))  # forks before a ledger is opened
         ledger = stack.enter_context(Ledger(str(config.ledger)))
-        why = f"was in a {label.word} folder at the start"
-        for done in learning.learn(ledger, read, label, why, how=How.SEEN):
+        for done in learning.learn(ledger, read, taught.label, taught.why, how=How.SEEN, weak=taught.weak):
             seen, changed = seen + done.seen, changed + done.changed
             left_out += done.left_out
     return seen, changed, left_out

@@ -1,9 +1,10 @@
-"""A proposal for a Maildir to watch: its folders, their roles, and the labels of their mail."""
+"""A proposal for a Maildir to watch: its folders, their roles, and what their mail teaches."""
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from spamnb.base.errors import ConfigError, MaildirError
 from spamnb.base.label import Label, Role
@@ -11,7 +12,7 @@ from spamnb.base.wording import escaped
 from spamnb.bulk.sources import Source
 from spamnb.checkup.finding import name_of, owner_of
 from spamnb.config import Mailbox
-from spamnb.config.folder_names import matches, proposed_roles, written
+from spamnb.config.folder_names import matches, proposed_roles, usual_role, written
 from spamnb.config.settings import Layout
 from spamnb.maildir.folders import Folder, FolderUnavailableError, detect_layout, find_folders
 from spamnb.maildir.messages import scan
@@ -20,11 +21,28 @@ from spamnb.rules.reactions import taught_by
 from spamnb.setup.list_folders import list_folders
 
 
+class Taught(NamedTuple):
+    """What the mail of a folder teaches at the start. weak: as ham that was read and kept."""
+
+    label: Label
+    weak: bool = False
+
+    @property
+    def why(self) -> str:
+        """Return why such mail is learned, in words."""
+        return f"was {'read, in a folder of lists' if self.weak else f'in a {self.label.word} folder'} at the start"
+
+
+TAUGHT: Final = (Taught(Label.HAM, weak=True), Taught(Label.HAM), Taught(Label.SPAM))
+"""In this order mail is learned: a message in several folders ends as what the last of them teaches."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A configured or proposed mailbox, its folders, their messages by folder, and the faults of reading them.
 
-    lists: the folders, or patterns for them, that are neutral because rules seem to sort mailing lists into them.
+    lists: the folders, or patterns for them, that are neutral because rules seem to sort mailing lists into them. Their
+    mail tells that, and no configuration: so it holds for one that is older than this rule, too.
     """
 
     mailbox: Mailbox
@@ -33,13 +51,30 @@ class Proposal:
     faults: list[str]
     lists: tuple[str, ...] = ()
 
-    def label(self, folder: str) -> Label | None:
-        """Return the label that a folder's messages teach, or None."""
-        return taught_by(self.mailbox.role_of(folder))
+    def taught(self, folder: str) -> Taught | None:
+        """Return what a folder's messages teach, or None."""
+        role = self.mailbox.role_of(folder)
+        if role is Role.NEUTRAL and any(self._stands_for(one, folder) for one in self.lists):
+            return Taught(Label.HAM, weak=True)
+        label = taught_by(role)
+        return None if label is None else Taught(label)
 
-    def labelled(self, label: Label) -> list[Source]:
-        """Return the messages that teach one label."""
-        return [source for folder, some in self.messages.items() if self.label(folder) is label for source in some]
+    def in_folder(self, folder: str) -> list[Source]:
+        """Return the messages of a folder that teach something."""
+        some, taught = self.messages[folder], self.taught(folder)
+        if taught is None:
+            return []
+        return [one for one in some if "S" in parse_name(os.path.basename(one.file)).flags] if taught.weak else some
+
+    def teaching(self, taught: Taught) -> list[Source]:
+        """Return the messages that teach this."""
+        return [
+            source for folder in self.messages if self.taught(folder) == taught for source in self.in_folder(folder)
+        ]
+
+    def _stands_for(self, one: str, folder: str) -> bool:
+        """Tell whether a folder, or a pattern such as `Lists/*`, of `lists` stands for a folder."""
+        return folder == one or (one not in self.messages and folder.startswith(one[:-1]))
 
 
 def propose(root: Path) -> Proposal:
@@ -72,8 +107,11 @@ def with_roles(proposal: Proposal, told: Mapping[str, Role]) -> Proposal:
 
 
 def as_configured(mailbox: Mailbox) -> Proposal:
-    """Return the folders of a mailbox with their configured roles."""
-    return Proposal(mailbox, *_found(mailbox.path, mailbox.layout, mailbox.levels))
+    """Return the folders of a mailbox with their configured roles. Their mail tells which neutral ones are of lists."""
+    folders, messages, faults = _found(mailbox.path, mailbox.layout, mailbox.levels)
+    neutral = [name for name in messages if mailbox.role_of(name) is Role.NEUTRAL]
+    lists = list_folders(messages, [name for name in neutral if usual_role(name) is Role.HAM])  # trash has lists too
+    return Proposal(mailbox, folders, messages, faults, tuple(lists))
 
 
 def check_apart(proposals: Sequence[Proposal], configured: Sequence[Mailbox]) -> None:

@@ -50,18 +50,20 @@ def test_finds_proposes_writes(home: Path, run: Run) -> None:
 
 
 def test_folders_of_lists(home: Path, run: Run) -> None:
-    """init proposes folders of mailing lists as neutral, says in a line why, and does not learn them."""
+    """init proposes folders of mailing lists as neutral, says in a line why, and learns read mail there weakly."""
     mail = {
-        name: [b"List-Id: <%s.example>\n" % name.encode() + message("ham", n) for n in range(6)]
-        for name in ("Lists_python", "Lists_debian", "Archive")
+        name: [b"List-Id: <%s.example>\n" % name.encode() + message("ham", first + n) for n in range(6)]
+        for name, first in (("Lists_python", 0), ("Lists_debian", 10), ("Archive", 0))
     }
     maildir(home / "Maildir", INBOX=[message("ham", 50)], Family=[message("ham", 60)], **mail)
     result = run("init", "--learn")
     rows = [line.split() for line in result.out.splitlines()]
-    assert ["Lists/python", "neutral", "6", "nothing"] in rows and ["Archive", "ham", "6", "ham"] in rows
+    assert ["Lists/python", "neutral", "6", "ham,", "weakly,", "if", "read"] in rows
+    assert ["Archive", "ham", "6", "ham"] in rows
     assert "Lists/*: nearly all mail there comes over mailing lists, so rules seem to sort it. Neutral: " in result.out
     assert "  Lists/*: neutral\n" in (home / CONFIG).read_text()
-    assert "learned 8 messages as ham" in result.out
+    assert "learned 12 messages weakly as ham\nlearned 8 messages as ham\n" in result.out
+    assert "learned 0 messages weakly as ham, 12 known already\n" in run("init", "--learn").out
 
 
 def test_never_over_an_existing_one(home: Path, run: Run) -> None:

@@ -20,11 +20,13 @@ _JUNK = [message("spam", n) for n in range(20)]
 _LYING = [message("spam", n) for n in range(50, 60)]
 
 
-def _learn(ledger: Ledger, contents: Sequence[bytes], label: Label, flags: str = "S") -> list[bytes]:
-    """Learn messages as `init` does, from files with these flags. Returns their digests."""
+def _learn(
+    ledger: Ledger, contents: Sequence[bytes], label: Label, flags: str = "S", *, weak: bool = False
+) -> list[bytes]:
+    """Learn messages as `init` does, from files with these flags. Returns their digests. weak: of a folder of lists."""
     readings = list(map(read, contents))
     paths = [f"/mail/cur/17{number}.host:2,{flags}" for number in range(len(contents))]
-    training.learn_batches(ledger, [Batch.of(readings, paths)], label, "at the start", 1.0, how=How.SEEN)
+    training.learn_batches(ledger, [Batch.of(readings, paths)], label, "at the start", 1.0, how=How.SEEN, weak=weak)
     return [reading.digest for reading in readings]
 
 
@@ -91,6 +93,31 @@ def test_an_undo_takes_the_sift_back(ledger: Ledger) -> None:
         one.fault is None for one in undo.undo(ledger, NO_MAILBOX, undo.of_ids(ledger, [one.id for one in done]))
     )
     assert _labels(ledger, lying) == [(Label.HAM, False)] * len(lying)
+    assert ledger.verify() == []
+
+
+def test_spam_in_a_folder_of_lists(ledger: Ledger) -> None:
+    """Doubted mail of a folder of lists teaches nothing. Taken up again or after an undo, it is weakly ham again."""
+    first_lessons.begin(ledger)
+    _learn(ledger, _HAM, Label.HAM)
+    lying = _learn(ledger, _LYING, Label.HAM, weak=True)
+    _learn(ledger, _JUNK, Label.SPAM)
+    for _ in range(2):
+        last = ledger.journal.newest_id()
+        assert first_lessons.finish(ledger, Scoring()) == first_lessons.Sifted(len(lying), 0)
+        assert _labels(ledger, lying) == [(None, True)] * len(lying)
+        assert sorted(lesson.digest for lesson in first_lessons.sifted(ledger)) == sorted(lying)
+        done = [action for action in ledger.journal.newest(100) if action.id > last]
+        assert not any(action.is_of_init for action in done), "init has learned it, and the sift has not"
+        first_lessons.begin(ledger)
+        first_lessons.take_up(ledger)
+        assert _labels(ledger, lying) == [(Label.HAM, True)] * len(lying)
+    last = ledger.journal.newest_id()
+    first_lessons.finish(ledger, Scoring())
+    done = [action for action in ledger.journal.newest(100) if action.id > last]
+    undone = undo.undo(ledger, NO_MAILBOX, undo.of_ids(ledger, [one.id for one in done]))
+    assert [one.fault for one in undone] == [None] * len(lying)
+    assert _labels(ledger, lying) == [(Label.HAM, True)] * len(lying)
     assert ledger.verify() == []
 
 

@@ -17,8 +17,10 @@ from spamnb.review.first_lessons import Sifted
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import LearnedFolders, learn_folders
 from tests.cli.conftest import maildir
+from tests.setup.test_list_folders import over
 
-_ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Sent": Role.SENT}
+_ROLES = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Sent": Role.SENT, "Lists": Role.NEUTRAL, "Trash": Role.NEUTRAL}
+_LIST = "python.lists.example"
 
 
 def _config(tmp_path: Path, **folders: list[bytes]) -> Config:
@@ -151,3 +153,57 @@ def test_an_interrupted_run_is_sifted_by_the_next(tmp_path: Path, monkeypatch: p
     with Ledger(str(config.ledger)) as ledger:
         assert ledger.state.begun_with == config.learning.minimum_messages
         assert learned_as(ledger, message("spam", 33)) is Label.SPAM
+
+
+def lesson_of(config: Config, content: bytes) -> tuple[Label | None, bool] | None:
+    """The label that a message is learned with, and whether it is weak; None if it never was learned."""
+    with Ledger(str(config.ledger)) as ledger:
+        lesson = ledger.lessons.find(read(content).digest)
+        return None if lesson is None else (lesson.label, lesson.weak)
+
+
+def test_read_mail_of_lists_is_weakly_ham(tmp_path: Path) -> None:
+    """Read mail of a neutral folder of lists is learned weakly, once. Unread mail and the trash teach nothing."""
+    there, trash = over([_LIST] * 6), over([_LIST] * 6, 20)
+    config = _config(tmp_path, INBOX=[message("ham", 50)], Lists=there, Trash=trash, Junk=[message("spam", 1)])
+    unread = message("ham", 70)
+    (tmp_path / "anna/.Lists/new/1800000000.M1P1.host").write_bytes(unread)
+    assert learn_folders(config) == LearnedFolders(7, 1, 0, [])
+    assert [lesson_of(config, one) for one in (*there, trash[0], unread)] == [(Label.HAM, True)] * 6 + [None, None]
+    assert learn_folders(config) == LearnedFolders(0, 0, 8, [])
+    record_existing(config)
+    assert learn_folders(config) == LearnedFolders(0, 0, 8, [])
+
+
+def test_another_folder_decides_about_mail_of_lists(tmp_path: Path) -> None:
+    """A copy in a ham folder or in spam, and what a person has said, has priority over the folder of lists."""
+    there = over([_LIST] * 6)
+    config = _config(tmp_path, Archive=there[:1], Lists=there, Junk=there[1:2])
+    with Ledger(str(config.ledger)) as ledger:
+        learn(ledger, read(there[2]), Label.SPAM, "moved by hand", 1.0, how=How.MOVE)
+    decided = [(Label.HAM, False), (Label.SPAM, False), (Label.SPAM, False), (Label.HAM, True)]
+    for _ in range(2):
+        learn_folders(config)
+        record_existing(config)
+        assert [lesson_of(config, one) for one in there[:4]] == decided
+
+
+def test_a_verdict_on_mail_of_lists_is_no_lesson(tmp_path: Path) -> None:
+    """Mail that the filter has judged and somebody then moved to the folder of lists is left out and counted."""
+    there = over([_LIST] * 6)
+    config = _config(tmp_path, INBOX=[message("ham", 50)], Lists=there)
+    record_existing(config)
+    _judge(config, {there[0]: "ham", there[1]: "spam"}, {})
+    assert learn_folders(config) == LearnedFolders(5, 0, 0, [], 2)
+
+
+def test_spam_in_a_folder_of_lists_teaches_nothing(tmp_path: Path) -> None:
+    """Spam that was read among the mail of lists is sifted: it teaches neither class, and the next run leaves it so."""
+    spam = [message("spam", n) for n in range(38)]
+    there = over([_LIST] * 40) + [b"List-Id: <%s>\n" % _LIST.encode() + one for one in spam[30:]]
+    config = _config(tmp_path, Lists=there, Junk=spam[:30])
+    learned = learn_folders(config)
+    assert (learned.ham, learned.spam, learned.sifted) == (48, 30, Sifted(8, 0))
+    assert [lesson_of(config, one) for one in there] == [(Label.HAM, True)] * 40 + [(None, True)] * 8
+    record_existing(config)
+    assert learn_folders(config) == LearnedFolders(0, 0, 78, [])

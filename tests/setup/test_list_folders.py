@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from spamnb.base.label import Role
+from spamnb.base.label import Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import parse, render
-from spamnb.setup.proposal import Proposal, propose
+from spamnb.config import Mailbox, parse, render
+from spamnb.setup.proposal import Proposal, Taught, as_configured, propose
 from tests.cli.conftest import maildir
 
 
@@ -82,6 +82,19 @@ def test_too_little_to_tell(tmp_path: Path) -> None:
         Newsletters=many,
     )
     assert found.lists == ("Newsletters",)
+
+
+def test_neutral_folders_of_a_configuration(tmp_path: Path) -> None:
+    """Mail tells which neutral folders of a configuration are folders of lists. Trash, say, is none."""
+    lists = over(["python.lists.example"] * 6)
+    root = maildir(tmp_path / "Maildir", Lists=lists, Private=over([""] * 6), Trash=lists, Work=lists, Else=lists)
+    roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM, "Work": Role.HAM}
+    roles |= dict.fromkeys(("Lists", "Private", "Trash"), Role.NEUTRAL)
+    found = as_configured(Mailbox(path=root, roles=roles, other_folders=Role.NEUTRAL))
+    assert sorted(found.lists) == ["Else", "Lists"]
+    weakly = dict.fromkeys(found.lists, Taught(Label.HAM, weak=True))
+    teaches = {name: found.taught(name) for name in ("Lists", "Private", "Trash", "Work", "Else")}
+    assert teaches == {**dict.fromkeys(teaches), **weakly, "Work": Taught(Label.HAM)}
 
 
 def test_unreadable_messages(tmp_path: Path) -> None:

@@ -58,8 +58,10 @@ class Action:
     @property
     def is_of_init(self) -> bool:
         """Whether `spamnb init` has learned the message by its folder, or this takes such a lesson back."""
-        is_weak = self.before_weak if self.after is None else self.after_weak
-        return self.kind == "learned" and self.how is How.SEEN and not is_weak
+        if self.kind != "learned" or self.how is not How.SEEN or (self.after is None and self.takes_back is None):
+            return False
+        label, is_weak = (self.before, self.before_weak) if self.after is None else (self.after, self.after_weak)
+        return label is Label.HAM or not is_weak
 
 
 CHOICE = "c.kind || ' ' || coalesce(c.pattern, c.number)"  # the choice, in place of a summary

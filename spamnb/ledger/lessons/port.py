@@ -56,8 +56,11 @@ class Lesson:
 
     @property
     def is_of_init(self) -> bool:
-        """Whether `spamnb init` has learned the message by its folder: nobody has said what it is."""
-        return self.label is not None and self.how is How.SEEN and not self.weak
+        """Whether `spamnb init` has learned the message by its folder: nobody has said what it is.
+
+        Ham from a folder of lists is weak. Weak spam is from the service: it first saw the message in a spam folder.
+        """
+        return self.label is not None and self.how is How.SEEN and (self.label is Label.HAM or not self.weak)
 
     def is_as(self, other: "Lesson") -> bool:
         """Whether two lessons of one message agree, except in their numbers and in texts for people."""
