@@ -17,9 +17,10 @@ before all spam comes from there. These run with `--history` alone; the table al
 nobody. hidden: one message has a letter of the ham of another corpus and the text of a spam, for the first 100 spam of
 the second half. It is written in ways that may hide the one from the filter, or the other from the reader
 (`hiding.py`). These run with `--hidden OTHERS` alone, by spamnb alone; once with all fields of the spam's header, and
-once with four. header: the texts of the first 300 spam of the second half are one HTML part in base64 each. From is the
-first field. After it come lines at which some programs end a header, or more header than is read. These run with
-`--header` alone, by spamnb alone.
+once with four. As Markdown there is one line per group of ways, with the way by which least is caught. header: the
+texts of the first 300 spam of the second half are one HTML part in base64 each. From is the first field. After it come
+lines at which some programs end a header, or more header than is read. These run with `--header` alone, by spamnb
+alone.
 
 (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
@@ -36,6 +37,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import common
 import numpy as np
@@ -129,7 +131,11 @@ def main() -> None:
 
     corpus = common.halves(load_corpus(options.corpus)[: options.limit])
     if options.hidden:
-        common.report(_of_hidden(corpus, load_corpus(options.hidden), options.only, options.seed), options.json)
+        of_ways = _of_hidden(corpus, load_corpus(options.hidden), options.only, options.seed)
+        if options.markdown:
+            _print_groups(of_ways)
+        else:
+            common.report([row._asdict() for row in of_ways], options.json)
         return
     figures = []
     with tempfile.TemporaryDirectory() as directory:
@@ -148,6 +154,15 @@ def main() -> None:
         common.report(figures, options.json)
 
 
+class _OfWay(NamedTuple):
+    """How many spam are caught if they are written in one way."""
+
+    group: str
+    way: str
+    all_fields: int
+    few_fields: int
+
+
 @dataclass(frozen=True, slots=True)
 class _Hidden:
     """The state that measuring processes get by fork: a filter, and each spam with its text and another's letter."""
@@ -155,30 +170,35 @@ class _Hidden:
     contender: common.Contender
     spam: list[tuple[bytes, str, str]]
 
-    def caught(self, group: str, name: str) -> dict[str, object]:
+    def caught(self, group: str, name: str) -> _OfWay:
         """Return how many of the spam are caught if they are written in one way."""
-        row: dict[str, object] = {"way": f"{group}, {name}"}
+        way = WAYS[group][name]
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "message"
-            for header, fields in (("all fields", ()), ("few fields", _FEW_FIELDS)):
-                caught = 0
-                for raw, own, other in self.spam:
-                    path.write_bytes(with_body(raw, WAYS[group][name](other, own), fields))
-                    scored = common.scored(self.contender, [Labelled(str(path), path.name, Label.SPAM)])
-                    caught += scored[0].verdict == Verdict.SPAM
-                row[f"caught of {len(self.spam)}, {header}"] = caught
-        return row
+
+            def is_caught(raw: bytes, fields: Sequence[str], own: str, other: str) -> bool:
+                path.write_bytes(with_body(raw, way(other, own), fields))
+                scored = common.scored(self.contender, [Labelled(str(path), path.name, Label.SPAM)])
+                return scored[0].verdict == Verdict.SPAM
+
+            of_all, of_few = (
+                sum(is_caught(raw, fields, own, other) for raw, own, other in self.spam) for fields in ((), _FEW_FIELDS)
+            )
+        return _OfWay(group, name, of_all, of_few)
 
 
 _HIDDEN: list[_Hidden] = []
 
 
-def _caught(way: tuple[str, str]) -> dict[str, object]:
+def _caught(way: tuple[str, str]) -> _OfWay:
     return _HIDDEN[0].caught(*way)
 
 
-def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, seed: int) -> list[dict[str, object]]:
-    """Return how many of the first spam are caught with a letter of others' ham, by the way of writing."""
+def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, seed: int) -> list[_OfWay]:
+    """Return how many of the first spam are caught with a letter of others' ham, by the way of writing.
+
+    The first way of each group is always among them.
+    """
     ham = [each for each in others if each.label is Label.HAM]
     random.Random(seed).shuffle(ham)
     letters = filter(None, (letter(_bytes(each)).strip() for each in ham))
@@ -186,7 +206,10 @@ def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, see
     shown = ((raw, own) for raw, own in spam if own.strip())
     pairs = [(raw, own, next(letters)) for raw, own in islice(shown, _HIDDEN_OF)]
     _HIDDEN.append(_Hidden(_trained(lambda _: _InProcess(True), Path(), corpus.first), pairs))
-    ways = [(group, name) for group, ways in WAYS.items() for name in ways if only in name]
+    ways = []
+    for group, (first, *others_of_group) in WAYS.items():
+        if chosen := [name for name in others_of_group if only in name]:
+            ways += [(group, name) for name in (first, *chosen)]
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("fork")) as pool:
         return list(pool.map(_caught, ways))
 
@@ -387,6 +410,17 @@ def _measures(messages: Sequence[Labelled], scored: Sequence[common.Scored]) -> 
         "unsure ham %": 100.0 * float((verdicts[~spam] == "unsure").mean()),
         "(1-ROCA)%": one_minus_roca(np.array([each.rank for each in scored]), spam),
     }
+
+
+def _print_groups(figures: Sequence[_OfWay]) -> None:
+    """Print a line per group of ways: what is caught in sight, and at least."""
+    print("| group | ways | all fields, in sight | at least | few fields, in sight | at least | way |")
+    print("|---" * 7 + "|")
+    for group in dict.fromkeys(row.group for row in figures):
+        in_sight, *others = (row for row in figures if row.group == group)
+        worst = min(others, key=lambda row: row.few_fields)
+        of_all = f"{in_sight.all_fields} | {min(row.all_fields for row in others)}"
+        print(f"| {group} | {len(others)} | {of_all} | {in_sight.few_fields} | {worst.few_fields} | {worst.way} |")
 
 
 def _print_markdown(figures: Sequence[dict[str, object]]) -> None:

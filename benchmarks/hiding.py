@@ -9,6 +9,7 @@ import html
 import quopri
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 Way = Callable[[str, str], bytes]
 
@@ -21,10 +22,10 @@ def plain(text: str, encoding: bytes = b"8bit") -> bytes:
     return b"text/plain; charset=utf-8\nContent-Transfer-Encoding: %s\n\n" % encoding + text.encode("utf-8", "replace")
 
 
-def page(markup: str) -> bytes:
+def page(markup: str, head: str = "") -> bytes:
     """Return a part of HTML."""
     return b"text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(
-        f"<html><body>{markup}</body></html>".encode("utf-8", "replace")
+        f"<html>{head}<body>{markup}</body></html>".encode("utf-8", "replace")
     )
 
 
@@ -39,10 +40,10 @@ def marked(text: str) -> str:
     return "<br>\n".join(html.escape(text).splitlines())
 
 
-def in_markup(of_letter: str, of_spam: str, sheet: str = "") -> Way:
+def in_markup(of_letter: str, of_spam: str, sheet: str = "", head: str = "") -> Way:
     """Put both texts into one page, each in its markup."""
     return lambda letter, spam: (
-        _FIELD + page(f"<style>{sheet}</style>{of_letter % marked(letter)}{of_spam % marked(spam)}")
+        _FIELD + page(f"<style>{sheet}</style>{of_letter % marked(letter)}{of_spam % marked(spam)}", head)
     )
 
 
@@ -87,15 +88,33 @@ def _behind_parameters(letter: str, spam: str) -> bytes:
 _RAW_FOR_SOME = [
     f"<{around}><{name}></{around}>" for around in ("svg", "math") for name in ("style", "title", "script")
 ]
-# Browsers do not take `.b` from these.
+# Browsers do not take `.b` from these. A policy counts only in the head.
 _NO_SHEETS = {
+    "a sheet of a second title": "<style title=x>a{color:red}</style><style title=y>.b{display:none}</style>",
+    "`@namespace` before it": "<style>@namespace 'urn:x';.b{display:none}</style>",
+    "`a::before b` beside it": "<style>.b,a::before b{display:none}</style>",
+    "`a::after:hover` beside it": "<style>.b,a::after:hover{display:none}</style>",
+    "NUL behind it": "<style>.b\0{display:none}</style>",
+    "NUL in its `none`": "<style>.b{display:no\0ne}</style>",
+    "a control letter behind it": "<style>.b\x01{display:none}</style>",
+    "a blank of Unicode before its media": "<style media='\u00a0all'>.b{display:none}</style>",
     "another type": '<style type="text/x">.b{display:none}</style>',
     "a bracket before it": "<style>] ;.b{display:none}</style>",
     "an invalid selector beside it": "<style>.b,::x{display:none}</style>",
     "its sheet in a template": "<template><style>.b{display:none}</style></template>",
 }
-_NO_STYLES = ("a:{;display:none;}", "display:none;all:revert")
-_OWN_SIZES = ("font-size:calc(12px)", "font:message-box", "all:initial", "font-size:max(9px,1em)", "font-size:revert")
+_POLICY = "<meta http-equiv=content-security-policy content=\"style-src 'none'\">"
+_LONG = "b" * 60  # letters of an id
+_NO_STYLES = {
+    **{f"`{style}`": style for style in ("a:{;display:none;}", "display:none;all:revert", "display:none&#0;")},
+    "`display:none&#11;`": "display:none&#11;",
+    "NUL in `display:none`": "display:no\0ne",
+    "`display:none` and a control letter": "display:none\x01",
+}
+_OWN_SIZES = ("font-size:calc(12px)", "font:message-box", "all:initial", "font-size:max(9px,1em)")
+# A libxml2 before 2.14 loses text behind these, wherever they are, or if they come first.
+_LOST_BEHIND = ("</body></html>", "<!-->", "<!--->", "<title><!--</title>", "<textarea><!--</textarea>")
+_LOST_BEHIND_FIRST = ("</html>", "</p>", "</x>", "</!x>", "<!-->")
 _VOID = ("wbr", "embed", "source", "track", "keygen", "bgsound", "image")
 
 # Of these, libxml2 and browsers end the hidden element at different places.
@@ -135,9 +154,40 @@ def _in_words(piece: str) -> Way:
     return way
 
 
-def _backwards(letter: str, spam: str) -> bytes:
-    lines = "<br>".join(f"<bdo dir=rtl>{html.escape(line[::-1])}</bdo>" for line in spam.splitlines())
-    return _FIELD + page(f"<div>{marked(letter)}</div><div>{lines}</div>")
+def _in_lines(of_line: str, sheet: str = "", is_backwards: bool = False) -> Way:
+    """Put each line of the spam into markup."""
+
+    def way(letter: str, spam: str) -> bytes:
+        lines = [html.escape(line[::-1] if is_backwards else line) for line in spam.splitlines() if line.strip()]
+        markup = "<br>".join(of_line.replace("%s", line) for line in lines)
+        return _FIELD + page(f"<style>{sheet}</style><div>{marked(letter)}</div><div>{markup}</div>")
+
+    return way
+
+
+def _in_two_parts(letter: str, spam: str) -> bytes:
+    return _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam)))
+
+
+def _in_frame(name: str, opening: str = "", written: Callable[[str], str] = html.escape) -> Way:
+    """Put the spam into a frame, as the value of that attribute."""
+
+    def way(letter: str, spam: str) -> bytes:
+        frame = f'<iframe width=900 height=9000 {name}="{opening}{written(marked(spam))}"></iframe>'
+        return _FIELD + page(f"<div>{marked(letter)}</div>{frame}")
+
+    return way
+
+
+def _behind_nothing(opening: str) -> Way:
+    """Show the letter as plain text, and the spam as a page of its own that begins so."""
+
+    def way(letter: str, spam: str) -> bytes:
+        content = base64.encodebytes(f"{opening}<p>{marked(spam)}".encode("utf-8", "replace"))
+        part = b"text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\n" + content
+        return _FIELD + two_parts(b"mixed", plain(letter), part)
+
+    return way
 
 
 def _attached(fields: bytes) -> Way:
@@ -163,6 +213,8 @@ def _signed(letter: str, spam: str) -> bytes:
     return _FIELD + two_parts(b"mixed", plain(letter), fields + base64.encodebytes(whole))
 
 
+_IN_SIGHT = in_markup("<div>%s</div>", "<div>%s</div>")
+
 # The first of each group has both texts in sight; the others are compared with it.
 WAYS: dict[str, dict[str, Way]] = {
     "plain text": {
@@ -173,16 +225,22 @@ WAYS: dict[str, dict[str, Way]] = {
         "letter as preamble, 4 KB of parameters before the boundary": _behind_parameters,
     },
     "HTML": {
-        "in sight": in_markup("<div>%s</div>", "<div>%s</div>"),
-        "in sight, the letter a part of plain text": lambda letter, spam: (
-            _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam)))
-        ),
+        "in sight": _IN_SIGHT,
         "spam without a letter": lambda _, spam: _FIELD + page(marked(spam)),
         "letter as the alternative in plain text": lambda letter, spam: (
             _FIELD + two_parts(b"alternative", plain(letter), page(marked(spam)))
         ),
         "letter: `display:none`": hidden("display:none"),
+        "letter: `display:none`, spam: `mso-hide:all`": in_markup(
+            '<div style="display:none">%s</div>', '<div style="mso-hide:all">%s</div>'
+        ),
+    },
+    "HTML, letter hidden by size, colour and the like": {
+        "in sight": _IN_SIGHT,
+        "letter: `visibility:hidden`": hidden("visibility:hidden"),
+        "letter: `opacity:0`": hidden("opacity:0"),
         "letter: `font-size:0in`": hidden("font-size:0in"),
+        "letter: `color:#fff`": hidden("color:#fff"),
         "letter: `color:#ffffffff`": hidden("color:#ffffffff"),
         "letter: `color:hsl(0,0%,100%)`": hidden("color:hsl(0,0%%,100%%)"),
         "letter: `max-height:0.0px;overflow:hidden`": hidden("max-height:0.0px;overflow:hidden"),
@@ -195,6 +253,9 @@ WAYS: dict[str, dict[str, Way]] = {
         "letter: `transform:scale(0)`": hidden("transform:scale(0)"),
         "letter: `<details>`": in_markup("<details>%s</details>", "%s"),
         "letter: `<canvas>`": in_markup("<canvas>%s</canvas>", "%s"),
+    },
+    "HTML, spam with a style that looks hidden": {
+        "in sight": _IN_SIGHT,
         "spam: between `begin 644` and `end`": lambda letter, spam: (
             _FIELD + page(f"<pre>{html.escape(_uuencoded(letter, spam))}</pre>")
         ),
@@ -204,7 +265,6 @@ WAYS: dict[str, dict[str, Way]] = {
         "spam: `display:nonexistent`": shown('<div style="display:nonexistent">%s</div>'),
         "spam: `hidden` with `display:block`": shown('<div hidden style="display:block">%s</div>'),
         "spam: `<object>`": shown("<object>%s</object>"),
-        "spam: `!important` in the sheet": shown('<div style="display:none">%s</div>', "div{display:block !important}"),
         "spam: `font-size:.15em` of 99 px": shown(
             '<div style="font-size:99px"><div style="font-size:.15em">%s</div></div>'
         ),
@@ -215,26 +275,68 @@ WAYS: dict[str, dict[str, Way]] = {
         "letter as the alternative, spam: `mso-hide:all`": lambda letter, spam: (
             _FIELD + two_parts(b"alternative", plain(letter), page(f'<div style="mso-hide:all">{marked(spam)}</div>'))
         ),
-        "letter: `display:none`, spam: `mso-hide:all`": in_markup(
-            '<div style="display:none">%s</div>', '<div style="mso-hide:all">%s</div>'
+        "spam: `::first-line`": _in_lines(
+            "<p>%s</p>", "p{font-size:0;white-space:nowrap}p::first-line{font-size:16px}"
         ),
-        **{f"spam: behind `{opening}`": shown(f"{opening}%s") for opening in _RAW_FOR_SOME},
-        **{f"spam: `.b` with {name}": shown(f"{sheet}<p class=b>%s</p>") for name, sheet in _NO_SHEETS.items()},
-        **{f"spam: `{style}`": shown(f'<div style="{style}">%s</div>') for style in _NO_STYLES},
+        **{f"spam: {name}": shown(f'<div style="{style}">%s</div>') for name, style in _NO_STYLES.items()},
         **{
             f"spam: `font-size:0`, inside it `{style}`": shown(
                 f'<div style="font-size:0"><div style="{style}">%s</div></div>'
             )
             for style in _OWN_SIZES
         },
+    },
+    "HTML, spam under a style sheet that does not hold": {
+        "in sight": _IN_SIGHT,
+        "spam: `!important` in the sheet": shown('<div style="display:none">%s</div>', "div{display:block !important}"),
+        **{f"spam: `.b` with {name}": shown(f"{sheet}<p class=b>%s</p>") for name, sheet in _NO_SHEETS.items()},
+        "spam: `.b` with a policy against styles": in_markup(
+            "<div>%s</div>", "<p class=b>%s</p>", ".b{display:none}", _POLICY
+        ),
+        "spam: `display:none` with a policy against styles": in_markup(
+            "<div>%s</div>", "<p style=display:none>%s</p>", "", _POLICY
+        ),
+        "spam: an id of 61 letters, a rule for the first 60": shown(
+            f"<p id={_LONG}x>%s</p>", f"#{_LONG}{{display:none}}"
+        ),
+        "spam: `<title>` that an escape displays": _in_lines("<title>%s</title>", "t\\69tle{display:block}"),
+    },
+    "HTML, spam behind an element that browsers end elsewhere": {
+        "in sight": _IN_SIGHT,
+        **{f"spam: behind `{opening}`": shown(f"{opening}%s") for opening in _RAW_FOR_SOME},
         **{
             f"spam: `<{name} style=display:none>` before it": shown(f"<{name} style=display:none>x<{name}>%s")
             for name in ("nobr", "button")
         },
         **{f"spam: `<{name} style=display:none>` before it": shown(f"<{name} style=display:none>%s") for name in _VOID},
         **{f"spam: `{markup % '…'}`": shown(markup) for markup in _ENDS},
+    },
+    "HTML, spam behind tags that close nothing, and short comments": {
+        "in sight": _IN_SIGHT,
+        **{f"spam: behind `{opening}`": shown(f"{opening}<p>%s</p>") for opening in _LOST_BEHIND},
+    },
+    "HTML, spam in pieces, or backwards": {
+        "in sight": _IN_SIGHT,
         **{f"spam: {name} in each word": _in_words(piece) for name, piece in _IN_WORDS.items()},
-        "spam: written backwards": _backwards,
+        "spam: written backwards": _in_lines("<bdo dir=rtl>%s</bdo>", is_backwards=True),
+        "spam: written backwards by a rule": _in_lines(
+            "<p><b>%s</b></p>", "p b{direction:rtl;unicode-bidi:bidi-override}", is_backwards=True
+        ),
+    },
+    "HTML, spam that is no text of the page": {
+        "in sight": _IN_SIGHT,
+        "spam: `<input value>`": _in_lines('<input size=200 value="%s">'),
+        "spam: `<option label>`": _in_lines('<select><option label="%s"></select>'),
+        "spam: `<img alt>`": _in_lines('<img alt="%s">'),
+        "spam: `content:attr(title)`": _in_lines('<p title="%s"></p>', "p::after{content:attr(title)}"),
+        "spam: a string of `list-style`": _in_lines("<p style=\"display:list-item;list-style:inside '%s'\"></p>"),
+        "spam: CDATA in `<svg>`": _in_lines("<svg width=2000 height=20><text y=15><![CDATA[%s]]></text></svg>"),
+        "spam: `<iframe srcdoc>`": _in_frame("srcdoc"),
+        "spam: `<iframe>` of a data URL": _in_frame("src", "data:text/html;charset=utf-8,", quote),
+    },
+    "HTML, letter in a part of plain text": {
+        "in sight": _in_two_parts,
+        **{f"letter in plain text, spam: behind `{tag}`": _behind_nothing(tag) for tag in _LOST_BEHIND_FIRST},
         **{f"letter in plain text, spam: {name}": _attached(fields) for name, fields in _ATTACHED.items()},
         "letter in plain text, spam: within a signature (S/MIME)": _signed,
     },
