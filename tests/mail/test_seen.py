@@ -1,14 +1,13 @@
 """What a person sees is what is read: pages of our own, held to Chromium."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
 from tests.chromium import Eye, launched, missing
 from tests.mail.seen.families import FAMILIES, Family
 from tests.mail.seen.table import ROWS, Row
-from tests.mail.seen.words import is_here, left_out, words_in
+from tests.mail.seen.words import left_out, words_in
 from tests.table import over_rows
 
 pytestmark = pytest.mark.thorough
@@ -26,19 +25,7 @@ def shown() -> Iterator[Shown]:
         eye.close()
 
 
-def _each(cases: Iterable[Row | Family]) -> list[Any]:
-    """Return a parameter for each case; one with a gap is expected to fail."""
-    return [
-        pytest.param(
-            case,
-            id=case.what,
-            marks=[pytest.mark.xfail(is_here(case.gap_in), reason=case.gap, strict=True)] if case.gap else [],
-        )
-        for case in cases
-    ]
-
-
-@pytest.mark.parametrize("row", _each(ROWS))
+@over_rows("row", ROWS)
 def test_no_word_is_left_out_that_is_shown(row: Row) -> None:
     """A word that Chromium shows is in one of the two readings."""
     assert left_out(row.page) & {*row.shown.split()} == set()
@@ -60,7 +47,7 @@ def test_chromium_shows_what_the_table_says(shown: Shown) -> None:
 
 
 @pytest.mark.real_system
-@pytest.mark.parametrize("family", _each(FAMILIES))
+@pytest.mark.parametrize("family", FAMILIES, ids=[family.what for family in FAMILIES])
 def test_no_word_of_a_family_is_left_out_that_is_shown(family: Family, shown: Shown) -> None:
     """Whatever piece a page has at its place, a word that Chromium shows is in one of the two readings."""
     pages = [*family.pages()]

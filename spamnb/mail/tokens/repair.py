@@ -38,6 +38,7 @@ _ROOT = lazy_pattern(rf"(?:{_BLANK}|<!---->)*<html{_END}", _FLAGS)
 _ODD = lazy_pattern(
     r"</?(?P<tag>[a-z][^ \t\n\r/>]*+)"
     r"|(?P<nothing></>|<!doctype[^>]*+>?)"
+    r"|<!(?P<cdata>(?-i:\[CDATA\[)[^>]*+)>?"
     r"|(?P<comment><!--(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*(?:--!?>)?)|<(?:[!?]|/(?!\Z))[^>]*+>?)",
     _FLAGS,
 )
@@ -57,7 +58,8 @@ _NUMBER = "&#(?:x[0-9a-f]++|[0-9]++)?;?"
 _REFERENCE_IN_TAG = lazy_pattern(rf"{_NUMBER}|&[a-z][a-z0-9]*+(?:;|(?!=))", _FLAGS)
 _TAG_OR_REFERENCE = lazy_pattern(rf"{_PLAIN_TAG}|{_NUMBER}|&[a-z][a-z0-9]*+;?", _FLAGS)
 _OLD_NAME = "|".join(sorted(name for name in html5 if not name.endswith(";")))  # it needs no semicolon
-_KNOWN = "(?-i:nbsp|amp|lt|gt|quot|copy|reg)|#(?!1[2-5][0-9];)[1-9][0-9]{1,3}|#x(?:[2-7][0-9a-f]|20[0-9a-f]{2})"
+_KNOWN_NUMBER = "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#x(?:[2-7][0-9a-f]|20[0-9a-f]{2})"  # some of them
+_KNOWN = f"(?-i:nbsp|amp|lt|gt|quot|copy|reg)|{_KNOWN_NUMBER}"
 _ODD_REFERENCE = lazy_pattern(rf"&(?=[#a-z])(?!(?:{_KNOWN});)(?:#|[a-z][a-z0-9]*+;|(?-i:{_OLD_NAME}))", _FLAGS)
 _ZEROS = lazy_pattern("(?<=[#x])0+(?=[0-9a-f])", _FLAGS)
 _NUMBER_CHARS = 10  # of a reference; Python refuses a number of thousands of digits
@@ -97,6 +99,8 @@ def _rewritten(markup: str, place: int) -> tuple[str, int]:
     odd = _ODD.match(markup, place)
     if odd is None:
         return "&lt;", place + 1
+    if odd.lastgroup == "cdata":
+        return f"<!--{odd['cdata'].replace('--', '- -')}-->", odd.end()
     if odd.lastgroup != "tag":
         return ("<!---->" if odd.lastgroup == "comment" else ""), odd.end()
     name = odd["tag"].lower()
@@ -184,8 +188,11 @@ def _known(found: re.Match[str]) -> str:
 
 
 def _known_in_tag(found: re.Match[str]) -> str:
-    """Return what a reference in an attribute stands for: `?a&notes` is a part of an address."""
-    return _character(found[0]) if found[0][1] == "#" or found[0][1:] in html5 else found[0]
+    """Return what a reference in an attribute stands for: `?a&notes` is a part of an address.
+
+    A control letter stays an odd letter: libxml2 drops it, and a value without it can have another meaning.
+    """
+    return (_character(found[0]) or "\ufffd") if found[0][1] == "#" or found[0][1:] in html5 else found[0]
 
 
 def _character(reference: str) -> str:

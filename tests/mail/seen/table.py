@@ -1,13 +1,10 @@
 """A table of pages: what Chromium shows of each, and what the reader leaves out.
 
 `shown` are the words that Chromium shows. `left_out` are words that the reader leaves out of both its readings: they
-are hidden so plainly that it is sure. It leaves out no word that Chromium shows. `gap` says why it does so today, and
-`gap_in` by which libxml2.
+are hidden so plainly that it is sure. It leaves out no word that Chromium shows.
 """
 
 from typing import NamedTuple
-
-from tests.mail.seen.words import BEFORE_2_14, EVERY
 
 
 class Row(NamedTuple):
@@ -17,8 +14,6 @@ class Row(NamedTuple):
     page: str
     shown: str = "cheap pills"
     left_out: str = ""
-    gap: str = ""
-    gap_in: str = EVERY
 
 
 ROWS = (
@@ -164,16 +159,8 @@ ROWS = (
         "NUL in the name of an attribute",
         "<p sty\0le='display:none'>Cheap pills",
     ),
-    Row(
-        "a reference to NUL in a value",
-        "<p style='display:none&#0;'>Cheap pills",
-        gap_in=BEFORE_2_14,
-    ),
-    Row(
-        "a reference to a control letter in a value",
-        "<p style='display:none&#11;'>Cheap pills",
-        gap_in=BEFORE_2_14,
-    ),
+    Row("a reference to NUL in a value", "<p style='display:none&#0;'>Cheap pills"),
+    Row("a reference to a control letter in a value", "<p style='display:none&#11;'>Cheap pills"),
     Row("a reference in a value", "<p style='display&colon;none'>Dear friend</p>Cheap pills"),
     Row("a reference in the name of an attribute", "<p st&#121;le='display:none'>Cheap pills"),
     Row("the second of two style attributes", "<p style='color:red' style='display:none'>Cheap pills"),
@@ -209,14 +196,10 @@ ROWS = (
         "<select><option label='Cheap pills'>Dear friend</select>",
     ),
     Row("a block in <select>", "<select><div style='display:none'></select>Cheap pills"),
-    Row(
-        "<plaintext>",
-        "<plaintext><b style='display:none'>Cheap <!--pills-->",
-        gap_in=BEFORE_2_14,
-    ),
-    Row("<xmp>", "<xmp><!--</xmp>Cheap pills-->", gap_in=BEFORE_2_14),
-    Row("<textarea>", "<textarea><!--</textarea>Cheap pills-->", gap_in=BEFORE_2_14),
-    Row("<title>", "<title><!--</title>Cheap pills", gap_in=BEFORE_2_14),
+    Row("<plaintext>", "<plaintext><b style='display:none'>Cheap <!--pills-->"),
+    Row("<xmp>", "<xmp><!--</xmp>Cheap pills-->"),
+    Row("<textarea>", "<textarea><!--</textarea>Cheap pills-->"),
+    Row("<title>", "<title><!--</title>Cheap pills"),
     Row("a <title> that is displayed", "<style>head,title{display:block}</style><title>Cheap pills</title>"),
     Row(
         "a <title> that `all` displays",
@@ -237,7 +220,7 @@ ROWS = (
     Row("<base> and <link>", "<base href=http://a.example/><link rel=stylesheet href=a.css><p>Cheap pills"),
     Row("<canvas>", "<canvas>Dear friend</canvas>Cheap pills", shown="cheap pills dear friend"),
     # SVG and MathML.
-    Row("<style> in SVG", "<svg><style></svg><p>Cheap pills", gap_in=BEFORE_2_14),
+    Row("<style> in SVG", "<svg><style></svg><p>Cheap pills"),
     Row("text in <style> in SVG", "<svg><style><p>Cheap pills</style></svg>"),
     Row("<title> in SVG", "<svg><title>Dear friend</title></svg>Cheap pills"),
     Row("<desc> in SVG", "<svg><desc>Dear friend</desc></svg>Cheap pills"),
@@ -250,7 +233,7 @@ ROWS = (
         "<annotation-xml>",
         "<math><annotation-xml encoding=text/html><p>Dear friend</p></annotation-xml></math>Cheap pills",
     ),
-    Row("<script> in SVG", "<svg><script></svg>Cheap pills", gap_in=BEFORE_2_14),
+    Row("<script> in SVG", "<svg><script></svg>Cheap pills"),
     # Trees that browsers build otherwise.
     Row("an element that a block ends", "<p style='display:none'>Dear friend<div>Cheap pills</div>"),
     Row("a link that a link ends", "<a style='display:none'>Dear friend<a>Cheap pills"),
@@ -264,28 +247,19 @@ ROWS = (
     Row("a slash at the end of a tag", "<div style='display:none'/>Dear friend</div>Cheap pills"),
     Row("an end tag with attributes", "<div style='display:none'>Dear friend</div x='>'>Cheap pills"),
     Row("</p> alone", "<div style='display:none'>Dear friend</p></div>Cheap pills"),
-    Row("</p> at the beginning", "</p>Cheap pills", gap_in=BEFORE_2_14),
-    Row("</br> at the beginning", "</br>Cheap pills", gap_in=BEFORE_2_14),
-    Row("</html> at the beginning", "</html><p>Cheap pills", gap_in=BEFORE_2_14),
-    Row(
-        "text behind </body></html>",
-        "<p>Dear friend</body></html>Cheap pills",
-        shown="cheap pills dear friend",
-        gap_in=BEFORE_2_14,
-    ),
-    Row("a stray end tag at the beginning", "</x>Cheap pills", gap_in=BEFORE_2_14),
-    Row("an end tag without a name", "</>Cheap pills", gap_in=BEFORE_2_14),
+    Row("</p> at the beginning", "</p>Cheap pills"),
+    Row("</br> at the beginning", "</br>Cheap pills"),
+    Row("</html> at the beginning", "</html><p>Cheap pills"),
+    Row("text behind </body></html>", "<p>Dear friend</body></html>Cheap pills", shown="cheap pills dear friend"),
+    Row("a stray end tag at the beginning", "</x>Cheap pills"),
+    Row("an end tag without a name", "</>Cheap pills"),
     # What is a comment, and what is not.
-    Row("a comment that ends at once", "<!-->Cheap pills-->", gap_in=BEFORE_2_14),
+    Row("a comment that ends at once", "<!-->Cheap pills-->"),
     Row("a comment that ends with an exclamation mark", "<!--Dear friend--!>Cheap pills", left_out="dear friend"),
     Row("CDATA outside SVG", "<![CDATA[Dear friend>Cheap pills]]>"),
     Row("an instruction", "<?x Dear friend>Cheap pills", left_out="dear friend"),
-    Row("a bogus comment", "</!Dear friend>Cheap pills", gap_in=BEFORE_2_14),
-    Row(
-        "a doctype without an end of its string",
-        "<!doctype html public 'x>Cheap pills",
-        gap_in=BEFORE_2_14,
-    ),
+    Row("a bogus comment", "</!Dear friend>Cheap pills"),
+    Row("a doctype without an end of its string", "<!doctype html public 'x>Cheap pills"),
     Row("a script in a comment in a script", "<script><!--<script></script>Dear friend--></script>Cheap pills"),
     # Letters that are no text of the page.
     Row("::before", "<style>p::before{content:'Cheap pills'}</style><p>"),
