@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.relations import site_of
+from spamnb.mail.path import site_of
 
 ALIGNED = "aligned"
 _RESULTS = frozenset({"none", "pass", "fail", "softfail", "policy", "neutral", "temperror", "permerror"})

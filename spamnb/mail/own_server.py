@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from spamnb.mail.authentication import authentication, server_of
 from spamnb.mail.parsing.message import parse
-from spamnb.mail.relations import receiver_of, relations, site_of
+from spamnb.mail.path import receiver_of, site_of
+from spamnb.mail.relations import relations
 
 _LEAST, _SHARE = 10, 0.9  # messages from outside; how many of them the server must have written a field for
 _LEAST_USERS = 3

@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spamnb.mail.parsing.message import parse
+from spamnb.mail.path import path_of
 from spamnb.mail.reading import read, read_content
-from spamnb.mail.relations import Addressees, Relations, addressees, path_of, relations
+from spamnb.mail.relations import Addressees, Relations, addressees, relations
 from tests.profiles import daily
 from tests.table import over_rows
 

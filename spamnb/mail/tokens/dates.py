@@ -6,7 +6,7 @@ from datetime import date
 from functools import lru_cache
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.relations import MOST_RECEIVED
+from spamnb.mail.path import MOST_RECEIVED
 
 _DATE_CHARS, _SHAPE_CHARS = 100, 40
 _LONGEST = 20  # a difference of two years, as a power of two of minutes

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from spamnb.mail.limits import Limits
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
-from spamnb.mail.relations import path_of, site_of
+from spamnb.mail.path import path_of, site_of
 from spamnb.mail.tokens.dates import date_tokens
 from spamnb.mail.tokens.ignored_fields import is_never_read
 from spamnb.mail.tokens.received import received_tokens

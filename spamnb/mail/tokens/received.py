@@ -5,7 +5,7 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.relations import MOST_RECEIVED, is_public, site_of
+from spamnb.mail.path import MOST_RECEIVED, is_public, site_of
 from spamnb.mail.tokens.shapes import short_shape
 from spamnb.mail.tokens.urls import IPV4, hosts
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.relations import site_of
+from spamnb.mail.path import site_of
 
 _HOST_CHARS = 100
 IPV4 = lazy_pattern(r"\d{1,3}(?:\.\d{1,3}){3}")
