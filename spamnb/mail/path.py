@@ -86,6 +86,16 @@ def taker_in(field: str) -> str:
     return host[0].rstrip(";") if host else ""
 
 
+def is_without_address(said: str) -> bool:
+    """Tell whether a field's text about the other machine, in lower case, has no address at all."""
+    return not _IP.search(said)
+
+
+def is_private(said: str) -> bool:
+    """Tell whether a field's text about the other machine, in lower case, has addresses, and none of them public."""
+    return not is_without_address(said) and not any(map(_network, _IP.findall(said)))
+
+
 def is_public(said: str) -> bool:
     """Tell whether a field's text about the other machine, in lower case, has public addresses and no others."""
     networks = [_network(written) for written in _IP.findall(said)]
@@ -103,10 +113,16 @@ def peer(received: Sequence[str]) -> str | None:
 def border(received: Sequence[str]) -> tuple[int, str] | None:
     """Return the place of the first field about another machine, and its text in lower case; None without one."""
     for place, field in enumerate(received[:MOST_RECEIVED]):
-        said, _, by = field[:FIELD_CHARS].lower().partition(" by ")
-        if said.startswith("from") and (" by " in by or not (_is_inside(by) or _is_local(said))):
-            return place, said  # a second `by` comes from a stranger's name for his machine
+        if (said := other_machine(field)) is not None:
+            return place, said
     return None
+
+
+def other_machine(field: str) -> str | None:
+    """Return what a Received field says about another machine, in lower case; None if the move was inside one."""
+    said, _, by = field[:FIELD_CHARS].lower().partition(" by ")
+    # a second `by` comes from a stranger's name for his machine
+    return said if said.startswith("from") and (" by " in by or not (_is_inside(by) or _is_local(said))) else None
 
 
 def _is_inside(by: str) -> bool:

@@ -40,8 +40,8 @@ class Relations(NamedTuple):
 
     sender: the first address in From, in lower case. others: its further addresses, and "" for what is in doubt (see
     `shown_addresses`). list_id: of the mailing list (RFC 2919). path: see `path_of`. answers: hashes; each says that
-    this sender answers a message of In-Reply-To or References. results: the values of Authentication-Results that the
-    person's own server may have written, the topmost first. is_newsletter: it offers to unsubscribe (RFC 2369).
+    this sender answers a message of In-Reply-To or References. results, are_results_below: see `OwnResults`.
+    is_newsletter: it offers to unsubscribe (RFC 2369).
     """
 
     sender: str = ""
@@ -50,6 +50,7 @@ class Relations(NamedTuple):
     answers: tuple[int, ...] = ()
     others: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
+    are_results_below: bool = False
     is_newsletter: bool = False
 
     @property
@@ -85,6 +86,7 @@ def relations(message: Message) -> Relations:
     for name, value in message.fields:
         if name in _READ:
             fields.setdefault(name, []).append(value)
+    results = own_results(message.fields)
     sender, *others = _in_lower_case(message.authors) or ("",)
     is_known = sender and not others
     referred = dict.fromkeys([*_ids(_first(fields, "references")), *_ids(_first(fields, "in-reply-to"))])
@@ -94,7 +96,8 @@ def relations(message: Message) -> Relations:
         path=path_of(fields.get("received", ())),
         answers=tuple([_answer(each, sender) for each in list(referred)[-_MOST_REFERS:]]) if is_known else (),
         others=tuple(others),
-        results=own_results(message.fields, fields.get("received", ())),
+        results=results.values,
+        are_results_below=results.are_below,
         is_newsletter="list-unsubscribe" in fields,
     )
 
