@@ -30,7 +30,7 @@ def of_server(config: Config) -> Iterator[Finding]:
         return
     means = f"none of {mail} in the inbox has Authentication-Results of {name}, so the key has no effect"
     others = ", ".join(escaped(other) for other, _ in servers.topmost.most_common(2))
-    step = f"write the name of your own server; the topmost fields name {others}" if others else ""
+    step = f"write the site of your own server; the topmost fields are of {others}" if others else ""
     no_field = "let your mail server write the field above or right below its own Received field, or leave the key out"
     yield warning(_WHAT, means, step or no_field)
 

@@ -299,9 +299,9 @@ host_name: Reader[str] = read_as(
 
 server_name: Reader[str] = read_as(
     lambda written: written if _SERVER.fullmatch(written) else None,
-    "the first word of your server's Authentication-Results, such as mx.example.org",
+    "the site in the first word of your server's Authentication-Results, such as example.org",
 )
-"""The name that a server writes into its Authentication-Results fields (RFC 8601, 2.5)."""
+"""A name that a server writes into its Authentication-Results fields (RFC 8601, 2.5), or the site in it."""
 
 tag: Reader[str] = read_as(
     lambda written: written if len(written) <= _LONGEST_TAG and written.isprintable() and written.strip() else None,

@@ -227,7 +227,7 @@ class Config:
     The paths of a mail host have fields: its configuration is a template for its users', with one mailbox.
 
     address_book: the vCard file of the people that one knows, or a directory of such files, or None. authserv_id: the
-    server whose Authentication-Results count, or None. notmuch_tag: the tag for spam in notmuch, or None.
+    site whose servers' Authentication-Results count, or None. notmuch_tag: the tag for spam in notmuch, or None.
     breaker: whether the filter stops moving mail if suddenly nearly all of it looks like spam. retention_days: how long
     the ledger keeps files that are gone, and verdicts on messages that are gone and were never learned; 0 for good.
 

@@ -37,10 +37,10 @@ _ROLES = """
 """
 
 _SERVER = """
-# The mail server whose Authentication-Results count: a newsletter that it vouches for does not go to Junk.
+# The site of the mail server whose Authentication-Results count. A newsletter that it vouches for does not go to Junk.
 """
 _PROPOSED = """\
-# The newest mail has its fields. Remove the "#" if it removes such fields from mail that comes in.
+# Remove the "#" if the servers of this site remove such fields from mail that comes in.
 """
 
 _MOVED_FILE = """

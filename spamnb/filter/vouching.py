@@ -53,7 +53,7 @@ def voucher(relations: Relations, seen: Seen, authserv_id: str | None, contacts:
     is_newsletter = relations.is_newsletter
     if not (is_newsletter or relations.sender in contacts):
         return ""
-    results = authentication(relations.results, authserv_id, relations.sender)
+    results = authentication(relations.results, authserv_id, relations.sender, are_below=relations.are_results_below)
     if results is None or not results.is_aligned:
         return ""
     what = "this newsletter" if is_newsletter else "its sender, who is in your address book"

@@ -1,25 +1,46 @@
 """Read what the person's own server found out about a message: Authentication-Results (RFC 8601).
 
-Anyone can write this field. The server puts its own field above all that came with the message, so only the topmost
-one with the server's name counts. The server also removes fields that bear its name (section 5). If it does neither for
-some mail, a stranger may be taken for signed; so this alone must never make mail ham.
+Anyone can write this field. A server puts its own fields above all that came with the message, and removes fields that
+claim to come from its site (section 5). So the topmost field counts, and those that follow it, while they are of
+the server's site: large providers have many servers, and some write a field for each method. If a server does neither
+for some mail, a stranger may be taken for signed; so this alone must never make mail ham.
+
+If two fields have results of one method, the upper one counts. Below the Received field of the machine that took the
+message, a stranger's fields may follow those of the server at once. There nothing counts below the first field with a
+result of DKIM, SPF or DMARC, or with none at all, unless the server is known to write a field for each of them into
+every message.
+
+A field without a name counts only if the person names a site that is known to write no names. Such a server writes none
+with a name, so these do not count.
+
+A result is about domains. The server says nothing about the part of an address before the @: everybody whom the domain
+lets write can choose it.
 
 Two domains are of one site if one is below the other, or if `site_of` has one value for both. A list of public suffixes
 would also know that two names below `asso.fr` belong to different people. Such a list ages, and hosts have different
 ones. It would stop nobody: a stranger who signs for another name below `asso.fr` can as well sign for an own name.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.path import site_of
 
 ALIGNED = "aligned"
+NAMELESS = "outlook.com"
+"""The site of those servers that are known to write fields without a name: Microsoft's."""
+
+_METHODS = frozenset({"dkim", "spf", "dmarc"})
 _RESULTS = frozenset({"none", "pass", "fail", "softfail", "policy", "neutral", "temperror", "permerror"})
+# QUIRK: Microsoft's servers write no name. They rename the fields that come in: to Authentication-Results-Original.
+_MICROSOFT = frozenset({NAMELESS, "hotmail.com", "live.com", "msn.com", "office365.com", "microsoft.com"})
+# iCloud writes a field for each method, under a name for each, into every message.
+_ALL_METHODS = frozenset({"icloud.com"})
 _SIGNED = ("header.d", "header.i")
 _VERSION, _ESCAPE = "1", "\\"
 _NOT_IN_QUOTED_COMMENT = ("(", ")", _ESCAPE)
+_HOST = lazy_pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _PIECES = lazy_pattern(r"\\[\s\S]?|[()\";=]|\s+|[^\\()\";=\s]+")
 
 _Word = str | None
@@ -27,7 +48,7 @@ _Word = str | None
 
 
 class Authentication(NamedTuple):
-    """The results of one field: "pass", "fail" or another word of RFC 8601; "" without a result.
+    """The results of the own servers: "pass", "fail" or another word of RFC 8601; "" without a result.
 
     `dkim` and `dmarc` are "aligned" if they passed for the site of From. `dkim` is the best of several signatures.
     """
@@ -42,48 +63,92 @@ class Authentication(NamedTuple):
         return ALIGNED in (self.dkim, self.dmarc)
 
 
-def authentication(results: Sequence[str], authserv_id: str, sender: str) -> Authentication | None:
-    """Return the results of the server with that name, in the topmost of its fields; None if that field is damaged.
+def authentication(
+    results: Sequence[str], authserv_id: str, sender: str, *, are_below: bool = False
+) -> Authentication | None:
+    """Return the results in the fields of one site at the top; None if the topmost field is of no such server.
 
-    results: the values of Authentication-Results, the topmost first. sender: the only address in From.
+    results, are_below: see `OwnResults`. authserv_id: the site, or the name of one server there. sender: the only
+    address in From.
 
-    >>> authentication(["mx.example.org; dkim=pass header.d=shop.example"], "mx.example.org", "news@mail.shop.example")
+    >>> authentication(["mx.example.org; dkim=pass header.d=shop.example"], "example.org", "news@mail.shop.example")
     Authentication(dkim='aligned', spf='', dmarc='')
     """
-    for value in results:
-        statements, is_whole = _statements(value)
-        name, *version = statements[0] or [None]
-        if name is not None and name.lower() == authserv_id.lower():
-            is_known = is_whole and version in ([], [_VERSION])
-            return _read(statements[1:], sender.rpartition("@")[2]) if is_known else None
-    return None
+    found = dict[str, str]()
+    for number, value in enumerate(results):
+        field = _field(value)
+        if field is None or not _is_of_site(field.server, authserv_id):
+            return _authentication(found) if number else None
+        said = _read(field.statements, sender.rpartition("@")[2])
+        found = said | found
+        if are_below and (not said or said.keys() & _METHODS) and site_of(authserv_id) not in _ALL_METHODS:
+            break
+    return _authentication(found) if results else None
 
 
-def server_of(value: str) -> str:
-    """Return the name of the server that wrote a field, in lower case; "" if the field has none, or is damaged.
+def server_of(value: str) -> str | None:
+    """Return the name of the server that wrote a field, in lower case; "" if it has none, None if it is damaged.
 
-    >>> server_of("mx.example.org 1; none"), server_of("spf=pass; dkim=none")
-    ('mx.example.org', '')
+    >>> server_of("mx.example.org 1; none"), server_of("spf=pass; dkim=none"), server_of("mx.example.org; (")
+    ('mx.example.org', '', None)
     """
+    field = _field(value)
+    return None if field is None else field.server
+
+
+def is_nameless(site: str) -> bool:
+    """Tell whether the servers of a site are known to write their fields without a name."""
+    return site.lower() in _MICROSOFT
+
+
+class _Field(NamedTuple):
+    server: str
+    statements: Sequence[Sequence[_Word]]
+
+
+def _field(value: str) -> _Field | None:
+    """Return the server's name, in lower case or "", and what it states; None if the field is damaged."""
     statements, is_whole = _statements(value)
+    if not is_whole:
+        return None
     name, *version = statements[0] or [None]
-    return name.lower() if name is not None and is_whole and version in ([], [_VERSION]) else ""
+    if name is not None and version in ([], [_VERSION]):
+        return _Field(name.lower(), statements[1:])
+    return _Field("", statements) if version[:1] == [None] else None
 
 
-def _read(statements: Sequence[Sequence[_Word]], author: str) -> Authentication:
-    """Return the results of a field. author: the domain of From."""
-    found: dict[str, list[str]] = {"dkim": [], "spf": [], "dmarc": []}
+def _is_of_site(server: str, authserv_id: str) -> bool:
+    """Tell whether a server is of the site that the person has named."""
+    named = authserv_id.lower().strip(".")
+    if is_nameless(site_of(named)):
+        return not server
+    if server == named or not _HOST.fullmatch(server):
+        return server == named
+    return server.endswith(f".{named}") or site_of(server) == site_of(named) != ""
+
+
+def _read(statements: Sequence[Sequence[_Word]], author: str) -> dict[str, str]:
+    """Return the result of each method in a field. author: the domain of From."""
+    found: dict[str, list[str]] = {}
     for statement in statements:
-        (method, result), *properties = [*_pairs(statement)] or [("", "")]
+        [(method, result), *properties] = [*_pairs(statement)] or [("", "")]
         method, result = method.partition("/")[0], result.lower()
-        if method in found and result in _RESULTS:
-            if result == "pass" and _is_for(author, method, properties):
-                result = ALIGNED
-            found[method].append(result)
-    dkim = [best for best in (ALIGNED, "pass") if best in found["dkim"]] + found["dkim"]
-    # A message has one address in From: two results of DMARC, or of SPF, cannot both be the server's.
-    spf, dmarc = (found[method][0] if len(found[method]) == 1 else "" for method in ("spf", "dmarc"))
-    return Authentication(dkim[0] if dkim else "", spf, dmarc)
+        if result == "pass" and _is_for(author, method, properties):
+            result = ALIGNED
+        elif result not in _RESULTS:
+            result = ""
+        if method:
+            found.setdefault(method, []).append(result)
+    # Of several signatures the best counts. A message has one address in From: two results of DMARC, or of SPF, cannot
+    # both be the server's.
+    best = {method: given[0] if len(given) == 1 else "" for method, given in found.items()}
+    if "dkim" in found:
+        best["dkim"] = next((word for word in (ALIGNED, "pass") if word in found["dkim"]), found["dkim"][0])
+    return best
+
+
+def _authentication(found: Mapping[str, str]) -> Authentication:
+    return Authentication(**{method: found[method] for method in _METHODS if method in found})
 
 
 def _is_for(author: str, method: str, properties: Sequence[tuple[str, str]]) -> bool:

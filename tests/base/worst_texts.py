@@ -585,6 +585,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (fill("a", VALUE), fill('"', VALUE, "email;"), fill(";", VALUE, "email"), fill("a:@", VALUE, "email;a:")),
     ),
     "contacts.vcard._ESCAPED": (every, (fill("\\", VALUE), fill("\\,", VALUE))),
+    "mail.authentication._HOST": (fullmatch, (fill("a", VALUE), fill("a.", VALUE), fill("a", VALUE, after=" "))),
     "mail.authentication._PIECES": (
         every,
         (

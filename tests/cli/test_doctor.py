@@ -441,7 +441,7 @@ def test_a_server_whose_name_is_wrong(well: Path, run: Run) -> None:
     ):
         configure(well, Mailbox(path=root, roles=ROLES), f"\nauthserv_id: {name}\n")
         assert said(run, state, part)
-    assert "write the name of your own server; the topmost fields name mx.example.org" in run("doctor").out
+    assert "write the site of your own server; the topmost fields are of example.org" in run("doctor").out
 
 
 def test_an_address_book(well: Path, run: Run) -> None:

@@ -110,13 +110,13 @@ def test_nobody_is_asked_without_a_terminal(home: Path, run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "line"), [(b"\n", "\nauthserv_id: mx.example.org\n"), (b"n\n", "\n#authserv_id: mx")]
+    ("answer", "line"), [(b"\n", "\nauthserv_id: example.org\n"), (b"n\n", "\n#authserv_id: example")]
 )
 def test_the_own_server_is_asked_about(home: Path, asked: Run, answer: bytes, line: str) -> None:
     """init asks whether the server that checked the newest mail counts, and writes it; after a no as a comment."""
     maildir(home / "Maildir", INBOX=checked())
     done = asked("init", "--no-learn", stdin=answer)
-    assert "Your mail server mx.example.org checks who signed a message." in done.out
+    assert "Your mail server at example.org checks who signed a message." in done.out
     assert line in (home / ".config/spamnb/config.yaml").read_text()
     assert asked("config", "--check").code == 0
 
@@ -124,5 +124,5 @@ def test_the_own_server_is_asked_about(home: Path, asked: Run, answer: bytes, li
 def test_without_a_terminal_the_own_server_is_a_comment(home: Path, run: Run) -> None:
     """If nobody can be asked, init writes the server as a comment."""
     maildir(home / "Maildir", INBOX=checked())
-    assert "mx.example.org" not in run("init", "--learn").out
-    assert "\n#authserv_id: mx.example.org\n" in (home / ".config/spamnb/config.yaml").read_text()
+    assert "example.org" not in run("init", "--learn").out
+    assert "\n#authserv_id: example.org\n" in (home / ".config/spamnb/config.yaml").read_text()

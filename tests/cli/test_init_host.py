@@ -395,11 +395,11 @@ def test_the_server_that_all_users_have(vmail: Vmail, run: Run) -> None:
     """init proposes the server of nearly all users' newest mail in a comment, and says when it may count."""
     _with_server(vmail)
     vmail.add("eve@c.example", INBOX=checked("evil.example", 40))
-    assert _written(vmail, run) == "#authserv_id: mx.example.org"
+    assert _written(vmail, run) == "#authserv_id: example.org"
     text = vmail.config.read_text()
     assert run("--config", vmail.config, "config", "--check").code == 0
     vmail.config.write_text(text.replace("#authserv_id", "authserv_id"))
-    assert load_any(vmail.config, {}).authserv_id == "mx.example.org"
+    assert load_any(vmail.config, {}).authserv_id == "example.org"
 
 
 def test_one_user_does_not_choose_the_server(vmail: Vmail, run: Run) -> None:
@@ -412,7 +412,7 @@ def test_new_mail_has_another_server(vmail: Vmail, run: Run) -> None:
     """Only the newest mail of each inbox counts, and no other folder."""
     for name in OTHERS:
         vmail.add(name, INBOX=[*checked("old.example", 30), *checked(number=30)], Archive=checked("evil.example", 40))
-    assert _written(vmail, run) == "#authserv_id: mx.example.org"
+    assert _written(vmail, run) == "#authserv_id: example.org"
 
 
 def test_hostile_mail_does_not_stop_the_proposal(vmail: Vmail, run: Run) -> None:
@@ -427,7 +427,7 @@ def test_hostile_mail_does_not_stop_the_proposal(vmail: Vmail, run: Run) -> None
     (new / "1800000091.M1P1.host").mkdir()
     (vmail.root(OTHERS[1]) / "new").rename(vmail.root(OTHERS[1]) / "away")
     (vmail.root(OTHERS[1]) / "new").symlink_to(new)
-    assert _written(vmail, run) == "#authserv_id: mx.example.org"
+    assert _written(vmail, run) == "#authserv_id: example.org"
 
 
 @AS_ROOT

@@ -346,8 +346,8 @@ def test_value_that_is_not_allowed(section: str, key: str, value: str):
         ),
         (
             "authserv_id: mx example",
-            "c.yaml:6: authserv_id: 'mx example' is not allowed; write the first word of your server's "
-            "Authentication-Results, such as mx.example.org",
+            "c.yaml:6: authserv_id: 'mx example' is not allowed; write the site in the first word of your "
+            "server's Authentication-Results, such as example.org",
         ),
         ('notmuch_tag: " "', "c.yaml:6: notmuch_tag: ' ' is not allowed; write a tag such as spam"),
         ("retention_days: -1", "c.yaml:6: retention_days: '-1' is not allowed; write a number from 0 to 36500"),

@@ -1,5 +1,7 @@
 """What the person's own server found out about a message: Authentication-Results (RFC 8601)."""
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,13 +124,126 @@ def test_field(field: str, expected: Authentication | None) -> None:
     assert authentication([field], OURS, SENDER) == expected
 
 
-def test_only_the_topmost_field_of_the_server_counts() -> None:
-    """A stranger's field below that of the server counts nothing, even if the server's own field is damaged."""
-    forged = f"{OURS}; dkim=pass header.d=shop.example"
-    failed = f"{OURS}; dkim=fail header.d=shop.example"
-    assert authentication(["other.example; dkim=pass", failed, forged], OURS, SENDER) == Authentication("fail")
-    assert authentication([f"{OURS}; dkim=fail (", forged], OURS, SENDER) is None
-    assert authentication(["other.example; dkim=pass (", forged], OURS, SENDER) == PASSED
+SHOP = "header.d=shop.example"
+FORGED = f"{OURS}; dkim=pass {SHOP}"
+
+
+@over_rows(
+    ("fields", "expected"),
+    [
+        # one field for each method, by one server or by several of the site, in any order
+        ([f"{OURS}; dmarc=pass", f"{OURS}; spf=pass", FORGED], Authentication("aligned", "pass", "aligned")),
+        (
+            [f"{OURS}; bimi=none", "mx2.example.org; arc=none", "example.org; spf=pass", FORGED],
+            PASSED._replace(spf="pass"),
+        ),
+        ([f"{OURS}; x-ptr=pass", f"{OURS} 1; none", FORGED], PASSED),
+        # the upper field of a method counts, even if its result is not one
+        ([f"{OURS}; dkim=fail", FORGED], Authentication("fail")),
+        ([f"{OURS}; dkim=none; spf=pass", FORGED], Authentication("none", "pass")),
+        ([f"{OURS}; dkim=unknown", FORGED], NOTHING),
+        ([f"{OURS}; dkim=", FORGED], PASSED),
+        ([f"{OURS}; dkim=pass header.d=evil.example", FORGED], Authentication("pass")),
+        ([f"{OURS}; dmarc=pass; dmarc=fail", f"{OURS}; dmarc=pass"], NOTHING),
+        # a field of another site, one without a name or a damaged one: nothing counts from there on
+        ([f"{OURS}; spf=pass", "other.example; dkim=none", FORGED], Authentication(spf="pass")),
+        ([f"{OURS}; spf=pass", "other.example", FORGED], Authentication(spf="pass")),
+        ([f"{OURS}; spf=pass", f"dkim=pass {SHOP}", FORGED], Authentication(spf="pass")),
+        ([f"{OURS}; spf=pass", f"{OURS}; dkim=none (", FORGED], Authentication(spf="pass")),
+        ([f"{OURS}; spf=pass", "", FORGED], Authentication(spf="pass")),
+        ([f"{OURS}; spf=pass", f"{OURS} 2; dkim=none", FORGED], Authentication(spf="pass")),
+        (["other.example; dkim=pass", FORGED], None),
+        (["other.example; dkim=pass (", FORGED], None),
+        ([f"{OURS}; dkim=fail (", FORGED], None),
+        (["dkim=none", FORGED], None),
+        (["", FORGED], None),
+        (["i=1; mx.example.org; dkim=pass", FORGED], None),
+        # names that only look like those of the site
+        ([f"example.org.evil.example; dkim=pass {SHOP}"], None),
+        ([f"notexample.org; dkim=pass {SHOP}"], None),
+        ([f"xexample.org; dkim=pass {SHOP}"], None),
+        ([f"evil@mx.example.org; dkim=pass {SHOP}"], None),
+        ([f"evil.example/mx.example.org; dkim=pass {SHOP}"], None),
+        ([f"evil.example:.example.org; dkim=pass {SHOP}"], None),
+        ([f"org; dkim=pass {SHOP}"], None),
+        ([f"example.com; dkim=pass {SHOP}"], None),
+        ([f"mx.example.org@evil.example; dkim=pass {SHOP}"], None),
+        ([f"(mx.example.org) evil.example; dkim=pass {SHOP}"], None),
+        ([f"evil.example (; mx.example.org;) ; dkim=pass {SHOP}"], None),
+        ([f"evil.example mx.example.org; dkim=pass {SHOP}"], None),
+        ([f'"evil.example; mx.example.org"; dkim=pass {SHOP}'], None),
+        ([f"mx.example.org=evil; dkim=pass {SHOP}"], None),
+        ([f"=mx.example.org; dkim=pass {SHOP}"], None),
+        ([f"mx.example.orɡ; dkim=pass {SHOP}"], None),
+        ([f"mx.example.org\\; dkim=pass {SHOP}"], None),
+        ([f"; mx.example.org; dkim=pass {SHOP}"], None),
+        ([f"mx.example.org,evil.example; dkim=pass {SHOP}"], None),
+        # results that are none
+        ([f"{OURS}; dkim=aligned {SHOP}"], NOTHING),
+        ([f"{OURS}; dkim = 'pass' {SHOP}"], NOTHING),
+        ([f"{OURS}; reason=x dkim=pass {SHOP}"], NOTHING),
+        ([f"{OURS}; dkim=none (comment; dkim=pass {SHOP})"], Authentication("none")),
+        ([f'{OURS}; dkim=none reason="; dkim=pass {SHOP}"'], Authentication("none")),
+        ([f"{OURS}; dkim2=pass {SHOP}; arc=pass {SHOP}; x-google-dkim=pass {SHOP}"], NOTHING),
+        ([], None),
+    ],
+)
+def test_several_fields(fields: Sequence[str], expected: Authentication | None) -> None:
+    """The fields of the site at the top are read together; below a field of anybody else nothing counts."""
+    assert authentication(fields, "example.org", SENDER) == expected
+    assert authentication(fields, "MX3.Example.org", SENDER) == expected
+
+
+@over_rows(
+    ("fields", "expected"),
+    [
+        ([f"{OURS}; x-ptr=pass", f"{OURS}; bimi=none", FORGED], PASSED),
+        ([f"{OURS}; spf=fail", FORGED], Authentication(spf="fail")),
+        ([f"{OURS}; spf=fail", "mx2.example.org; dmarc=pass"], Authentication(spf="fail")),
+        ([f"{OURS}; dkim=unknown", f"{OURS}; dmarc=pass"], NOTHING),
+        ([OURS, FORGED], NOTHING),
+        ([f"{OURS}; none", FORGED], NOTHING),
+        ([f"{OURS};", FORGED], NOTHING),
+    ],
+)
+def test_several_fields_below(fields: Sequence[str], expected: Authentication | None) -> None:
+    """Where a stranger's field may follow at once, the first with a result of a signature or a path is the last."""
+    assert authentication(fields, "example.org", SENDER, are_below=True) == expected
+
+
+def test_a_field_for_each_method() -> None:
+    """iCloud writes a field for each method into every message: there the next ones count, and a stranger's do not."""
+    own = ["bimi.icloud.com; bimi=none", "dmarc.icloud.com; dmarc=none", f"dkim-verifier.icloud.com; dkim=pass {SHOP}"]
+    assert authentication(own, "icloud.com", SENDER, are_below=True) == Authentication("aligned", dmarc="none")
+    failed = [
+        *own[:2],
+        "dkim-verifier.icloud.com; dkim=none",
+        "spf.icloud.com; spf=none",
+        own[2],
+        "mx.icloud.com; dmarc=pass",
+    ]
+    assert authentication(failed, "icloud.com", SENDER, are_below=True) == Authentication("none", "none", "none")
+
+
+NAMELESS = (
+    "spf=pass (sender IP is 9.9.9.7) smtp.mailfrom=shop.example; dkim=pass (signature was verified)"
+    " header.d=shop.example;dmarc=none action=none header.from=shop.example;compauth=pass reason=100"
+)
+
+
+def test_a_field_without_a_name() -> None:
+    """A field without a name counts if the person has named Microsoft, which writes none; then no other counts."""
+    for site in ("outlook.com", "Hotmail.com", "namprd11.prod.outlook.com", "live.com"):
+        assert authentication([NAMELESS], site, SENDER) == Authentication("aligned", "pass", "none")
+        assert authentication([NAMELESS.replace("dkim=pass", "dkim=fail")], site, SENDER) == Authentication(
+            "fail", "pass", "none"
+        )
+        for name in ("outlook.com", "mx.outlook.com", "mx.microsoft.com 1", site):
+            assert authentication([f"{name}; {NAMELESS}"], site, SENDER) is None
+        assert authentication([f"dkim=pass {SHOP} ("], site, SENDER) is None
+        assert authentication([f"; dkim=pass {SHOP}"], site, SENDER) is None
+    for site in (OURS, "example.org", "yahoo.com", "outlook.com.example", "notoutlook.com"):
+        assert authentication([NAMELESS], site, SENDER) is None
 
 
 @over_rows(

@@ -33,8 +33,8 @@ def may_ask(options: argparse.Namespace) -> bool:
 
 def is_trusted(server: str, options: argparse.Namespace) -> bool:
     """Tell whether the person wants a mail server's Authentication-Results to count; no if nobody can be asked."""
-    what = f"\nYour mail server {escaped(server)} checks who signed a message. A newsletter that it vouches for looks"
-    what += " like spam\nto a new filter. Keep such newsletters out of Junk, until you move one there?"
+    what = f"\nYour mail server at {escaped(server)} checks who signed a message. A newsletter that it vouches for"
+    what += " looks like spam\nto a new filter. Keep such newsletters out of Junk, until you move one there?"
     return may_ask(options) and is_confirmed(what, default=True)
 
 

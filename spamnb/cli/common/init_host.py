@@ -51,8 +51,8 @@ def run(options: argparse.Namespace) -> int:
     server = _server(host, proposal)
     _write(path, render_host(proposal.mailbox, ledgers, server), proposal, options)
     if server is not None:
-        what = f"If {escaped(server)} removes Authentication-Results with its own name from mail that comes in"
-        inform(options, f"{what}, let it vouch for newsletters: remove the # before `authserv_id` there.")
+        what = f"If the servers of {escaped(server)} remove Authentication-Results of this site from mail that comes in"
+        inform(options, f"{what}, let them vouch for newsletters: remove the # before `authserv_id` there.")
     if not os.geteuid():
         _make_directory(host, proposal.uid)
     code = _learn(host, proposal.uid, options) if options.learn else 0
