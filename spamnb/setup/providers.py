@@ -14,12 +14,16 @@ class Wanted(Enum):
 
 
 class Provider(NamedTuple):
-    """A provider. step: what a person has to do first. page: the provider's own page about this."""
+    """A provider. step: what a person has to do first. page: the provider's own page about this.
+
+    site: of the servers that write Authentication-Results; "" if mail must tell, or if it differs from user to user.
+    """
 
     name: str
     wants: Wanted
     step: str
     page: str
+    site: str = ""
 
     @property
     def told(self) -> str:
@@ -38,18 +42,29 @@ _ALLOW = f"first allow IMAP in the settings of the account. Then {_APP_IF_TWO}"
 
 _ROWS: Final[Mapping[tuple[str, ...], Provider]] = {
     # The page was read.
-    ("imap.mail.yahoo.com",): Provider("Yahoo", Wanted.APP_PASSWORD, _APP, "https://help.yahoo.com/kb/SLN15241.html"),
+    ("imap.mail.yahoo.com",): Provider(
+        "Yahoo", Wanted.APP_PASSWORD, _APP, "https://help.yahoo.com/kb/SLN15241.html", "yahoo.com"
+    ),
     ("imap.fastmail.com",): Provider(
-        "Fastmail", Wanted.APP_PASSWORD, _APP, "https://www.fastmail.com/help/technical/servernamesandports.html"
+        "Fastmail",
+        Wanted.APP_PASSWORD,
+        _APP,
+        "https://www.fastmail.com/help/technical/servernamesandports.html",
+        "messagingengine.com",
     ),
     ("imap.gmx.net", "imap.gmx.com"): Provider(
-        "GMX", Wanted.PASSWORD, _ALLOW, "https://hilfe.gmx.net/sicherheit/2fa/anwendungsspezifisches-passwort.html"
+        "GMX",
+        Wanted.PASSWORD,
+        _ALLOW,
+        "https://hilfe.gmx.net/sicherheit/2fa/anwendungsspezifisches-passwort.html",
+        "gmx.net",
     ),
     ("posteo.de",): Provider(
         "Posteo",
         Wanted.PASSWORD,
         "it wants the password of the account, unless the additional protection of the account is on",
         "https://posteo.de/en/help/activating-additional-email-account-protection",
+        "posteo.de",
     ),
     ("imap.mailbox.org",): Provider(
         "mailbox.org", Wanted.PASSWORD, _APP_IF_TWO, "https://kb.mailbox.org/en/private/e-mail/e-mail-configuration"
@@ -62,14 +77,20 @@ _ROWS: Final[Mapping[tuple[str, ...], Provider]] = {
     ),
     # The page could not be had: others report this, with the address of the page.
     ("imap.gmail.com", "imap.googlemail.com"): Provider(
-        "Gmail", Wanted.APP_PASSWORD, _GOOGLE, "https://support.google.com/accounts/answer/185833"
+        "Gmail", Wanted.APP_PASSWORD, _GOOGLE, "https://support.google.com/accounts/answer/185833", "google.com"
     ),
     ("outlook.office365.com", "outlook.office.com", "imap-mail.outlook.com"): Provider(
         "Microsoft 365 or Outlook.com", Wanted.OAUTH2, "it accepts no password, only OAuth2", _MICROSOFT
     ),
-    ("imap.mail.me.com",): Provider("iCloud", Wanted.APP_PASSWORD, _APP, "https://support.apple.com/102654"),
-    ("imap.aol.com",): Provider("AOL", Wanted.APP_PASSWORD, _APP, "https://login.aol.com/account/security"),
-    ("imap.web.de",): Provider("WEB.DE", Wanted.PASSWORD, _ALLOW, "https://hilfe.web.de/pop-imap/einschalten.html"),
+    ("imap.mail.me.com",): Provider(
+        "iCloud", Wanted.APP_PASSWORD, _APP, "https://support.apple.com/102654", "icloud.com"
+    ),
+    ("imap.aol.com",): Provider(
+        "AOL", Wanted.APP_PASSWORD, _APP, "https://login.aol.com/account/security", "yahoo.com"
+    ),
+    ("imap.web.de",): Provider(
+        "WEB.DE", Wanted.PASSWORD, _ALLOW, "https://hilfe.web.de/pop-imap/einschalten.html", "web.de"
+    ),
 }
 PROVIDERS: Final = tuple(_ROWS.values())
 _BY_HOST: Final = {host: provider for hosts, provider in _ROWS.items() for host in hosts}

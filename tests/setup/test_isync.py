@@ -10,8 +10,10 @@ import pytest
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.label import Role
 from spamnb.config.settings import Mailbox
+from spamnb.mail.path import site_of
 from spamnb.setup import isync, sync_units
 from spamnb.setup.isync import ImapAccount, account, fault_in, folders_in, rc, version_in
+from spamnb.setup.own_server import own_server
 from spamnb.setup.proposal import Proposal, with_roles
 from spamnb.setup.providers import PROVIDERS, Wanted, provider_at
 from tests.patience import PATIENCE
@@ -113,12 +115,21 @@ def test_what_providers_ask_for() -> None:
     assert len({provider.name for provider in PROVIDERS}) == len(PROVIDERS)
     for provider in PROVIDERS:
         assert provider.page.startswith("https://")
+        assert not provider.site or site_of(provider.site) == provider.site
     said = "IMAP command 'LOGIN <user> <pass>' returned an error: NO\n"
     gmail = fault_in(said, ImapAccount("you", "imap.gmail.com"), "pass", Path("/"))
     assert "Gmail: it wants an app password" in gmail
     assert "https://support.google.com/accounts/answer/185833" in gmail
     here = fault_in(said, ImapAccount("you", "127.0.0.1", 1993), "pass", Path("/"))
     assert here.endswith("look at what the program at port 1993 says")
+
+
+def test_the_servers_of_a_provider() -> None:
+    """The site of a known provider's servers is proposed, without looking at mail; for others the mail tells."""
+    for host, site in (("imap.fastmail.com", "messagingengine.com"), ("IMAP.aol.com", "yahoo.com")):
+        assert own_server([], host) == site
+    for host in ("imap.zoho.eu", "imap.mailbox.org", "mail.example", ""):
+        assert own_server([], host) is None
 
 
 def test_a_program_on_this_machine() -> None:
