@@ -1,14 +1,14 @@
 """Choose whose mail is ham or spam, and the cutoffs.
 
 A choice works at once: in the service, at delivery, and in each command. Write a SENDER
-as in `senders` of the configuration: *@example.org, example.org, or a List-Id. The
+as in `senders` of the configuration: *@example.org, example.org, or list:LIST-ID. The
 configuration has priority over a choice. With a folder for newsletters, inbox and
 newsletters say where mail of a SENDER goes that is not spam. Without arguments this
 command lists the choices. `spamnb history` shows them too.
 
 example:
   spamnb choose block '*@shop.example'
-  spamnb choose allow announce.example.org
+  spamnb choose allow list:announce.example.org
   spamnb choose spam_cutoff 0.97
   spamnb choose --forget '*@shop.example'
 """

@@ -3,6 +3,10 @@
 An address has an "@"; "*" stands for any letters and "?" for one: `*@example.org`, `news-*@example.org`. A pattern
 without "@" is a domain or a List-Id, and includes subdomains: `example.org` matches `a@mail.example.org` and the list
 `announce.example.org`. `*.example` matches a whole top level.
+
+A stranger writes any List-Id, such as `gmail.com`. A pattern made of that would match the mail of all who write from
+there. So a pattern of a list begins with "list:", matches lists alone, and names the whole List-Id:
+`list:announce.example.org`.
 """
 
 import re
@@ -17,6 +21,7 @@ from spamnb.config.readers import patterns_of
 
 _ATOM = r"[^\s@<>()\[\],;:\"'/\\]+"
 _PATTERN = lazy_pattern(rf"(?:{_ATOM}@)?{_ATOM}", re.ASCII)
+_LIST = "list:"
 _LETTER = lazy_pattern(r"[^*?.@]")
 _LONGEST = 254  # characters: of an address (RFC 5321, 4.5.3.1)
 _MOST_STARS = 5
@@ -25,12 +30,14 @@ _WILD = frozenset("*?")
 
 def sender_pattern(written: str) -> str:
     """Return a pattern in lower case. Raises ValueError with the fault and what to write."""
-    pattern, shown = written.strip().lower(), repr(written[:60])
+    whole, shown = written.strip().lower(), repr(written[:60])
+    pattern = whole.removeprefix(_LIST)
     domain = pattern.rpartition("@")[2]
-    example = "an address (*@example.org), a domain (example.org) or a List-Id (list.example.org)"
+    example = "an address (*@example.org), a domain (example.org) or a List-Id (list:talk.example.org)"
     if pattern.startswith("@"):
         raise ValueError(f"{shown} has nothing before '@'; write '*{pattern[:60]}', or the domain alone")
     is_written_so = pattern.isprintable() and _PATTERN.fullmatch(pattern) is not None
+    is_written_so = is_written_so and (pattern == whole or "@" not in pattern)
     if len(pattern) > _LONGEST or not is_written_so or domain.startswith(".") or ".." in domain:
         raise ValueError(f"{shown} cannot be a sender; write {example}")
     if pattern.count("*") > _MOST_STARS:
@@ -39,11 +46,11 @@ def sender_pattern(written: str) -> str:
         raise ValueError(f"{shown} matches all mail; write {example}")
     if "@" not in pattern and "." not in pattern:
         raise ValueError(f"{shown} has neither '@' nor a dot; write {example}")
-    return pattern
+    return whole
 
 
 def exact_pattern(name: str) -> str:
-    """Return the pattern of an address or a list, without wildcards; "" if no pattern names it.
+    """Return the pattern of an address or a domain, without wildcards; "" if no pattern names it.
 
     A stranger's address may hold wildcards: as a pattern it would match other senders too.
 
@@ -56,6 +63,20 @@ def exact_pattern(name: str) -> str:
         return sender_pattern(name)
     except ValueError:
         return ""
+
+
+def list_pattern(list_id: str) -> str:
+    """Return the pattern of a mailing list alone, without wildcards; "" if no pattern names it.
+
+    >>> list_pattern("Talk.example.org"), list_pattern("*.example.org"), list_pattern("a@example.org")
+    ('list:talk.example.org', '', '')
+    """
+    return exact_pattern(f"{_LIST}{list_id}")
+
+
+def is_of_list(pattern: str) -> bool:
+    """Return whether a pattern names a mailing list alone."""
+    return pattern.startswith(_LIST)
 
 
 KEYS = {Label.HAM: "allow", Label.SPAM: "block"}
@@ -76,7 +97,17 @@ class Senders:
         Mail is allowed if its list or all its senders are, and blocked if one of them is. "" is a sender that no
         pattern matches.
         """
-        of_list, of_senders = _of_list(list_id), list(map(_of_sender, senders))
+        return self._named(_of_list(list_id), list(map(_of_sender, senders)))
+
+    def named_by(self, pattern: str) -> tuple[Label, str] | None:
+        """Return the same for mail that a pattern names: that of an address, a domain or a list."""
+        if "@" in pattern:
+            return self._named(_NOBODY, [_of_sender(pattern)])
+        if is_of_list(pattern):
+            return self._named(_of_list(pattern.removeprefix(_LIST)), [_NOBODY])
+        return self._named(_of_sender(f"@{pattern}")._replace(addresses=()), [_NOBODY])
+
+    def _named(self, of_list: "_Names", of_senders: Sequence["_Names"]) -> tuple[Label, str] | None:
         allowed = _first_match(self.allow, of_list) or _first_match_of_all(self.allow, of_senders)
         if allowed:
             return Label.HAM, allowed
@@ -94,9 +125,9 @@ class SendersInForce(Senders):
 
     chosen: Senders = Senders()
 
-    def named(self, senders: tuple[str, ...], list_id: str) -> tuple[Label, str] | None:
+    def _named(self, of_list: "_Names", of_senders: Sequence["_Names"]) -> tuple[Label, str] | None:
         """Return what `Senders` says: by the configuration, or else by the choices."""
-        return Senders.named(self, senders, list_id) or self.chosen.named(senders, list_id)
+        return Senders._named(self, of_list, of_senders) or self.chosen._named(of_list, of_senders)
 
 
 def _first_match(patterns: Sequence[str], names: "_Names") -> str:
@@ -123,6 +154,8 @@ def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
     (True, False)
     >>> matches_sender("list.example.org", "a@elsewhere.example", "list.example.org")
     True
+    >>> matches_sender("list:list.example.org", "a@list.example.org", "a.list.example.org")
+    False
     >>> matches_sender("bücher.example", "a@xn--bcher-kva.example", "")
     True
     """
@@ -132,8 +165,12 @@ def matches_sender(pattern: str, sender: str, list_id: str) -> bool:
 class _Names(NamedTuple):
     """The names that patterns may match, in each spelling. domains: with List-Ids among them, each behind a dot."""
 
-    addresses: tuple[str, ...]
-    domains: tuple[str, ...]
+    addresses: tuple[str, ...] = ()
+    domains: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+
+
+_NOBODY = _Names()
 
 
 def _of_sender(address: str) -> _Names:
@@ -144,7 +181,8 @@ def _of_sender(address: str) -> _Names:
 
 def _of_list(list_id: str) -> _Names:
     """Return the names of a mailing list."""
-    return _Names((), tuple([f".{name}" for name in _spellings(list_id)]))
+    lists = _spellings(list_id)
+    return _Names((), tuple([f".{name}" for name in lists]), lists)
 
 
 def _spellings(name: str) -> tuple[str, ...]:
@@ -181,6 +219,9 @@ def _for_people(label: str) -> str:
 
 def _matches(pattern: str, names: _Names) -> bool:
     is_address = "@" in pattern
+    if pattern.startswith(_LIST):
+        pattern = pattern[len(_LIST) :]
+        return _fits(pattern, names.lists) if "*" in pattern or "?" in pattern else pattern in names.lists
     if "*" in pattern or "?" in pattern:
         return _fits(pattern, names.addresses) if is_address else _fits(f"*.{pattern}", names.domains)
     if is_address:  # most have no star: 3,000 of them take 0.4 ms per message

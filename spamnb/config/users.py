@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from spamnb.config.named_senders import matches_sender, sender_pattern
+from spamnb.config.named_senders import is_of_list, matches_sender, sender_pattern
 from spamnb.config.readers import optional, patterns_of, read_as, whole
 from spamnb.config.template import filled, is_user_name, parse_template
 
@@ -21,7 +21,9 @@ def _own(written: str) -> str:
 def _user_pattern(written: str) -> str:
     """Return a name or a pattern, in lower case. Raises ValueError with the fault and what to write."""
     is_bare = is_user_name(written) and "@" not in written
-    return written.lower() if is_bare else sender_pattern(written)
+    if is_of_list(pattern := written.lower() if is_bare else sender_pattern(written)):
+        raise ValueError(f"{written[:60]!r} names a mailing list; write a user, such as postmaster@example.org")
+    return pattern
 
 
 _own_file = read_as(_own, "the full path of a file with {user} in it, such as /etc/spamnb/users/{user}.yaml")

@@ -169,7 +169,7 @@ mailboxes:
 ledger: /var/lib/spamnb-host/{domian}/l.sqlite
 users:
   own: /etc/spamnb/own.yaml
-  without: ["*", "a b"]
+  without: ["*", "a b", "list:a.example"]
   awake: 0
   common: /x
 """
@@ -180,6 +180,7 @@ users:
         ["c.yaml:6", "users.own"],
         ["c.yaml:7", "users.without[0]"],
         ["c.yaml:7", "users.without[1]"],
+        ["c.yaml:7", "users.without[2]"],
         ["c.yaml:8", "users.awake"],
         ["c.yaml:9", "users.common"],
     ]

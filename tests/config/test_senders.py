@@ -55,6 +55,18 @@ def config(senders: str) -> Config:
         (f"{'a' * 242}@example.org", f"{'a' * 242}@example.org", "", True),
         ("*@example.org", f"{'a' * 243}@example.org", "", False),
         ("example.org", f"{'a' * 243}@example.org", "", False),
+        ("list:talk.example.org", "ann@elsewhere.example", "talk.example.org", True),
+        ("list:talk.example.org", "ann@talk.example.org", "", False),
+        ("list:talk.example.org", "talk@example.org", "", False),
+        ("list:talk.example.org", "ann@talk.example.org", "a.talk.example.org", False),
+        ("list:example.org", "ann@example.org", "talk.example.org", False),
+        ("list:*.example.org", "ann@mail.example.org", "", False),
+        ("list:*.example.org", "", "talk.example.org", True),
+        ("list:*.example.org", "", "example.org", False),
+        ("list:ta?k.example.org", "", "talk.example.org", True),
+        ("list:bücher.example", "", "xn--bcher-kva.example", True),
+        ("list:bücher.example", "a@bücher.example", "", False),
+        ("list:example.org", "list:ann@example.org", "", False),
         ("example.org", "", f"{'a.' * 121}.example.org"[-254:], True),
         ("example.org", "", f"{'a.' * 122}.example.org"[-255:], False),
     ],
@@ -114,6 +126,13 @@ def test_one_list_allows_all_senders() -> None:
         ("{allow: ['@example.org']}", "senders.allow[0]: '@example.org' has nothing before '@'; write '*@example.org'"),
         ("{allow: [ann]}", "senders.allow[0]: 'ann' has neither '@' nor a dot; write an address (*@example.org)"),
         ("{allow: ['*']}", "senders.allow[0]: '*' matches all mail; write an address"),
+        ("{allow: ['list:']}", "senders.allow[0]: 'list:' cannot be a sender; write an address"),
+        ("{allow: ['list:*']}", "senders.allow[0]: 'list:*' matches all mail; write an address"),
+        ("{allow: ['list:talk']}", "'list:talk' has neither '@' nor a dot; write an address (*@example.org), a domain"),
+        ("{allow: ['list:ann@example.org']}", "senders.allow[0]: 'list:ann@example.org' cannot be a sender"),
+        ("{allow: ['list:list:a.example']}", "senders.allow[0]: 'list:list:a.example' cannot be a sender"),
+        ("{allow: ['lists:a.example']}", "senders.allow[0]: 'lists:a.example' cannot be a sender"),
+        ("{allow: ['list: a.example']}", "senders.allow[0]: 'list: a.example' cannot be a sender"),
         ("{block: ['*@*']}", "senders.block[0]: '*@*' matches all mail"),
         ("{block: ['*@*.*']}", "senders.block[0]: '*@*.*' matches all mail"),
         ("{allow: ['Ann <ann@example.org>']}", "senders.allow[0]: 'Ann <ann@example.org>' cannot be a sender; write"),
@@ -130,6 +149,26 @@ def test_faults(senders: str, fault: str) -> None:
     with pytest.raises(ConfigError) as raised:
         config(senders)
     assert fault in str(raised.value)
+
+
+@over_rows(
+    ("pattern", "decided"),
+    [
+        ("ann@example.org", None),
+        ("bob@example.net", (Label.SPAM, "example.net")),
+        ("example.net", (Label.SPAM, "example.net")),
+        ("talk.example.net", (Label.SPAM, "example.net")),
+        ("list:talk.example.net", (Label.SPAM, "example.net")),
+        ("list:talk.example.org", (Label.HAM, "list:talk.example.org")),
+        ("talk.example.org", None),
+        ("ann@talk.example.org", None),
+    ],
+)
+def test_what_is_decided_about_a_pattern(pattern: str, decided: tuple[Label, str] | None) -> None:
+    """The mail that a pattern names is that of an address, of a domain or of a list, and of nothing else."""
+    assert Senders(allow=("list:talk.example.org",), block=("example.net",)).named_by(pattern) == decided
+    both = SendersInForce(chosen=Senders(allow=("list:talk.example.org",), block=("example.net",)))
+    assert both.named_by(pattern) == decided
 
 
 def test_written_and_read() -> None:
