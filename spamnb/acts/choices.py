@@ -16,7 +16,7 @@ from spamnb.base.label import Label, Role
 from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.config.chosen import CUTOFFS, contradiction, cutoff_of, with_cutoffs
-from spamnb.config.named_senders import KEYS, sender_pattern
+from spamnb.config.named_senders import KEYS, list_pattern, sender_pattern
 from spamnb.ledger.history.choices import LABEL_OF, MOST_SENDERS, SORTED_TO, Choice, ChoiceKind, ChosenBy
 from spamnb.ledger.ledger import Ledger
 
@@ -74,10 +74,13 @@ def _value_of(kind: ChoiceKind, written: str) -> str | float:
 def forget(ledger: Ledger, config: Config, subject: str, now: Callable[[], float]) -> list[int]:
     """Take back all choices of a pattern, or of a cutoff by its key. Returns the actions that take them back.
 
+    A List-Id names the pattern of its list too.
+
     Raises NoEffectError if there are none.
     """
     name = subject.strip().lower()
-    chosen = [choice.action for choice in ledger.choices.standing() if choice.subject == name]
+    names = {name, list_pattern(name)} - {""}
+    chosen = [choice.action for choice in ledger.choices.standing() if choice.subject in names]
     if not chosen:
         raise NoEffectError(f"nothing was chosen for {name[:60]!r}: `spamnb choose` lists all choices")
     before, ends = ledger.journal.newest_id(), of_ids(ledger, chosen)
@@ -135,7 +138,7 @@ def _why_no_effect(config: Config, kind: ChoiceKind, value: str | float) -> str:
 
 def _decided_otherwise(config: Config, label: Label, value: str) -> str:
     """Return what has priority over a choice of senders, if patterns alone can tell; "" for nothing."""
-    named = config.senders.named(*(((value,), "") if "@" in value else (("",), value)))
+    named = config.senders.named_by(value)
     if named is None:
         return ""
     decided, pattern = named

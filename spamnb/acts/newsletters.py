@@ -5,7 +5,7 @@ from contextlib import suppress
 from spamnb.acts.choices import NoEffectError, choose
 from spamnb.base.label import Role
 from spamnb.config import Config
-from spamnb.config.named_senders import exact_pattern
+from spamnb.config.named_senders import exact_pattern, list_pattern
 from spamnb.ledger.history.choices import SORTED_TO
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
@@ -29,7 +29,7 @@ def choose_by_move(ledger: Ledger, config: Config, relations: Relations, role: R
     role: of that folder, inbox or newsletters. config: as its file has it. at: seconds since the epoch. Chooses nothing
     if such mail already goes there, if no pattern names the list or sender, or if the person has chosen too much.
     """
-    name = exact_pattern(relations.list_id) or exact_pattern(_only_sender(relations))
+    name = list_pattern(relations.list_id) or exact_pattern(_only_sender(relations))
     if name and bool(why_newsletter(ledger, relations)) is not (role is Role.NEWSLETTERS):
         kind = next(kind for kind, folder in SORTED_TO.items() if folder is role)
         with suppress(NoEffectError):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts.undo import foresee, of_ids, since, undo, undos_since
+from spamnb.base.label import Role
 from spamnb.config import Config
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.choices import ChoiceKind
@@ -67,6 +68,22 @@ def test_found_by_its_pattern(ledger: Ledger) -> None:
         ("100%", []),
     ):
         assert [line.action.summary for line in ledger.lines.page(9, Wanted(text=text))] == found, text
+
+
+def test_a_move_of_before(ledger: Ledger) -> None:
+    """A pattern that a move chose before lists had their own is about the list; from elsewhere it keeps both."""
+    for by in ("move", "page", "prompt"):
+        for value in ("news.example", "ann@shop.example"):
+            ledger.choices.record("inbox", f"{by}-{value}", by, "a test", OLD)  # type: ignore[arg-type]
+    assert [one.value for one in ledger.choices.standing()] == [
+        "list:move-news.example",
+        "move-ann@shop.example",
+        *(f"{by}-{value}" for by in ("page", "prompt") for value in ("news.example", "ann@shop.example")),
+    ]
+    for by, from_there in (("move", None), ("page", Role.INBOX), ("prompt", Role.INBOX)):
+        assert ledger.choices.sorted_to("", f"{by}-news.example") is Role.INBOX
+        assert ledger.choices.sorted_to(f"bob@{by}-news.example", "") is from_there
+        assert ledger.choices.sorted_to(f"{by}-ann@shop.example", "") is Role.INBOX
 
 
 def test_taken_back_and_done_again(ledger: Ledger) -> None:

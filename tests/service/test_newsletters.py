@@ -69,10 +69,24 @@ def test_out_of_it_into_the_inbox(sorting: Site) -> None:
     sorting.move(first, "Lists", "INBOX")
     sorting.work()
     assert sorting.label(first) == Label.HAM
-    assert choices(sorting) == [("inbox", CLUB, "move", "")]
+    assert choices(sorting) == [("inbox", f"list:{CLUB}", "move", "")]
     arrive(sorting, second, other)
     assert sorted(sorting.contents("INBOX")) == sorted([first, second])
     assert sorting.contents("Lists") == [other]
+
+
+def test_a_list_with_the_name_of_a_domain(sorting: Site) -> None:
+    """A move of mail whose list calls itself like a domain says nothing about mail from that domain."""
+    named = "List-Id: Deals <elsewhere.example>"
+    arrive(sorting, first := issue(1, named))
+    sorting.move(first, "Lists", "INBOX")
+    sorting.work()
+    sorting.move(first, "INBOX", "Lists")
+    sorting.work()
+    assert choices(sorting) == [("newsletters", "list:elsewhere.example", "move", "")]
+    arrive(sorting, second := issue(2, named), letter_of_a_friend := issue(3))
+    assert second in sorting.contents("Lists")
+    assert letter_of_a_friend in sorting.contents("INBOX")
 
 
 def test_out_of_it_without_a_list(sorting: Site) -> None:
@@ -132,10 +146,10 @@ def test_a_move_that_says_nothing_new(sorting: Site) -> None:
     assert choices(sorting) == []
     sorting.move(first, "Lists", "INBOX")
     sorting.work()
-    assert choices(sorting) == [("inbox", CLUB, "move", "")]
+    assert choices(sorting) == [("inbox", f"list:{CLUB}", "move", "")]
     sorting.move(first, "INBOX", "Lists")
     sorting.work()
-    assert choices(sorting) == [("newsletters", CLUB, "move", "")]
+    assert choices(sorting) == [("newsletters", f"list:{CLUB}", "move", "")]
 
 
 def test_a_synchroniser_that_copies_first(sorting: Site) -> None:
@@ -151,7 +165,7 @@ def test_a_synchroniser_that_copies_first(sorting: Site) -> None:
     old.unlink()
     sorting.work()
     sorting.work()
-    assert (sorting.label(first), choices(sorting)) == (Label.HAM, [("inbox", CLUB, "move", "")])
+    assert (sorting.label(first), choices(sorting)) == (Label.HAM, [("inbox", f"list:{CLUB}", "move", "")])
 
 
 def test_undo_and_forget(sorting: Site, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,7 +174,7 @@ def test_undo_and_forget(sorting: Site, capsys: pytest.CaptureFixture[str]) -> N
     sorting.move(first, "Lists", "INBOX")
     sorting.work()
     sorting.spamnb("choose")
-    assert f"inbox   {CLUB}" in capsys.readouterr().out
+    assert f"inbox   list:{CLUB}" in capsys.readouterr().out
     assert sorting.spamnb("undo", "--since", "1h", "--yes") == 0
     assert choices(sorting) == []
     assert sorting.spamnb("choose", "inbox", CLUB) == 0
