@@ -21,7 +21,7 @@ would also know that two names below `asso.fr` belong to different people. Such 
 ones. It would stop nobody: a stranger who signs for another name below `asso.fr` can as well sign for an own name.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
@@ -74,16 +74,31 @@ def authentication(
     >>> authentication(["mx.example.org; dkim=pass header.d=shop.example"], "example.org", "news@mail.shop.example")
     Authentication(dkim='aligned', spf='', dmarc='')
     """
-    found = dict[str, str]()
-    for number, value in enumerate(results):
-        field = _field(value)
-        if field is None or not _is_of_site(field.server, authserv_id):
-            return _authentication(found) if number else None
-        said = _read(field.statements, sender.rpartition("@")[2])
-        found = said | found
-        if are_below and (not said or said.keys() & _METHODS) and site_of(authserv_id) not in _ALL_METHODS:
-            break
-    return _authentication(found) if results else None
+    found = _results_of(results, authserv_id, are_below)
+    if found is None:
+        return None
+    author, said = sender.rpartition("@")[2], dict[str, str]()
+    for method in _METHODS & found.keys():
+        words = [ALIGNED if one.passed and _is_for(author, method, one.about) else one.word for one in found[method]]
+        # Of several signatures the best counts. A message has one address in From: two results of DMARC, or of SPF,
+        # cannot both be the server's.
+        said[method] = words[0] if len(words) == 1 else ""
+        if method == "dkim":
+            said[method] = next((word for word in (ALIGNED, "pass") if word in words), words[0])
+    return Authentication(**said)
+
+
+def signers(results: Sequence[str], authserv_id: str, *, are_below: bool = False) -> frozenset[str]:
+    """Return the domains whose signatures are valid, by the fields of one site at the top.
+
+    It takes what `authentication` takes.
+
+    >>> signers(["mx.example.org; dkim=pass header.d=shop.example; dkim=fail header.d=bank.example"], "example.org")
+    frozenset({'shop.example'})
+    """
+    found = _results_of(results, authserv_id, are_below) or {}
+    passed = [one for one in found.get("dkim", ()) if one.passed]
+    return frozenset(domain for one in passed for key, domain in one.about if key in _SIGNED)
 
 
 def server_of(value: str) -> str | None:
@@ -127,38 +142,50 @@ def _is_of_site(server: str, authserv_id: str) -> bool:
     return server.endswith(f".{named}") or site_of(server) == site_of(named) != ""
 
 
-def _read(statements: Sequence[Sequence[_Word]], author: str) -> dict[str, str]:
-    """Return the result of each method in a field. author: the domain of From."""
-    found: dict[str, list[str]] = {}
+class _Result(NamedTuple):
+    """A result: a word of RFC 8601 or "", and what it is about: names with the domains in their values."""
+
+    word: str
+    about: Sequence[tuple[str, str]]
+
+    @property
+    def passed(self) -> bool:
+        return self.word == "pass"
+
+
+def _results_of(results: Sequence[str], authserv_id: str, are_below: bool) -> dict[str, list[_Result]] | None:
+    """Return the results of each method, by the upper field that has one; None if the topmost is not of the site."""
+    found: dict[str, list[_Result]] = {}
+    for number, value in enumerate(results):
+        field = _field(value)
+        if field is None or not _is_of_site(field.server, authserv_id):
+            return found if number else None
+        said = _read(field.statements)
+        found = said | found
+        if are_below and (not said or said.keys() & _METHODS) and site_of(authserv_id) not in _ALL_METHODS:
+            break
+    return found if results else None
+
+
+def _read(statements: Sequence[Sequence[_Word]]) -> dict[str, list[_Result]]:
+    """Return the results of each method in a field."""
+    found: dict[str, list[_Result]] = {}
     for statement in statements:
-        [(method, result), *properties] = [*_pairs(statement)] or [("", "")]
-        method, result = method.partition("/")[0], result.lower()
-        if result == "pass" and _is_for(author, method, properties):
-            result = ALIGNED
-        elif result not in _RESULTS:
-            result = ""
-        if method:
-            found.setdefault(method, []).append(result)
-    # Of several signatures the best counts. A message has one address in From: two results of DMARC, or of SPF, cannot
-    # both be the server's.
-    best = {method: given[0] if len(given) == 1 else "" for method, given in found.items()}
-    if "dkim" in found:
-        best["dkim"] = next((word for word in (ALIGNED, "pass") if word in found["dkim"]), found["dkim"][0])
-    return best
+        if pairs := [*_pairs(statement)]:
+            (method, word), *properties = pairs
+            about = [(name, value.lower().rpartition("@")[2]) for name, value in properties]
+            known = word.lower() if word.lower() in _RESULTS else ""
+            found.setdefault(method.partition("/")[0], []).append(_Result(known, about))
+    return found
 
 
-def _authentication(found: Mapping[str, str]) -> Authentication:
-    return Authentication(**{method: found[method] for method in _METHODS if method in found})
-
-
-def _is_for(author: str, method: str, properties: Sequence[tuple[str, str]]) -> bool:
+def _is_for(author: str, method: str, about: Sequence[tuple[str, str]]) -> bool:
     """Tell whether a result that passed is about the site of From."""
-    named = [(key, value.lower().rpartition("@")[2]) for key, value in properties]
     if method == "dmarc":
         return author != "" and all(
-            _in_the_dns(value) == _in_the_dns(author) for key, value in named if key == "header.from"
+            _in_the_dns(domain) == _in_the_dns(author) for name, domain in about if name == "header.from"
         )
-    return method == "dkim" and any(_is_one_site(value, author) for key, value in named if key in _SIGNED)
+    return method == "dkim" and any(_is_one_site(domain, author) for name, domain in about if name in _SIGNED)
 
 
 def _is_one_site(domain: str, author: str) -> bool:

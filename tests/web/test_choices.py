@@ -12,12 +12,12 @@ from tests.web.desk import Answer, Browser, WebDesk
 from tests.web.markup import FOLDER, MARKUP, fill
 from tests.web.test_acts import undo_of
 
-LIST = b"From: ann@writer.example\nList-Id: Talk <talk.lists.example>\n"
+LIST = b"From: ann@writer.example\nList-Id: Talk <talk.writer.example>\n"
 
 
-def of_list(number: int) -> bytes:
+def of_list(number: int, head: bytes = LIST) -> bytes:
     """A message of a mailing list."""
-    return LIST + b"\n".join(line for line in message("ham", number).split(b"\n") if not line.startswith(b"From:"))
+    return head + b"\n".join(line for line in message("ham", number).split(b"\n") if not line.startswith(b"From:"))
 
 
 def offered(page: Answer) -> list[tuple[str, str]]:
@@ -34,22 +34,79 @@ def test_from_a_message(desk: WebDesk) -> None:
     page = desk.browser.get(f"/m/{number}")
     assert offered(page) == [
         (kind, of)
-        for of in ("ann@writer.example", "writer.example", "talk.lists.example")
+        for of in ("ann@writer.example", "writer.example", "list:talk.writer.example")
         for kind in ("allow", "block")
     ]
-    said = desk.browser.post("/choose", kind="block", value="talk.lists.example", back=f"m/{number}")
+    said = desk.browser.post("/choose", kind="block", value="list:talk.writer.example", back=f"m/{number}")
     after = desk.browser.follow(said)
     assert after.path == f"/m/{number}"
-    assert "Chosen: block talk.lists.example" in after.words
-    assert "spam because you block talk.lists.example" in after.words.replace("■", "")
-    assert "You have blocked talk.lists.example" in after.words
+    assert "Chosen: block list:talk.writer.example" in after.words
+    assert "spam because you block list:talk.writer.example" in after.words.replace("■", "")
+    assert "You have blocked list:talk.writer.example" in after.words
     assert desk.where(of_list(100)) == ["INBOX"], "what is there stays"
     desk.deliver(of_list(101))
     assert desk.where(of_list(101)) == ["Junk"]
     undone = desk.browser.follow(desk.browser.post("/undo", id_=undo_of(after), back=f"m/{number}"))
-    assert "No longer chosen: block talk.lists.example" in undone.words
+    assert "No longer chosen: block list:talk.writer.example" in undone.words
     desk.deliver(of_list(102))
     assert desk.where(of_list(102)) == ["INBOX"]
+
+
+BORDER = b"Received: from x (out.lists.example [9.9.9.7]) by mx.example.org with ESMTP; Mon, 1 Jun 2026\n"
+RESULTS = b"Authentication-Results: mx.example.org; dkim=pass header.d=lists.example\n"
+OF_OTHERS = b"From: ann@writer.example\nDKIM-Signature: v=1; d=lists.example\nList-Id: Talk <talk.lists.example>\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "offers_it"),
+    [
+        (RESULTS + BORDER + OF_OTHERS, True),
+        (BORDER + OF_OTHERS, False),
+        (RESULTS + OF_OTHERS, False),  # it came over no machine outside, so a stranger wrote the field
+        (RESULTS.replace(b"pass", b"fail") + BORDER + OF_OTHERS, False),
+        (RESULTS.replace(b"lists", b"evil") + BORDER + OF_OTHERS, False),
+        (RESULTS.replace(b"mx.example.org", b"mx.lists.example") + BORDER + OF_OTHERS, False),
+        (b"From: ann@lists.example\nList-Id: <other.lists.example>\n", True),
+        (b"From: ann@mail.lists.example\nList-Id: <talk.lists.example>\n", True),
+        (b"From: ann@lists.example, eve@evil.example\nList-Id: <evil.example>\n", False),
+        (b"From: eve@evil.example\nList-Id: Deals <gmail.com>\n", False),
+        (b"From: eve@evil.co.uk\nList-Id: <co.uk>\n", False),
+        (b"From: eve@lists.example.evil.example\nList-Id: <lists.example>\n", False),
+        (b"From: eve@example\nList-Id: <*.example>\n", False),
+        (b"List-Id: <talk.lists.example>\n", False),
+    ],
+)
+def test_a_strangers_list(desk: WebDesk, monkeypatch: pytest.MonkeyPatch, head: bytes, offers_it: bool) -> None:
+    """A list is offered if its site is that of From, or of a domain that signed, by the person's own server."""
+    desk.deliver(of_list(100, head))
+    number = desk.number_of(of_list(100, head))
+
+    def lists(path: str) -> list[str]:
+        return [value for kind, value in offered(desk.browser.get(path)) if kind == "block" and ":" in value]
+
+    is_of_author = bool(lists(f"/m/{number}"))
+    assert is_of_author is (offers_it and not head.startswith(RESULTS))
+    config = dataclasses.replace(desk.config, authserv_id="example.org")
+    monkeypatch.setattr(type(desk), "config", property(lambda _: config))
+    assert bool(lists(f"/m/{number}")) is offers_it
+    for one in desk.ledger.senders.of_message(number):
+        assert bool(lists(f"/senders/{one.id}")) is (one.is_list and is_of_author)
+    assert bool(lists("/senders")) is is_of_author
+
+
+def test_a_blocked_list_is_not_a_domain(desk: WebDesk) -> None:
+    """A block of a list from its page does nothing to mail of the domain whose name the list bears."""
+    head = b"From: ann@writer.example\nList-Id: Deals <writer.example>\n"
+    desk.deliver(of_list(100, head))
+    number = desk.number_of(of_list(100, head))
+    assert ("block", "list:writer.example") in offered(desk.browser.get(f"/m/{number}"))
+    desk.browser.post("/choose", kind="block", value="list:writer.example", back=f"m/{number}")
+    letter = of_list(101, b"From: ann@writer.example\n")
+    below = of_list(102, b"From: ann@writer.example\nList-Id: <talk.writer.example>\n")
+    again = of_list(103, head)
+    for one in (letter, below, again):
+        desk.deliver(one)
+    assert [desk.where(one) for one in (letter, below, again)] == [["INBOX"], ["INBOX"], ["Junk"]]
 
 
 def test_from_a_sender(desk: WebDesk) -> None:
@@ -128,7 +185,7 @@ def test_the_configuration_stands_above(desk: WebDesk, monkeypatch: pytest.Monke
     )
     monkeypatch.setattr(type(desk), "config", property(lambda _: config))
     page = desk.browser.get(f"/m/{desk.number_of(of_list(100))}")
-    assert {value for _, value in offered(page)} == {"talk.lists.example"}
+    assert {value for _, value in offered(page)} == set()
     said = "senders.allow in the configuration has writer.example. That has priority over your choices here"
     assert said in page.words
     assert "without effect: the configuration already decides" in desk.browser.get("/senders").words
@@ -210,15 +267,15 @@ def test_where_newsletters_go(desk: WebDesk) -> None:
     desk.move("Lists", "INBOX", desk.fresh)
     desk.work()
     page = desk.browser.get("/senders")
-    assert "Kept in the inbox: talk.lists.example" in page.words
+    assert "Kept in the inbox: list:talk.writer.example" in page.words
     assert ", by a move" in page.words
     desk.deliver(of_list(101))
     assert desk.where(of_list(101)) == ["INBOX"]
-    said = desk.browser.post("/choose", kind="newsletters", value="talk.lists.example", back="senders")
+    said = desk.browser.post("/choose", kind="newsletters", value="list:talk.writer.example", back="senders")
     after = desk.browser.follow(said)
-    assert "Chosen: move talk.lists.example to the newsletters" in after.words
-    assert "To the newsletters: talk.lists.example" in after.words
+    assert "Chosen: move list:talk.writer.example to the newsletters" in after.words
+    assert "To the newsletters: list:talk.writer.example" in after.words
     desk.deliver(of_list(102))
     assert desk.where(of_list(102)) == ["Lists"]
     desk.browser.post("/undo", id_=undo_of(after), back="senders")
-    assert "Kept in the inbox: talk.lists.example" in desk.browser.get("/senders").words
+    assert "Kept in the inbox: list:talk.writer.example" in desk.browser.get("/senders").words

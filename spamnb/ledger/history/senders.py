@@ -90,6 +90,15 @@ class SenderRecords:
         rows = self._db.all(f"SELECT {_COLUMNS} FROM sender WHERE id IN ({ids}) ORDER BY is_list", (message,))  # noqa: S608
         return [_sender(row) for row in rows]
 
+    def newest_author(self, list_: int) -> str:
+        """Return the address that the newest message of a list came from; "" if it is not known."""
+        row = self._db.row(
+            "SELECT s.name FROM message AS m JOIN sender AS s ON s.id = m.sender WHERE m.list = ?"
+            " ORDER BY m.id DESC LIMIT 1",
+            (list_,),
+        )
+        return "" if row is None else str(row[0])
+
     def learned(self, address: str, list_id: str) -> tuple[Learned, Learned]:
         """Return what is learned of an address, and of a list; nothing of what is not known."""
         kept = names(address, list_id)

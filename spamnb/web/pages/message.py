@@ -16,13 +16,14 @@ from spamnb.ledger.history.describe import as_object
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.lessons.port import Teacher
+from spamnb.mail.authentication import signers
 from spamnb.mail.excerpt import Excerpt, excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.maildir.names import parse_name
 from spamnb.web.http import HttpError, Response, as_json
 from spamnb.web.parts.lines import Act, acts
 from spamnb.web.parts.mailbox_names import Names
-from spamnb.web.parts.offers import offers
+from spamnb.web.parts.offers import Offer, offers
 from spamnb.web.parts.text import MOST, text_of
 from spamnb.web.parts.why import CLUES, judge_of, why
 from spamnb.web.routes import Route
@@ -54,7 +55,7 @@ def message(visit: Visit) -> Response:
         away=_away(visit, files),
         is_in_spam=any(place.label is Label.SPAM for place in current),
         opposite=_opposite(known),
-        offers=offers(visit.config, ledger.senders.of_message(known.id)),
+        offers=_offers(visit, known, reading),
         head=head,
         text=None if head is None else text_of(head, None if reasons is None else reasons.explanation),
         written_at=_written_at(head),
@@ -63,6 +64,17 @@ def message(visit: Visit) -> Response:
         moved=next((line.action.id for line in reversed(lines) if _is_open_move(line)), None),
         files=sorted(filter(_is_news, files), key=lambda file: file.since),
     )
+
+
+def _offers(visit: Visit, known: MessageRow, reading: Reading | None) -> list[Offer]:
+    """Return the choices about the sender of a message, and about its list if its author has that."""
+    senders = visit.ledger.senders.of_message(known.id)
+    authors = {one.name.rpartition("@")[2] for one in senders if not one.is_list}
+    server = visit.config.authserv_id
+    if reading is not None and server is not None:
+        found = reading.relations
+        authors |= signers(found.results, server, are_below=found.are_results_below)
+    return offers(visit.config, senders, authors)
 
 
 def _is_news(file: Location) -> bool:

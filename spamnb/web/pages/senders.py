@@ -82,11 +82,17 @@ def senders(visit: Visit) -> Response:
 
 
 def _row(visit: Visit, sender: Sender) -> SenderRow:
-    offer = next((one for one in offers(visit.config, [sender]) if one.pattern == sender.name), None)
+    offer = next((one for one in _offers(visit, sender) if one.kind != "domain"), None)
     verdicts = {"ham": sender.judged_ham, "unsure": sender.judged_unsure, "spam": sender.judged_spam}
     words = [f"{number:,} {word}" for word, number in verdicts.items() if number] or ["none judged"]
     corrected = f", {sender.corrected:,} corrected" if sender.corrected else ""
     return SenderRow(sender, _said(visit, sender), offer, split_bar(verdicts), f"{', '.join(words)}{corrected}")
+
+
+def _offers(visit: Visit, sender: Sender) -> list[Offer]:
+    """Return the choices about a sender. Whether a list is its author's, the newest message tells."""
+    author = visit.ledger.senders.newest_author(sender.id) if sender.is_list else ""
+    return offers(visit.config, [sender], [author.rpartition("@")[2]] if author else [])
 
 
 def _said(visit: Visit, sender: Sender) -> FixedLabel | None:
@@ -104,7 +110,7 @@ def sender(visit: Visit) -> Response:
         title="Sender",
         sender=asked,
         said=_said(visit, asked),
-        offers=offers(visit.config, [asked]),
+        offers=_offers(visit, asked),
         listed=listed,
         possible=[message.known.id for message in listed if message.is_possible],
         folders=_folders(listed),
