@@ -638,6 +638,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (fill("a", VALUE), fill('"', VALUE, "email;"), fill(";", VALUE, "email"), fill("a:@", VALUE, "email;a:")),
     ),
     "contacts.vcard._ESCAPED": (every, (fill("\\", VALUE), fill("\\,", VALUE))),
+    "mail.authentication._HOST": (fullmatch, (fill("a", VALUE), fill("a.", VALUE), fill("a", VALUE, after=" "))),
     "mail.authentication._PIECES": (
         every,
         (
@@ -650,12 +651,12 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         ),
     ),
     "mail.relations._ID": (every, (fill("<", VALUE), fill("<a", VALUE), fill("a", VALUE, before="<"))),
-    "mail.relations._IP": (
+    "mail.path._IP": (
         every,
         (fill("1.", 1000), fill("1:", 1000), fill(":", 1000), fill("1.1.1.1", 1000), fill("ipv6:", 1000)),
     ),
-    "mail.relations._WITH": (every, (fill(" ", 1000), fill(" with ", 1000), fill(" with  ", 1000))),
-    "mail.relations._NAMED": (
+    "mail.path._WITH": (every, (fill(" ", 1000), fill(" with ", 1000), fill(" with  ", 1000))),
+    "mail.path._NAMED": (
         every,
         (
             fill("(", 1000),
