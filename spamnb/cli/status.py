@@ -37,6 +37,7 @@ from spamnb.host.host import Host
 from spamnb.host.register import files_in
 from spamnb.host.shares import not_running
 from spamnb.host.unsent import Unsent, unsent
+from spamnb.ledger.history.figures import Received
 from spamnb.monitoring.apart import MONTH, in_words, put_apart
 from spamnb.monitoring.host import HostStatus, host_metrics, host_status
 from spamnb.monitoring.metrics import metrics
@@ -65,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
+        received = None if ledger is None else ledger.figures.received((-math.inf, math.inf))[0]
         chosen = [] if ledger is None else standing(ledger, config)
         apart = {} if ledger is None else put_apart(ledger, config, time.time() - MONTH)
         apart_in_words = "" if ledger is None else in_words(ledger, config, apart)
@@ -74,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(_as_object(found, judged, chosen, config, options) | {"apart_in_30_days": numbers}))
     elif ledger is not None or config.mailboxes:
         print(f"moves mail: {_moves(found, [escaped(lesson.summary) for lesson in doubted], time.time())}")
-        _print(found, judged, apart_in_words, chosen, config)
+        _print(found, _judged(found, judged, received), apart_in_words, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -195,7 +197,14 @@ def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
     return f"not yet. {found.not_yet}{step}"
 
 
-def _print(found: Status, judged: dict[str, int], apart: str, chosen: list[Standing], config: Config) -> None:
+def _judged(found: Status, judged: dict[str, int], received: Received | None) -> str:
+    """Return how much was judged, by verdict; or by the person's word, if the filter knows too little to move mail."""
+    if found.missing and received is not None and received.messages:
+        return f"{plural(received.messages, 'message')}; you called {received.called_spam} spam"
+    return ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"
+
+
+def _print(found: Status, judged: str, apart: str, chosen: list[Standing], config: Config) -> None:
     """Print all rows."""
     for path in found.without_inbox:
         print(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
@@ -208,7 +217,7 @@ def _print(found: Status, judged: dict[str, int], apart: str, chosen: list[Stand
         ("ledger", str(config.ledger)),
         ("disk", f"{disk}, its log {log}, its copies {copies}"),
         ("learned", f"{found.ham} ham, {found.spam} spam, {found.tokens} tokens"),
-        ("judged", ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"),
+        ("judged", judged),
         *([("put apart", apart)] if apart else []),
         ("model", config.scoring.model),
         *([("chosen", f"{in_short(chosen)} (spamnb choose)")] if chosen else []),

@@ -37,8 +37,13 @@ def in_words(ledger: Ledger, config: Config, found: Mapping[Role, int]) -> str:
 
 
 def offers(ledger: Ledger, config: Config, now: float) -> list[FolderOffer]:
-    """Return folders that no mailbox has, and that would have put mail of the last month apart."""
+    """Return folders that no mailbox has, and that would have put mail of the last month apart.
+
+    A filter that has never moved mail offers none: it is unsure about nearly everything.
+    """
     since, found = now - MONTH, list[FolderOffer]()
+    if ledger.state.begun_with is None:
+        return found
     if not config.has_folder(Role.NEWCOMERS) and (letters := ledger.figures.first_letters_unsure(since)):
         verb = "was" if letters == 1 else "were"
         sentence = f"{plural(letters, 'first letter')} of somebody new {verb} unsure in the last 30 days."

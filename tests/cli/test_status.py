@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.base.label import Role
+from spamnb.acts import training
+from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import clock
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
+from spamnb.mail.reading import read
 from tests.cli.conftest import Run, ledger_file, mail, maildir
 from tests.lessons import wrong_count
 
@@ -131,6 +133,25 @@ def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
         assert first_line(run) == "moves mail: yes"
     found = json.loads(run("status", "--json").out)
     assert (found["moves_mail"], found["not_yet"], found["needed"]) == ("yes", "", {"ham": 0, "spam": 0})
+
+
+def test_status_counts_the_word_of_the_person(configured: Path, run: Run) -> None:
+    """While the filter moves nothing, `status` counts what came, and what the person called spam, and no verdict."""
+
+    def judged() -> str:
+        return re.sub(" {2,}", "  ", next(line for line in run("status").out.splitlines() if line.startswith("judged")))
+
+    ledger_file(configured).parent.mkdir(parents=True)
+    with Ledger(str(ledger_file(configured))) as ledger:
+        assert judged() == "judged  nothing yet"
+        for number, label in enumerate((Label.SPAM, Label.HAM, None)):
+            reading = read(message("spam", number))
+            ledger.messages.judged(ledger.messages.ensure(reading.digest, "m").id, "unsure", 0.5, 1.0)
+            if label is not None:
+                training.learn(ledger, reading, label, "a test", 2.0, how=How.MOVE)
+        assert judged() == "judged  3 messages; you called 1 spam"
+        ledger.state.begun_with = 20
+        assert judged() == "judged  3 unsure"
 
 
 def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> None:

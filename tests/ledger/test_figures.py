@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label
-from spamnb.ledger.history.figures import Bin, Judged
+from spamnb.ledger.history.figures import Bin, Judged, Received
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from tests.ledger.plans import plans
@@ -49,6 +49,21 @@ def test_by_span(ledger: Ledger) -> None:
     training.forget(ledger, [lost], "a test", 9.0, how=How.HAND)
     assert ledger.figures.judged([10 * DAY, 11 * DAY])[0].lost == 0, "what is undone is corrected no more"
     assert ledger.verify() == []
+
+
+def test_received(ledger: Ledger) -> None:
+    """What came counts without its verdicts, and what a person called spam; a weak lesson is not a person's word."""
+    for number, verdict in enumerate(("ham", "unsure", "spam", "spam", "unsure")):
+        judge(ledger, f"m{number}", verdict, 0.5, 10 * DAY + number)
+    decide(ledger, b"m0", Label.SPAM)
+    decide(ledger, b"m1", Label.SPAM)
+    decide(ledger, b"m2", Label.HAM)
+    decide(ledger, b"m3", Label.SPAM, weak=True)
+    assert ledger.figures.received([9 * DAY, 10 * DAY, 10 * DAY + 4, 11 * DAY]) == [
+        Received(9 * DAY, 10 * DAY, 0, 0),
+        Received(10 * DAY, 10 * DAY + 4, 4, 2),
+        Received(10 * DAY + 4, 11 * DAY, 1, 0),
+    ]
 
 
 def test_nothing_yet(ledger: Ledger) -> None:

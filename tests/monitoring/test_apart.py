@@ -22,6 +22,7 @@ def judge(ledger: Ledger, number: int, verdict: Verdict, sender: str, list_id: s
 
 def test_first_letters(ledger: Ledger) -> None:
     """A folder for newcomers is offered if a first letter of a sender was unsure in the last month."""
+    ledger.state.begun_with = 20
     judge(ledger, 1, Verdict.HAM, "ann@b.example")
     judge(ledger, 2, Verdict.UNSURE, "ann@b.example")
     judge(ledger, 3, Verdict.UNSURE, "old@b.example", ago=MONTH + 1)
@@ -37,6 +38,7 @@ def test_first_letters(ledger: Ledger) -> None:
 
 def test_lists(ledger: Ledger) -> None:
     """A folder for newsletters is offered if ten messages came over lists in the last month, without spam."""
+    ledger.state.begun_with = 20
     for number in range(9):
         judge(ledger, number, Verdict.HAM, "ann@b.example", "talk.b.example")
     judge(ledger, 10, Verdict.SPAM, "ann@b.example", "talk.b.example")
@@ -46,6 +48,15 @@ def test_lists(ledger: Ledger) -> None:
     (offer,) = offers(ledger, PLAIN, NOW)
     assert offer == ("10 messages of mailing lists came in the last 30 days.", "newsletters_folder", "Newsletters")
     assert offers(ledger, APART, NOW) == []
+
+
+def test_nothing_is_offered_by_an_untrained_filter(ledger: Ledger) -> None:
+    """A filter that has never moved mail is unsure of everything, and offers no folder because of that."""
+    for number in range(10):
+        judge(ledger, number, Verdict.UNSURE, f"ann{number}@b.example", "talk.b.example")
+    assert offers(ledger, PLAIN, NOW) == []
+    ledger.state.begun_with = 20
+    assert [offer.folder for offer in offers(ledger, PLAIN, NOW)] == ["New", "Newsletters"]
 
 
 def test_numbers(ledger: Ledger) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from spamnb.evaluation.cutoffs import CUTOFFS
-from spamnb.ledger.history.figures import Bin, Judged
-from spamnb.web.parts.charts import Chart, Point, curve, daily, diagonal, histogram, small_bar
+from spamnb.ledger.history.figures import Bin, Judged, Received
+from spamnb.web.parts.charts import Chart, Point, curve, daily, diagonal, histogram, received, small_bar
 from spamnb.web.parts.hills import Dot, hills, places, slider_cutoffs, x_of
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -37,6 +37,17 @@ def test_daily() -> None:
     assert chart.rows[0] == ("Mon", "6", "1", "3", "1", "0")
     assert tree(chart.svg).get("role") == "img"
     assert tree(chart.svg).findtext("title") == "Judged"
+
+
+def test_received() -> None:
+    """Each day has a bar of what came, and the part of it that a person called spam."""
+    chart = received([Received(0, 1, 8, 2), Received(1, 2, 0, 0)], ["Mon", "Tue"], "What came")
+    assert [(bar.get("class"), bar.findtext("title")) for bar in bars(chart)] == [
+        ("bar other", "Mon: 6 other"),
+        ("bar spam", "Mon: 2 spam"),
+    ]
+    assert sum(float(bar.get("height")) for bar in bars(chart)) == pytest.approx(132)
+    assert chart.rows == (("Mon", "8", "2"), ("Tue", "0", "0"))
 
 
 def test_histogram() -> None:

@@ -358,6 +358,38 @@ def test_the_heading_tells_of_today(desk: WebDesk) -> None:
         assert "The last message came yesterday" in desk.browser.get("/").words
 
 
+def test_a_filter_that_moves_nothing_yet(desk: WebDesk) -> None:
+    """Until the filter moves mail, the first page counts what came, and what the person moved to Junk; no verdict."""
+    desk.restart(minimum_messages=1000)
+    assert "No mail came in these days." in desk.browser.get("/").words
+    assert not desk.browser.get("/").tree.xpath("//figure")
+    desk.ahead += 86_400 + 12 * 3600.0 - desk.now() % 86_400  # the next noon
+    offers = [message("spam", number) for number in range(100, 103)]
+
+    def title() -> str:
+        return str(desk.browser.get("/").tree.findtext(".//title")).removesuffix(" · spamnb")
+
+    with only_service(desk.ledger.path):
+        desk.deliver(message("ham", 100))
+        assert title() == "Today 1 message came"
+        for offer in offers:
+            desk.deliver(offer)
+        assert title() == "Today 4 messages came"
+        for offer in offers[:2]:
+            desk.take(offer, "INBOX", "Junk")
+        assert title() == "Today 4 messages came, you moved 2 to Junk"
+        page = desk.browser.get("/")
+        facts = [" ".join(fact.text_content().split()) for fact in page.tree.xpath("//*[@class='fact']")]
+        assert facts == ["4 came in 7 days", "2 you moved to Junk"]
+        (drawn,) = page.tree.xpath("//figure")
+        assert drawn.findtext("figcaption") == "What came, and what you moved to Junk, by day"
+        days = [" ".join(row.text_content().split()).split()[-2:] for row in drawn.xpath(".//tbody/tr")]
+        assert days == [["0", "0"]] * 6 + [["4", "2"]]
+        assert not re.search("unsure|You corrected", page.tree.xpath("string(//main//p[@class='lead today'])"))
+        desk.ahead += 86_400.0
+        assert title() == "No mail has come today"
+
+
 def test_spam_caught_by_week(desk: WebDesk) -> None:
     """From the second week with spam on, each week has a bar of what was caught; a person's word counts."""
 
@@ -416,6 +448,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
 
 def test_a_first_day(desk: WebDesk) -> None:
     """On the first day what was judged is shown by its hours; from the second on by days."""
+    begin_if_ready(desk.ledger, desk.config.scoring, desk.config.learning)
     assert "The filter judged no mail in these days." in desk.browser.get("/").words
     assert not desk.browser.get("/").tree.xpath("//figure")
     noon = 12 * 3600.0

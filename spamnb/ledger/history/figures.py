@@ -48,6 +48,19 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Received:
+    """Messages that were judged in a span of time, as in `Judged`; called_spam: how many of these a person calls spam.
+
+    No verdict counts: this holds for a filter that knows nothing yet, too.
+    """
+
+    since: float
+    until: float
+    messages: int
+    called_spam: int
+
+
+@dataclass(frozen=True, slots=True)
 class Caught:
     """Spam that was judged in a span of time, as in `Judged`; caught: the part with that verdict.
 
@@ -96,6 +109,7 @@ _JUDGED = (
     f" count(*) FILTER (WHERE verdict = 'spam'), count(*) FILTER (WHERE verdict = 'spam' AND {_AGAINST}),"
     f" count(*) FILTER (WHERE verdict = 'ham' AND {_AGAINST}) {_SPAN}"
 )
+_RECEIVED = f"SELECT count(*), count(*) FILTER (WHERE label = 1 AND NOT weak) {_SPAN}"
 _CAME = (
     "SELECT count(*) FILTER (WHERE iif(label IS NULL, verdict = 'ham', label = 0)),"
     f" count(*) FILTER (WHERE iif(label IS NULL, verdict = 'spam', label = 1)) {_SPAN}"
@@ -125,6 +139,10 @@ class Figures:
     def judged(self, bounds: Sequence[float]) -> list[Judged]:
         """Return what was judged between each of these times and the next: n bounds, ascending, give n - 1 spans."""
         return [Judged(*span, *self._db.row(_JUDGED, span)) for span in pairwise(bounds)]
+
+    def received(self, bounds: Sequence[float]) -> list[Received]:
+        """Return what came between each of these times and the next, as in `judged`, without any verdict."""
+        return [Received(*span, *self._db.row(_RECEIVED, span)) for span in pairwise(bounds)]
 
     def weekly(self, now: float) -> tuple[int, int]:
         """Return how many ham and spam messages come in a week, by the last two weeks; 0 for too few to tell.

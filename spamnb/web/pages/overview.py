@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from spamnb.base.label import Label
-from spamnb.base.wording import plural
+from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.describe import as_object
@@ -27,6 +27,7 @@ from spamnb.web.kept_values import Checked
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart
 from spamnb.web.parts.first_group import first_group
+from spamnb.web.parts.first_week import FirstWeek, first_week
 from spamnb.web.parts.lines import acts
 from spamnb.web.parts.mailbox_names import Names
 from spamnb.web.rendering import clock
@@ -52,14 +53,17 @@ def overview(visit: Visit) -> Response:
     asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
     today = _today(ledger, visit.now)
     heading = _urgent(known, bool(config.mailboxes), troubles)
-    days = visit.request.query.one_of("days", _SPANS, "30")
-    spans = _judged(ledger, visit.now, *_SPANS[days])
+    days = visit.request.query.one_of("days", _SPANS, "7" if known.missing else "30")
+    spans = ledger.figures.judged(_bounds(visit.now, *_SPANS[days]))
+    week = _first_week(ledger, spans, today.judged, known.junk) if known.missing else None
     figures = _sum(spans)
     is_first_day = 0 < figures.messages == spans[-1].messages and spans[-1].until - spans[-1].since < 2 * _DAY
+    words = week.words if week is not None and today.judged.messages else today.words
     bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
     return visit.page(
         "overview.html",
-        title=today.words if heading is None else heading.words,
+        title=words if heading is None else heading.words,
+        words=words,
         heading=heading,
         asked=asked,
         known=known,
@@ -70,6 +74,7 @@ def overview(visit: Visit) -> Response:
         has_failed=snapshot.has_failed,
         troubles=troubles or [],
         today=today,
+        week=week,
         days=days,
         spans=list(_SPANS),
         figures=figures,
@@ -154,16 +159,20 @@ class Today:
 
 
 def _today(ledger: Ledger, now: float) -> Today:
-    (judged,) = _judged(ledger, now, 1, 1)
+    (judged,) = ledger.figures.judged(_bounds(now, 1, 1))
     corrected = ledger.lines.page(_MOST_CORRECTED, Wanted(since=judged.since, corrected=True))
     return Today(judged, len(corrected), ledger.messages.last_judged_at())
 
 
-def _judged(ledger: Ledger, now: float, days: int, step: int) -> list[Judged]:
-    """Return the judged mail of the last days up to the end of today, in spans of `step` days. Days are local."""
+def _bounds(now: float, days: int, step: int) -> list[float]:
+    """Return the bounds of the last days up to the end of today, in spans of `step` days. Days are local."""
     midnight = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
-    bounds = [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
-    return ledger.figures.judged(bounds)
+    return [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
+
+
+def _first_week(ledger: Ledger, spans: Sequence[Judged], today: Judged, junk: str) -> FirstWeek:
+    bounds = [spans[0].since, *(span.until for span in spans)]
+    return first_week(ledger, bounds, _names(spans), (today.since, today.until), escaped(junk))
 
 
 def _sum(spans: list[Judged]) -> Judged:
@@ -174,8 +183,7 @@ def _sum(spans: list[Judged]) -> Judged:
 
 
 def _by_day(spans: list[Judged]) -> Chart:
-    year = datetime.fromtimestamp(spans[-1].since).year
-    return charts.daily(spans, [_days(each, year) for each in spans], "Messages judged, by day")
+    return charts.daily(spans, _names(spans), "Messages judged, by day")
 
 
 def _by_hour(ledger: Ledger, now: float) -> Chart:
@@ -194,6 +202,12 @@ def _by_week(ledger: Ledger, now: float) -> Chart | None:
     if sum(week.spam > 0 for week in weeks) < 2:
         return None
     return charts.caught(weeks, [_days(week, end.year) for week in weeks], "Spam caught, by week")
+
+
+def _names(spans: Sequence[Judged]) -> list[str]:
+    """Return the days of each span."""
+    year = datetime.fromtimestamp(spans[-1].since).year
+    return [_days(span, year) for span in spans]
 
 
 def _days(span: Judged | Caught, year: int) -> str:
@@ -219,7 +233,7 @@ def _copied_at(path: str) -> float | None:
 def overview_as_json(visit: Visit) -> Response:
     """Return the figures of the page, for a program."""
     ledger = visit.ledger
-    figures = _sum(_judged(ledger, visit.now, 30, 1))
+    figures = _sum(ledger.figures.judged(_bounds(visit.now, 30, 1)))
     known = status(visit.config, ledger, visit.now, visit.missing)
     values: dict[str, object] = {"running": known.is_running, "ham": known.ham, "spam": known.spam}
     values |= {

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from spamnb.ledger.history.figures import Bin, Caught, Judged
+from spamnb.ledger.history.figures import Bin, Caught, Judged, Received
 
 WIDTH, HEIGHT = 400, 170
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34, 6, 16, 22
@@ -57,20 +57,12 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
 
     of: the name of a span, for the head of the table.
     """
-    most = max((span.messages for span in spans), default=0)
-    step = _PLOT_WIDTH / max(1, len(spans))
-    width = max(0.5, step * 0.8)
-    parts = [_grid(_linear_ticks(most))]
-    for place, (span, name) in enumerate(zip(spans, names, strict=True)):
-        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
-        for word, number in (("ham", span.ham), ("unsure", span.unsure), ("spam", span.spam)):
-            height = _PLOT_HEIGHT * number / max(1, most)
-            top -= height
-            if number:
-                parts.append(_rect(x, top, width, height, word, f"{name}: {number} {word}"))
-        if span.corrected:
-            parts.append(_mark(x + width / 2, top - 3, f"{name}: you corrected {span.corrected}"))
-    parts += _ends(names)
+    marks = [
+        f"{name}: you corrected {span.corrected}" if span.corrected else ""
+        for span, name in zip(spans, names, strict=True)
+    ]
+    verdicts = [(("ham", span.ham), ("unsure", span.unsure), ("spam", span.spam)) for span in spans]
+    parts = _stacked(verdicts, names, marks)
     rows = tuple(
         (name, str(span.ham), str(span.unsure), str(span.spam), str(span.lost), str(span.missed))
         for span, name in zip(spans, names, strict=True)
@@ -78,6 +70,37 @@ def daily(spans: Sequence[Judged], names: Sequence[str], title: str, of: str = "
     columns = (of, "ham", "unsure", "spam", "ham called spam", "spam called ham")
     mark = ("▼", "you corrected the verdict") if any(span.corrected for span in spans) else None
     return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, mark)
+
+
+def received(spans: Sequence[Received], names: Sequence[str], title: str) -> Chart:
+    """Draw a bar for each day: the messages that a person called spam, above all others."""
+    parts = [(("other", span.messages - span.called_spam), ("spam", span.called_spam)) for span in spans]
+    rows = tuple((name, str(span.messages), str(span.called_spam)) for span, name in zip(spans, names, strict=True))
+    drawing = _drawing(title, _stacked(parts, names))
+    return Chart(title, drawing, ("day", "came", "you called spam"), rows, ("spam",))
+
+
+def _stacked(
+    spans: Sequence[Sequence[tuple[str, int]]], names: Sequence[str], marks: Sequence[str] = ()
+) -> list[Markup]:
+    """Draw a bar for each span: its numbers above each other, each in the colour of its word.
+
+    marks: for each span, the text of a mark above its bar, or "".
+    """
+    most = max((sum(number for _, number in span) for span in spans), default=0)
+    step = _PLOT_WIDTH / max(1, len(spans))
+    width = max(0.5, step * 0.8)
+    parts = [_grid(_linear_ticks(most))]
+    for place, (span, name, mark) in enumerate(zip(spans, names, marks or [""] * len(spans), strict=True)):
+        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
+        for word, number in span:
+            height = _PLOT_HEIGHT * number / max(1, most)
+            top -= height
+            if number:
+                parts.append(_rect(x, top, width, height, word, f"{name}: {number} {word}"))
+        if mark:
+            parts.append(_mark(x + width / 2, top - 3, mark))
+    return [*parts, *_ends(names)]
 
 
 def caught(spans: Sequence[Caught], names: Sequence[str], title: str) -> Chart:
