@@ -4,6 +4,7 @@ import math
 import time
 import unicodedata
 from collections.abc import Sequence
+from datetime import datetime
 
 
 def escaped(text: str) -> str:
@@ -44,6 +45,23 @@ def clock_near(at: float, now: float) -> str:
     """
     is_today = time.localtime(at)[:3] == time.localtime(now)[:3]
     return time.strftime("%H:%M" if is_today else "%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def part_of_day(at: float, now: float) -> str:
+    """Return a coming time as a person says it, in local time: a part of a day, and the day.
+
+    >>> monday = time.mktime((2026, 11, 30, 20, 0, 0, 0, 0, -1))
+    >>> [part_of_day(monday + 3600 * hours, monday) for hours in (-9, 2, 13, 42, 61)]
+    ['this evening', 'this evening', 'tomorrow morning', 'Wednesday afternoon', 'Thursday morning']
+    >>> part_of_day(monday + 86_400 * 9, monday)
+    'the evening of 9 December'
+    """
+    then, today = datetime.fromtimestamp(max(at, now)), datetime.fromtimestamp(now)
+    part = "morning" if then.hour < 12 else "afternoon" if then.hour < 18 else "evening"
+    days = (then.date() - today.date()).days
+    if days < 2:
+        return f"{('this', 'tomorrow')[days]} {part}"
+    return f"{then:%A} {part}" if days < 7 else f"the {part} of {then:%-d %B}"
 
 
 def plural(number: int, noun: str) -> str:

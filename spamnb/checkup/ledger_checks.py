@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from spamnb.acts.may_move import Stop, doubted_ham, find_missing, stop_of
+from spamnb.acts.not_yet import NotYet, not_yet
 from spamnb.base.label import Label
 from spamnb.base.wording import clock, days, escaped, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
@@ -64,7 +65,8 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
                     yield ok("ledger", f"{means}: {spamnb} verify proves them")
                 in_force = None if config is None else ledger.choices.over(config)
                 scoring, learning = (in_force.scoring, in_force.learning) if in_force else (Scoring(), Learning())
-                yield from _lessons(ledger, scoring, learning, spamnb)
+                junk = "Junk" if config is None else config.spam_folder
+                yield from _lessons(ledger, scoring, learning, junk, spamnb)
                 yield from _restored(ledger, path)
                 yield from _moving(ledger, running, spamnb)
         for damage in faults[:3]:
@@ -147,12 +149,13 @@ def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
     yield warning("ledger", means, step)
 
 
-def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) -> Iterator[Finding]:
+def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, junk: str, spamnb: str) -> Iterator[Finding]:
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
-    if missing := find_missing(ledger, scoring, learning):
+    why = not_yet(ledger, learning, junk, time.time(), find_missing(ledger, scoring, learning))
+    if why is not None:
         doubted = [escaped(lesson.summary) for lesson in doubted_ham(ledger, scoring, learning)]
-        yield _not_moving(f"{known}: nothing is moved yet, {missing}", doubted, spamnb)
+        yield _not_moving(why, doubted, spamnb)
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
         yield warning("learned", f"{known}: unbalanced: too little {rarer.word}", f"train more {rarer.word}")
@@ -171,14 +174,16 @@ def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, spamnb: str) 
             yield warning("learned", f"{means}, which helps less", command, command)
 
 
-def _not_moving(means: str, doubted: Sequence[str], spamnb: str) -> Finding:
+def _not_moving(why: NotYet, doubted: Sequence[str], spamnb: str) -> Finding:
     """Report that the filter has not learned enough. doubted: the ham that it would take for spam, if that is why."""
     if doubted:
         command = f"{spamnb} audit"
         step = f"{command}, and say what it is; if it is ham, mail is moved when newer ham is learned"
-        return warning("learned", f"{means}: {some(doubted)}", step, command)
+        return warning("learned", f"{why.words.removesuffix('.')}: {some(doubted)}", step, command)
+    if why.waiting.ham or why.waiting.spam:
+        return warning("learned", why.words)
     command = f"{spamnb} init --learn"
-    return warning("learned", means, f"{command}, or {spamnb} train", command)
+    return warning("learned", why.words, f"{command}, or {spamnb} train", command)
 
 
 def _moving(ledger: Ledger, running: bool, spamnb: str) -> Iterator[Finding]:

@@ -154,9 +154,9 @@ def _as_object(
         "moves": "nothing" if found.stop or found.missing or not config.mailboxes else "spam",
         "moves_mail": found.moves,
         "missing": found.missing,
-        "not_yet": found.not_yet,
-        "needed": _of_each(found.needed),
-        "weekly": _of_each(found.weekly),
+        "not_yet": "" if found.not_yet is None else found.not_yet.words,
+        "needed": _of_each((0, 0) if found.not_yet is None else found.not_yet.needed),
+        "weekly": _of_each((0, 0) if found.not_yet is None else found.not_yet.weekly),
         "stopped_at": stop.tripped_at,
         "model": config.scoring.model,
         "chosen": list(map(as_object, chosen)),
@@ -189,12 +189,12 @@ def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
         return f"{why}. Look at `spamnb history --verdict spam`, then: spamnb resume"
     if len(found.without_inbox) == len(found.watched_since):
         return "no, the mailbox is not there" if found.without_inbox else "no, no mailbox is configured"
-    if not found.missing:
+    if found.not_yet is None:
         return "yes" if found.is_running else "yes, when the service runs"
     if doubted:
-        return f"not yet. {found.not_yet.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
+        return f"not yet. {found.not_yet.words.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
     step = "" if found.ham or found.spam else " To learn from the mail in your folders: spamnb init --learn"
-    return f"not yet. {found.not_yet}{step}"
+    return f"not yet. {found.not_yet.words}{step}"
 
 
 def _judged(found: Status, judged: dict[str, int], received: Received | None) -> str:

@@ -260,6 +260,11 @@ class Config:
         """Whether this configuration belongs to a mail host: then commands need that of one of its users."""
         return any(has_fields(mailbox.path) for mailbox in self.mailboxes)
 
+    @property
+    def spam_folder(self) -> str:
+        """The folder for spam in the first mailbox."""
+        return next((mailbox.spam_folder for mailbox in self.mailboxes), "Junk")
+
     def has_folder(self, goal: Role) -> bool:
         """Tell whether a mailbox has a folder of that role to which new mail is moved."""
         return any(goal in mailbox.goals for mailbox in self.mailboxes)

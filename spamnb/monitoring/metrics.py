@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from spamnb import __version__
+from spamnb.acts.not_yet import NotYet
 from spamnb.base import durable
 from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Label, Role, Verdict
 from spamnb.config import Config
@@ -126,6 +127,15 @@ def known_messages(ham: int, spam: int) -> Metric:
     return Metric("spamnb_known_messages", "gauge", "Learned messages behind the counts.", known)
 
 
+def needed_messages(why: NotYet | None) -> Metric:
+    """Return how much must still be learned before mail is moved."""
+    missing = (0, 0) if why is None else (why.waiting.ham_missing, why.waiting.spam_missing)
+    samples: dict[Labels, float] = {
+        (("label", label.word),): float(number) for label, number in zip(Label, missing, strict=True)
+    }
+    return Metric("spamnb_needed_messages", "gauge", "Messages still to be learned before mail is moved.", samples)
+
+
 def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metric]:
     stop = found.stop
     is_open = stop is not None and stop.tripped_at is not None
@@ -135,6 +145,7 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
     yield known_messages(found.ham, found.spam)
     yield from gauge("known_tokens", "Tokens with counts.", found.tokens)
     yield from gauge("armed", "Whether enough is learned to move mail.", not found.missing)
+    yield needed_messages(found.not_yet)
     yield from gauge("breaker_open", "Whether the filter has stopped moving mail by itself.", is_open)
     yield from gauge("paused", "Whether a person has stopped moving.", is_paused)
     yield from gauge("withheld_messages", "Messages that were not moved because moving is stopped.", found.withheld)

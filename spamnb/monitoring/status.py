@@ -7,13 +7,14 @@ from typing import Literal
 
 from spamnb.acts import may_move
 from spamnb.acts.may_move import Stop
+from spamnb.acts.not_yet import NotYet, not_yet
 from spamnb.base.wording import clock, clock_near, escaped
 from spamnb.config import Config, Learning, Mailbox, Scoring
 from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
 from spamnb.ledger.ledger import ExchangeState, Ledger
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
-from spamnb.rules.moving import lessons_needed, missing_lessons, until_it_moves
+from spamnb.rules.moving import missing_lessons
 
 Moves = Literal["yes", "not yet", "paused", "stopped"]
 
@@ -22,11 +23,9 @@ Moves = Literal["yes", "not yet", "paused", "stopped"]
 class Status:
     """The state of the filter. Times are seconds since the epoch.
 
-    missing: what it must still learn before it moves mail. junk: the folder that spam goes to. not_yet: a sentence for
-    a person about what is missing, and what to do; "" for nothing. needed: how many more ham and spam messages it must
-    learn. weekly: how many of them come in a week, if any is needed; 0: not known. withheld: messages that were not
-    moved because moving is stopped. watched_since: by the path of each mailbox; None: not yet. without_inbox: the paths
-    of missing mailboxes.
+    missing: what it must still learn before it moves mail. junk: the folder that spam goes to. not_yet: why it moves
+    nothing yet, or None. withheld: messages that were not moved because moving is stopped. watched_since: by the path
+    of each mailbox; None: not yet. without_inbox: the paths of missing mailboxes.
     last: time and kind of the last action. shared: how far this ledger and the log of other hosts know each other; None
     if nothing is shared.
     """
@@ -38,9 +37,7 @@ class Status:
     without_inbox: tuple[str, ...]
     missing: str
     junk: str
-    not_yet: str
-    needed: tuple[int, int]
-    weekly: tuple[int, int] = (0, 0)
+    not_yet: NotYet | None
     ham: int = 0
     spam: int = 0
     tokens: int = 0
@@ -60,7 +57,8 @@ class Status:
         """Return in one sentence whether mail is moved, and if not, why."""
         if self.stop is None:
             yes = f"The filter moves spam to {escaped(self.junk)}"
-            return self.not_yet or f"{yes}{'' if self.is_running else ', when the service runs'}."
+            is_later = "" if self.is_running else ", when the service runs"
+            return f"{yes}{is_later}." if self.not_yet is None else self.not_yet.words
         if self.stop.tripped_at is None:
             return f"The filter is {paused(self.stop, now)}, and moves nothing."
         return f"The filter has moved nothing since {clock(self.stop.tripped_at)}: too much mail looked like spam."
@@ -96,8 +94,8 @@ def status(
         watched,
         without_inbox(config),
         missing,
-        _junk(config),
-        *_not_yet(missing, 0, 0, None, config, now),
+        config.spam_folder,
+        not_yet(None, config.learning, config.spam_folder, now, missing),
     )
     if ledger is None:
         return nothing
@@ -105,14 +103,11 @@ def status(
         ham, spam, *_, tokens = ledger.lessons.totals().tolist()
         stop = may_move.stop_of(ledger, now)
         missing = find_missing(ledger, ledger.choices.over(config).scoring, config.learning)
-        not_yet, needed, weekly = _not_yet(missing, ham, spam, ledger, config, now)
         return replace(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
             missing=missing,
-            not_yet=not_yet,
-            needed=needed,
-            weekly=weekly,
+            not_yet=not_yet(ledger, config.learning, config.spam_folder, now, missing),
             ham=ham,
             spam=spam,
             tokens=tokens,
@@ -121,30 +116,6 @@ def status(
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
             shared=None if config.exchange.database is None else ledger.shared(),
         )
-
-
-def _not_yet(
-    missing: str, ham: int, spam: int, ledger: Ledger | None, config: Config, now: float
-) -> tuple[str, tuple[int, int], tuple[int, int]]:
-    """Return the sentence about what is missing, and how many ham and spam messages are needed and come in a week.
-
-    ham, spam: how many are learned. If something else than their number is missing, none is needed.
-    """
-    none = 0, 0
-    if not missing:
-        return "", none, none
-    needed = lessons_needed(ham, spam, config.learning)
-    is_awaiting = ledger is not None and ledger.state.received < ledger.state.to_receive  # from other hosts
-    if needed == none or is_awaiting:
-        return f"The filter moves nothing yet: {missing}.", none, none
-    weekly = none if ledger is None else ledger.figures.weekly(now)
-    until = until_it_moves(needed, weekly, config.learning, escaped(_junk(config)))
-    return f"The filter moves nothing {until}.", needed, weekly
-
-
-def _junk(config: Config) -> str:
-    """Return the folder that spam goes to, in the first mailbox."""
-    return next((mailbox.spam_folder for mailbox in config.mailboxes), "Junk")
 
 
 def without_inbox(config: Config) -> tuple[str, ...]:

@@ -114,12 +114,13 @@ def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
     run("train", "--ham", mail(configured / "a", "ham", 20))
     run("train", "--spam", mail(configured / "b", "spam", 2))
     nothing = "moves mail: not yet. The filter moves nothing until you have moved 3 more spam to Junk"
-    assert first_line(run) == f"{nothing}."
+    learned = "It has learned 20 ham and 2 of 5 spam."
+    assert first_line(run) == f"{nothing}. {learned}"
     with Ledger(str(ledger_file(configured))) as ledger:
         for ago in range(1, 15):
             one = ledger.messages.ensure(b"%d" % ago, "made up")
             ledger.messages.judged(one.id, "spam", 0.99, time.time() - 86_400 * ago + 60)
-    assert first_line(run) == f"{nothing}; at your 7 a week, about 3 days."
+    assert first_line(run) == f"{nothing}; at your 7 a week, about 3 days. {learned}"
     found = json.loads(run("status", "--json").out)
     assert (found["moves_mail"], found["needed"], found["weekly"]) == (
         "not yet",

@@ -390,6 +390,20 @@ def test_a_filter_that_moves_nothing_yet(desk: WebDesk) -> None:
         assert title() == "No mail has come today"
 
 
+def test_what_the_filter_waits_for_is_said_once(desk: WebDesk, tmp_path: Path) -> None:
+    """The first page says once what the filter waits for, though doctor finds it too; Health shows the finding."""
+    file = tmp_path / "config.yaml"
+    learning = "learning:\n  minimum_messages: 1000\n"
+    file.write_text(f"{render(desk.config.mailboxes, desk.config.ledger)}\n{learning}")
+    browser = Browser(
+        pages_of(ConfigFile(file, {}, is_needed=True).read, desk.now, config_path=str(file), at_once=True)
+    )
+    said = "The filter moves nothing until you have kept 970 more ham"
+    browser.get("/")
+    browser.get("/health")
+    assert browser.get("/").words.count(said) == browser.get("/health").words.count(said) == 1
+
+
 def test_spam_caught_by_week(desk: WebDesk) -> None:
     """From the second week with spam on, each week has a bar of what was caught; a person's word counts."""
 

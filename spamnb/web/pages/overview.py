@@ -4,12 +4,11 @@ import contextlib
 import dataclasses
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
@@ -20,7 +19,6 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.apart import offers, put_apart
 from spamnb.monitoring.status import Status, status
 from spamnb.review.misfiled import Doubts
-from spamnb.rules.moving import fewest
 from spamnb.web.background_values import Snapshot
 from spamnb.web.http import Response, as_json
 from spamnb.web.kept_values import Checked
@@ -47,8 +45,8 @@ def overview(visit: Visit) -> Response:
     """Return the state of the filter, its figures, and the newest acts."""
     ledger, config, kept = visit.ledger, visit.config, visit.site.kept
     snapshot = kept.glance(visit.site.now, visit.after_answer)
-    troubles = _troubles(snapshot)
     known = status(config, ledger, visit.now, visit.missing)
+    troubles = _troubles(snapshot, {*_IN_THE_BANNER, *(["learned"] if known.not_yet else [])})
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
     asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
     today = _today(ledger, visit.now)
@@ -67,7 +65,6 @@ def overview(visit: Visit) -> Response:
         heading=heading,
         asked=asked,
         known=known,
-        fewest={label.word: fewest(label, config.learning) for label in Label},
         doubted=visit.doubted_ham(),
         first=first_group(visit),
         is_checked=troubles is not None,
@@ -90,13 +87,11 @@ def overview(visit: Visit) -> Response:
     )
 
 
-def _troubles(snapshot: Snapshot[Checked]) -> list[Finding] | None:
-    """Return faults and warnings without those that the banner shows; None if they are not known yet."""
+def _troubles(snapshot: Snapshot[Checked], shown: Set[str]) -> list[Finding] | None:
+    """Return faults and warnings without those that the page shows elsewhere; None if they are not known yet."""
     if snapshot.value is None or not snapshot.is_current:
         return None
-    return [
-        finding for finding in snapshot.value.findings if finding.state != OK and finding.what not in _IN_THE_BANNER
-    ]
+    return [finding for finding in snapshot.value.findings if finding.state != OK and finding.what not in shown]
 
 
 class Heading(NamedTuple):

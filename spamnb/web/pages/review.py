@@ -5,7 +5,7 @@ from collections.abc import Iterator, Set
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
-from spamnb.monitoring.status import without_inbox
+from spamnb.monitoring.status import status, without_inbox
 from spamnb.review.misfiled import Misfiled
 from spamnb.review.queue import LASTING, Queue, waiting
 from spamnb.web.background_values import Snapshot
@@ -33,7 +33,7 @@ def review(visit: Visit) -> Response:
         cleared=queue.cleared,
         is_current=weak.is_current,
         has_failed=weak.has_failed,
-        missing=visit.missing(visit.ledger, visit.config.scoring, visit.config.learning),
+        known=status(visit.config, visit.ledger, visit.now, visit.missing),
         doubted=visit.doubted_ham(),
         away=without_inbox(visit.config),
         failed=visit.outcome("failed"),

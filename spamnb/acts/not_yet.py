@@ -1,0 +1,91 @@
+"""Say to a person why the filter moves nothing yet: what counts already, and when the rest counts.
+
+`status`, `init`, `run`, `doctor` and the pages take the sentences from here. The short texts of `may_move` are for the
+journal and for programs.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from spamnb.acts.waiting import Cause, Waiting, nothing_learned, waiting
+from spamnb.base.wording import escaped, part_of_day, plural
+from spamnb.config import Learning
+from spamnb.ledger.ledger import Ledger
+from spamnb.rules.moving import until_it_moves
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """Why a filter moves nothing that has never moved mail.
+
+    waiting: the same in numbers. words: for a person, in whole sentences. needed: how many ham and spam a person still
+    has to show, beside mail that counts soon. weekly: how many of them come in a week, if any is needed; 0: not known.
+    """
+
+    waiting: Waiting
+    words: str
+    needed: tuple[int, int]
+    weekly: tuple[int, int]
+
+
+def not_yet(ledger: Ledger | None, learning: Learning, junk: str, now: float, missing: str) -> NotYet | None:
+    """Return why a filter moves nothing yet; None if it may move mail. Without a ledger nothing is learned.
+
+    junk: the folder for spam. missing: what `may_move.find_missing` returns, or that this is not known yet.
+    """
+    if not missing:
+        return None
+    found = (None if ledger is None else waiting(ledger, learning)) or nothing_learned(learning)
+    needed = _still_to_show(found)
+    weekly = (0, 0) if ledger is None or needed == (0, 0) else ledger.figures.weekly(now)
+    return NotYet(found, in_words(found, missing, weekly, learning, escaped(junk), now), needed, weekly)
+
+
+def in_words(found: Waiting, missing: str, weekly: tuple[int, int], learning: Learning, junk: str, now: float) -> str:
+    """Return why a filter moves nothing yet, in whole sentences. The values are those of `not_yet`, junk is printable.
+
+    >>> found = Waiting(Cause.LESSONS, 12, 3, 20, 5)
+    >>> in_words(found, "", (70, 30), Learning(), "Junk", 0.0).partition(". ")[2]
+    'It has learned 12 of 20 ham and 3 of 5 spam.'
+    """
+    if found.cause is Cause.LESSONS:
+        return _of_lessons(found, weekly, learning, junk, now)
+    if found.cause is Cause.SORTING:
+        return _of_sorting(found, junk, now)
+    return f"The filter moves nothing yet: {missing}."
+
+
+def _still_to_show(found: Waiting) -> tuple[int, int]:
+    """Return how many ham and spam are needed beside the ham that counts soon; none if something else is missing."""
+    if found.cause is not Cause.LESSONS:
+        return 0, 0
+    return max(0, found.ham_missing - len(found.kept_at)), found.spam_missing
+
+
+def _of_lessons(found: Waiting, weekly: tuple[int, int], learning: Learning, junk: str, now: float) -> str:
+    """Return what a person does, what counts already, and when the mail counts that the person has kept."""
+    to_do = until_it_moves(_still_to_show(found), weekly, learning, junk)
+    sentences = [f"The filter moves nothing {to_do or 'yet'}."]
+    if found.ham or found.spam:
+        of_each = (found.ham, found.ham_needed, "ham"), (found.spam, found.spam_needed, "spam")
+        learned = (f"{number}{f' of {all_}' if number < all_ else ''} {word}" for number, all_, word in of_each)
+        sentences.append(f"It has learned {' and '.join(learned)}.")
+    if found.ham_missing and found.kept_at:
+        enough_at = found.enough_ham_at
+        at = found.kept_at[-1] if enough_at is None else enough_at
+        kept = bisect_right(found.kept_at, at)
+        enough = "" if enough_at is None else ", which is enough"
+        count, they_count = ("counts", "It counts") if kept == 1 else ("count", "They count")
+        sentences.append(f"By {part_of_day(at, now)}, {plural(kept, 'message')} that you kept {count} too{enough}.")
+        sentences.append(f"{they_count} at once if you move a later message to {junk}.")
+    return " ".join(sentences)
+
+
+def _of_sorting(found: Waiting, junk: str, now: float) -> str:
+    """Return what a filter waits for that knows enough."""
+    would = f"it would move {plural(found.unsorted, 'message')} in the inbox" if found.unsorted else "it knows enough"
+    left = max(1, found.confirmed_needed - found.confirmed)
+    next_ = "the next message" if left == 1 else f"the next {left} messages"
+    latest = "" if found.latest_at is None else f", by {part_of_day(found.latest_at, now)} at the latest"
+    begins = f"It begins when you have moved {next_} that it calls spam to {junk}{latest}."
+    return f"The filter moves nothing yet: {would}. {begins}"
