@@ -8,8 +8,9 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from spamnb.acts.waiting import Cause, Waiting, nothing_learned, waiting
+from spamnb.acts.wanted import MOST, wanted_questions
 from spamnb.base.wording import escaped, part_of_day, plural
-from spamnb.config import Learning
+from spamnb.config import Config, Learning
 from spamnb.ledger.ledger import Ledger
 from spamnb.rules.moving import until_it_moves
 
@@ -20,25 +21,43 @@ class NotYet:
 
     waiting: the same in numbers. words: for a person, in whole sentences. needed: how many ham and spam a person still
     has to show, beside mail that counts soon. weekly: how many of them come in a week, if any is needed; 0: not known.
+    questions: about how many messages the person may be asked, to hasten it.
     """
 
     waiting: Waiting
     words: str
     needed: tuple[int, int]
     weekly: tuple[int, int]
+    questions: int = 0
+
+    @property
+    def way(self) -> str:
+        """What the answers to the questions bring, in words."""
+        return f"To begin {'now' if self.questions >= self.waiting.ham_missing else 'sooner'}"
 
 
-def not_yet(ledger: Ledger | None, learning: Learning, junk: str, now: float, missing: str) -> NotYet | None:
+def not_yet(ledger: Ledger | None, config: Config, now: float, missing: str) -> NotYet | None:
     """Return why a filter moves nothing yet; None if it may move mail. Without a ledger nothing is learned.
 
-    junk: the folder for spam. missing: what `may_move.find_missing` returns, or that this is not known yet.
+    missing: what `may_move.find_missing` returns, or that this is not known yet.
     """
     if not missing:
         return None
-    found = (None if ledger is None else waiting(ledger, learning)) or nothing_learned(learning)
+    learning, junk = config.learning, escaped(config.spam_folder)
+    found = nothing_learned(learning) if ledger is None else waiting(ledger, learning)
+    if found is None:  # it begins with the next message
+        return None
     needed = _still_to_show(found)
     weekly = (0, 0) if ledger is None or needed == (0, 0) else ledger.figures.weekly(now)
-    return NotYet(found, in_words(found, missing, weekly, learning, escaped(junk), now), needed, weekly)
+    words = in_words(found, missing, weekly, learning, junk, now)
+    return NotYet(found, words, needed, weekly, 0 if ledger is None else _questions(ledger, config, found))
+
+
+def _questions(ledger: Ledger, config: Config, found: Waiting) -> int:
+    """Return how many wanted messages a person can show now, of those that are missing, if nothing else is missing."""
+    if found.cause is not Cause.LESSONS or found.spam_missing:
+        return 0
+    return len(wanted_questions(ledger, config, min(found.ham_missing, MOST)))
 
 
 def in_words(found: Waiting, missing: str, weekly: tuple[int, int], learning: Learning, junk: str, now: float) -> str:

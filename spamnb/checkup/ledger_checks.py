@@ -6,6 +6,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from spamnb.acts.may_move import Stop, doubted_ham, find_missing, stop_of
 from spamnb.acts.not_yet import NotYet, not_yet
@@ -13,7 +14,7 @@ from spamnb.base.label import Label
 from spamnb.base.wording import clock, days, escaped, megabytes, plural
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.checkup.installation import Installation
-from spamnb.config import Config, Learning, Scoring
+from spamnb.config import Config
 from spamnb.ledger.copies.copy import faults_of_copy
 from spamnb.ledger.file.last_end import last_end_of
 from spamnb.ledger.file.locks import is_running
@@ -63,10 +64,8 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
                 if whole and examined is not None:
                     means = f"too large to prove its counts now; they were right when it was copied, {clock(examined)}"
                     yield ok("ledger", f"{means}: {spamnb} verify proves them")
-                in_force = None if config is None else ledger.choices.over(config)
-                scoring, learning = (in_force.scoring, in_force.learning) if in_force else (Scoring(), Learning())
-                junk = "Junk" if config is None else config.spam_folder
-                yield from _lessons(ledger, scoring, learning, junk, spamnb)
+                in_force = Config((), Path(path)) if config is None else ledger.choices.over(config)
+                yield from _lessons(ledger, in_force, spamnb)
                 yield from _restored(ledger, path)
                 yield from _moving(ledger, running, spamnb)
         for damage in faults[:3]:
@@ -149,12 +148,12 @@ def _restored(ledger: Ledger, path: str) -> Iterator[Finding]:
     yield warning("ledger", means, step)
 
 
-def _lessons(ledger: Ledger, scoring: Scoring, learning: Learning, junk: str, spamnb: str) -> Iterator[Finding]:
+def _lessons(ledger: Ledger, config: Config, spamnb: str) -> Iterator[Finding]:
     ham, spam, *_, tokens = ledger.lessons.totals().tolist()
     known = f"{ham} ham and {spam} spam messages, {tokens} tokens"
-    why = not_yet(ledger, learning, junk, time.time(), find_missing(ledger, scoring, learning))
+    why = not_yet(ledger, config, time.time(), find_missing(ledger, config.scoring, config.learning))
     if why is not None:
-        doubted = [escaped(lesson.summary) for lesson in doubted_ham(ledger, scoring, learning)]
+        doubted = [escaped(lesson.summary) for lesson in doubted_ham(ledger, config.scoring, config.learning)]
         yield _not_moving(why, doubted, spamnb)
     elif max(ham, spam) > _UNUSUAL_BALANCE * min(ham, spam):
         rarer = Label(spam < ham)
@@ -180,6 +179,11 @@ def _not_moving(why: NotYet, doubted: Sequence[str], spamnb: str) -> Finding:
         command = f"{spamnb} audit"
         step = f"{command}, and say what it is; if it is ham, mail is moved when newer ham is learned"
         return warning("learned", f"{why.words.removesuffix('.')}: {some(doubted)}", step, command)
+    if why.questions:
+        command = f"{spamnb} review"
+        return warning(
+            "learned", why.words, f"{why.way}, answer {plural(why.questions, 'question')}: {command}", command
+        )
     if why.waiting.ham or why.waiting.spam:
         return warning("learned", why.words)
     command = f"{spamnb} init --learn"

@@ -85,7 +85,7 @@ class _Notifier(Notifier):
         here = installation(self._path, os.environ, config)
         for_good = here.install or (here.enable and here.told(here.enable))
         ends = f"Ctrl-C ends the service; to run it for good: {for_good}" if for_good else "Ctrl-C ends the service."
-        return ends if config.is_template else f"{whether_it_moves(self._options)} {ends}"
+        return ends if config.is_template else f"{whether_it_moves(self._options)}\n{ends}"
 
 
 def _read(path: Path, shard: Share | None) -> Config | Host:

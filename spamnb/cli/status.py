@@ -30,6 +30,7 @@ from spamnb.cli.choose import as_object
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, config_path, host_of, open_to_read
+from spamnb.cli.common.moving import step_to_hasten
 from spamnb.cli.common.output import as_json, table
 from spamnb.config import Config
 from spamnb.config.default_paths import instance
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
         numbers = {str(role): number for role, number in apart.items()}
         print(as_json(_as_object(found, judged, chosen, config, options) | {"apart_in_30_days": numbers}))
     elif ledger is not None or config.mailboxes:
-        print(f"moves mail: {_moves(found, [escaped(lesson.summary) for lesson in doubted], time.time())}")
+        doubts = [escaped(lesson.summary) for lesson in doubted]
+        print(f"moves mail: {_moves(found, doubts, step_to_hasten(found, options), time.time())}")
         _print(found, _judged(found, judged, received), apart_in_words, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
@@ -179,8 +181,11 @@ def _of_each(numbers: tuple[int, int]) -> dict[str, int]:
     return {label.word: number for label, number in zip(Label, numbers, strict=True)}
 
 
-def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
-    """Return whether mail is moved, and the next step. doubted: the learned ham that keeps it from being moved."""
+def _moves(found: Status, doubted: Sequence[str], step: str, now: float) -> str:
+    """Return whether mail is moved, and the next step. doubted: the learned ham that keeps it from being moved.
+
+    step: what would hasten the first move, or "".
+    """
     withheld = f"; {plural(found.withheld, 'message')} withheld" if found.withheld else ""
     if found.stop is not None and found.stop.tripped_at is None:
         return f"{paused(found.stop, now)}{withheld}. To go on: spamnb resume"
@@ -193,7 +198,9 @@ def _moves(found: Status, doubted: Sequence[str], now: float) -> str:
         return "yes" if found.is_running else "yes, when the service runs"
     if doubted:
         return f"not yet. {found.not_yet.words.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
-    step = "" if found.ham or found.spam else " To learn from the mail in your folders: spamnb init --learn"
+    if step or found.ham or found.spam:
+        return f"not yet. {found.not_yet.words}{step}"
+    step = " To learn from the mail in your folders: spamnb init --learn"
     return f"not yet. {found.not_yet.words}{step}"
 
 

@@ -95,7 +95,7 @@ def status(
         without_inbox(config),
         missing,
         config.spam_folder,
-        not_yet(None, config.learning, config.spam_folder, now, missing),
+        not_yet(None, config, now, missing),
     )
     if ledger is None:
         return nothing
@@ -107,7 +107,7 @@ def status(
             nothing,
             watched_since={path: ledger.locations.started_at(path) for path in watched},
             missing=missing,
-            not_yet=not_yet(ledger, config.learning, config.spam_folder, now, missing),
+            not_yet=not_yet(ledger, config, now, missing),
             ham=ham,
             spam=spam,
             tokens=tokens,

@@ -3,12 +3,13 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from spamnb.acts.not_yet import in_words, not_yet
+from spamnb.acts.not_yet import NotYet, in_words, not_yet
 from spamnb.acts.waiting import Cause, Waiting
-from spamnb.config import Learning
+from spamnb.config import Config, Learning
 from spamnb.ledger.ledger import Ledger
 
 MONDAY = time.mktime((2026, 11, 30, 20, 0, 0, 0, 0, -1))  # in the evening
@@ -76,8 +77,16 @@ def test_other_causes(cause: Cause) -> None:
 
 def test_of_a_ledger(ledger: Ledger) -> None:
     """A filter that may move mail waits for nothing; without a ledger nothing is learned."""
-    assert not_yet(ledger, Learning(), "Junk", MONDAY, "") is None
+    config = Config((), Path("ledger"))
+    assert not_yet(ledger, config, MONDAY, "") is None
     for one in (ledger, None):
-        found = not_yet(one, Learning(), "Ju\x1bnk", MONDAY, "20 more ham messages to learn")
-        assert found is not None and (found.needed, found.weekly) == ((20, 5), (0, 0))
-        assert found.words.endswith("moved 5 spam to Ju\\x1bnk.")
+        found = not_yet(one, config, MONDAY, "20 more ham messages to learn")
+        assert found is not None and (found.needed, found.weekly, found.questions) == ((20, 5), (0, 0), 0)
+        assert found.words == "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+
+
+def test_the_way_to_hasten_it() -> None:
+    """Answers begin it now if there are as many as are missing, and else sooner."""
+    found = NotYet(YOUNG, "", (12, 0), (0, 0), questions=12)
+    assert found.way == "To begin now"
+    assert replace(found, questions=11).way == "To begin sooner"

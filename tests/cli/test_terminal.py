@@ -107,7 +107,7 @@ def test_what_run_says_at_a_terminal(home: Path, at_terminal: At, run: Run, proc
     maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
     nothing = "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
     assert f"\n{nothing}\n" in run("init").out
-    assert f"{nothing} Ctrl-C ends the service" in shown_by_run()
+    assert f"{nothing}\r\nCtrl-C ends the service" in shown_by_run()
     assert "Ctrl-C" not in at_terminal("run", "--once")[1]
     assert process("run", "--once").out == ""
 
@@ -117,4 +117,4 @@ def test_run_at_a_terminal_moves(home: Path, run: Run) -> None:
     ham, spam = ([message(kind, each) for each in range(25)] for kind in ("ham", "spam"))
     maildir(home / "Maildir", INBOX=ham, Spam=spam)
     assert "\nThe filter moves spam to Spam, when the service runs.\n" in run("init", "--learn").out
-    assert "The filter moves spam to Spam. Ctrl-C ends the service" in shown_by_run()
+    assert "The filter moves spam to Spam.\r\nCtrl-C ends the service" in shown_by_run()

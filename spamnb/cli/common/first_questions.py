@@ -23,6 +23,7 @@ from spamnb.review import first_lessons
 from spamnb.review.first_questions import ROWS, SCREENS, FirstQuestion, FirstQuestions, answer, first_questions
 from spamnb.rules import weak_lessons
 
+KEYS = "[v 3] view, [s] stop"
 _OWN_ROWS = 6  # of a screen with a message
 
 
@@ -105,16 +106,26 @@ def _ask_screen(
     print(f"\n{table(rows)}")
     is_clear = all(question.is_clear for question in asked)
     are = "Is this spam?" if len(asked) == 1 else f"Are these {len(asked)} spam?"
-    prompt = (
-        f"{are} [{'Y' if is_clear else 'y'}] all, [n] none, or the numbers of those that are; [v 3] view, [s] stop: "
-    )
+    prompt = f"{are} [{'Y' if is_clear else 'y'}] all, [n] none, or the numbers of those that are; {KEYS}: "
+    viewed = [(path, question.copies[0]) for path, question in zip(paths, asked, strict=True)]
+    return choose(prompt, viewed, all_by_default=is_clear)
+
+
+def choose(
+    prompt: str, asked: Sequence[tuple[str | None, bytes]], *, all_by_default: bool, excluding: bool = False
+) -> frozenset[int] | None:
+    """Return the numbers, from 0, that a person chooses of the messages of a table; None if the person stops.
+
+    asked: the path of each message, or None, and its identity. all_by_default: Enter means all; otherwise it stops.
+    excluding: typed numbers are those that the person does not choose.
+    """
     while True:
         try:
             typed = input(prompt).strip().lower()
         except EOFError:
             print()
             return None
-        if typed in ("s", "stop") or (not typed and not is_clear):
+        if typed in ("s", "stop") or (not typed and not all_by_default):
             return None
         if typed in ("", "y", "yes"):
             return frozenset(range(len(asked)))
@@ -123,9 +134,9 @@ def _ask_screen(
         words = typed.replace(",", " ").split()
         if words[0] == "v" and (viewed := _numbers(words[1:], len(asked))):
             for number in sorted(viewed):
-                _view(paths[number], asked[number])
-        elif (chosen := _numbers(words, len(asked))) is not None:
-            return chosen
+                _view(*asked[number])
+        elif (typed_numbers := _numbers(words, len(asked))) is not None:
+            return frozenset(range(len(asked))) - typed_numbers if excluding else typed_numbers
 
 
 def _numbers(words: Sequence[str], most: int) -> frozenset[int] | None:
@@ -143,8 +154,8 @@ def _numbers(words: Sequence[str], most: int) -> frozenset[int] | None:
     return frozenset(number - 1 for number in found) if found and found <= {*range(1, most + 1)} else None
 
 
-def _view(path: str | None, question: FirstQuestion) -> None:
-    raw = None if path is None else file_of(path, question.copies[0])
+def _view(path: str | None, digest: bytes) -> None:
+    raw = None if path is None else file_of(path, digest)
     if raw is None:
         print("Its file is gone, or cannot be read.")
         return

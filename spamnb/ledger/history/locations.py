@@ -26,6 +26,7 @@ class Location:
     gone_at: float | None
 
 
+_LAST = 1000  # files of a folder
 _NEWEST = "ORDER BY f.since DESC LIMIT 20"  # looks at this many of a message's locations
 _ALIKE = "SELECT id FROM message WHERE header_digest = ? AND digest <> ? ORDER BY id DESC LIMIT 20"
 _UNANSWERED = f"""
@@ -203,6 +204,21 @@ class Locations:
             " OR m.label IS NOT NULL AND m.weak AND f.flags GLOB '*R*')"
         )
         return self._found(wanted, folder, *origins)
+
+    def unlearned_in(self, path: str, folder: str) -> list[Location]:
+        """Return the newest files of a folder from which nothing was ever learned: first what was read, then the rest.
+
+        path: of the mailbox. Files that are deleted, or drafts, or that were called spam, are left out. Only the last
+        `_LAST` files by name are looked at: names begin with their time.
+        """
+        where = (
+            "f.gone_at IS NULL AND (f.folder, f.base) IN (SELECT last.folder, last.base FROM file AS last"
+            " WHERE last.folder = (SELECT o.id FROM folder AS o JOIN mailbox AS b ON b.id = o.mailbox"
+            " WHERE b.path = ? AND o.name = ?) ORDER BY last.base DESC LIMIT ?) AND NOT f.flags GLOB '*[DT]*'"
+            " AND m.learned_at IS NULL AND coalesce(m.verdict, '') <> 'spam'"
+            " ORDER BY f.flags GLOB '*S*' DESC, f.since DESC, f.base DESC"
+        )
+        return list(self._found(where, os.fsencode(path), folder, _LAST))
 
     def unanswered(self, since: float, most: int) -> list[Location]:
         """Return files of the newest messages judged since a time, for questions to a person.

@@ -31,8 +31,9 @@ def other_routes() -> list[Route]:
         try_message,
         tune,
         undo,
+        wanted,
         words,
     )
 
     modules = (history, message, undo, moving, review, tune, audit, words, senders, choices, try_message, health)
-    return [route for module in (*modules, first_questions) for route in module.ROUTES]
+    return [route for module in (*modules, first_questions, wanted) for route in module.ROUTES]

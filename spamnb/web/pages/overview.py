@@ -48,7 +48,8 @@ def overview(visit: Visit) -> Response:
     known = status(config, ledger, visit.now, visit.missing)
     troubles = _troubles(snapshot, {*_IN_THE_BANNER, *(["learned"] if known.not_yet else [])})
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
-    asked = _asked(kept.doubts(ledger), kept.badges(ledger).get("review", 0))
+    has_list = known.not_yet is not None and known.not_yet.questions > 0  # which asks about the same mail as Review
+    asked = _asked(kept.doubts(ledger), 0 if has_list else kept.badges(ledger).get("review", 0))
     today = _today(ledger, visit.now)
     heading = _urgent(known, bool(config.mailboxes), troubles)
     days = visit.request.query.one_of("days", _SPANS, "7" if known.missing else "30")
