@@ -21,7 +21,8 @@ class NotYet:
 
     waiting: the same in numbers. words: for a person, in whole sentences. needed: how many ham and spam a person still
     has to show, beside mail that counts soon. weekly: how many of them come in a week, if any is needed; 0: not known.
-    questions: about how many messages the person may be asked, to hasten it.
+    questions: about how many messages the person may be asked, to hasten it. learns_folders: nothing is learned yet,
+    and `init --learn` may find mail from before the filter.
     """
 
     waiting: Waiting
@@ -29,6 +30,7 @@ class NotYet:
     needed: tuple[int, int]
     weekly: tuple[int, int]
     questions: int = 0
+    learns_folders: bool = False
 
     @property
     def way(self) -> str:
@@ -50,7 +52,10 @@ def not_yet(ledger: Ledger | None, config: Config, now: float, missing: str) -> 
     needed = _still_to_show(found)
     weekly = (0, 0) if ledger is None or needed == (0, 0) else ledger.figures.weekly(now)
     words = in_words(found, missing, weekly, learning, junk, now)
-    return NotYet(found, words, needed, weekly, 0 if ledger is None else _questions(ledger, config, found))
+    if ledger is None:
+        return NotYet(found, words, needed, weekly, learns_folders=True)
+    learns_folders = not found.ham and not found.spam and ledger.locations.has_unlearned_before()
+    return NotYet(found, words, needed, weekly, _questions(ledger, config, found), learns_folders)
 
 
 def _questions(ledger: Ledger, config: Config, found: Waiting) -> int:

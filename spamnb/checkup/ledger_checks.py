@@ -184,7 +184,7 @@ def _not_moving(why: NotYet, doubted: Sequence[str], spamnb: str) -> Finding:
         return warning(
             "learned", why.words, f"{why.way}, answer {plural(why.questions, 'question')}: {command}", command
         )
-    if why.waiting.ham or why.waiting.spam:
+    if not why.learns_folders:
         return warning("learned", why.words)
     command = f"{spamnb} init --learn"
     return warning("learned", why.words, f"{command}, or {spamnb} train", command)

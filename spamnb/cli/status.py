@@ -198,9 +198,8 @@ def _moves(found: Status, doubted: Sequence[str], step: str, now: float) -> str:
         return "yes" if found.is_running else "yes, when the service runs"
     if doubted:
         return f"not yet. {found.not_yet.words.removesuffix('.')}: {some(doubted)}. Say what it is: spamnb audit"
-    if step or found.ham or found.spam:
-        return f"not yet. {found.not_yet.words}{step}"
-    step = " To learn from the mail in your folders: spamnb init --learn"
+    if found.not_yet.learns_folders:
+        step = " To learn from the mail in your folders: spamnb init --learn"
     return f"not yet. {found.not_yet.words}{step}"
 
 

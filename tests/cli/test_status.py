@@ -155,6 +155,17 @@ def test_status_counts_the_word_of_the_person(configured: Path, run: Run) -> Non
         assert judged() == "judged  3 unsure"
 
 
+def test_only_advice_that_helps(configured: Path, run: Run) -> None:
+    """`status` and `doctor` advise to learn from the folders only if they hold mail that would be learned."""
+    advice = "spamnb init --learn"
+    run("run", "--once")
+    assert advice not in run("status").out and advice not in run("doctor").out.partition("What to do:")[2]
+    (configured / "Maildir/cur/1.old:2,S").write_bytes(message("ham", 1))
+    ledger_file(configured).unlink()
+    run("run", "--once")
+    assert advice in run("status").out and advice in run("doctor").out.partition("What to do:")[2]
+
+
 def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> None:
     """`status` says whether the service runs, and since when."""
     assert "not running" in run("status").out

@@ -167,6 +167,26 @@ def test_nothing_learned_yet(tmp_path: Path) -> None:
     )
 
 
+def test_steps_that_are_done(desk: WebDesk) -> None:
+    """While nothing is learned, the first page names only steps that are still to do."""
+    desk.stop()
+    desk.ledger.close()
+    Path(desk.ledger.path).unlink()
+    desk.ledger = Ledger(desk.ledger.path)
+    desk.restart()
+
+    def steps() -> list[str]:
+        page = desk.browser.get("/")
+        return [" ".join(step.text_content().split()).partition(":")[0] for step in page.tree.xpath("//main//ol/li")]
+
+    move, read_ = "In your mail program, move spam from your inbox to the spam folder.", "Read your mail as usual."
+    assert [step.startswith(wanted) for step, wanted in zip(steps(), ("Start the service", move, read_), strict=True)]
+    with only_service(desk.ledger.path):
+        assert [step.partition(". ")[0] for step in steps()] == [move, read_.removesuffix(".")]
+    desk.ledger.locations.put(1, "old", desk.ledger.messages.ensure(b"old", "").id, "before", b"", "", 1.0)
+    assert steps()[0].startswith("Find your Maildir")
+
+
 def test_a_message_that_was_pruned(desk: WebDesk) -> None:
     """A message that the history has forgotten is a page that says so."""
     desk.deliver(OFFER)

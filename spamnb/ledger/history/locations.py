@@ -220,6 +220,14 @@ class Locations:
         )
         return list(self._found(where, os.fsencode(path), folder, _LAST))
 
+    def has_unlearned_before(self) -> bool:
+        """Tell whether mail from before the filter is there from which nothing was ever learned."""
+        found = self._db.row(
+            "SELECT EXISTS (SELECT 1 FROM file AS f JOIN message AS m ON m.id = f.message WHERE f.origin = 'before'"
+            " AND f.gone_at IS NULL AND m.learned_at IS NULL)"
+        )
+        return bool(found[0])
+
     def unanswered(self, since: float, most: int) -> list[Location]:
         """Return files of the newest messages judged since a time, for questions to a person.
 
