@@ -4,6 +4,7 @@
 journal and for programs.
 """
 
+import math
 from bisect import bisect_right
 from dataclasses import dataclass
 
@@ -63,6 +64,17 @@ def _questions(ledger: Ledger, config: Config, found: Waiting) -> int:
     if found.cause is not Cause.LESSONS or found.spam_missing:
         return 0
     return len(wanted_questions(ledger, config, min(found.ham_missing, MOST)))
+
+
+def moved_nothing_until(ledger: Ledger) -> float:
+    """Return until when mail was judged that a filter could not move, because it knew too little. As a Unix time.
+
+    Infinity if it has never moved mail. Minus infinity if it could move its first mail, or if nobody knows.
+    """
+    if ledger.state.begun_with is None:
+        return math.inf
+    begun_at = ledger.state.begun_at
+    return -math.inf if begun_at is None else begun_at
 
 
 def in_words(found: Waiting, missing: str, weekly: tuple[int, int], learning: Learning, junk: str, now: float) -> str:

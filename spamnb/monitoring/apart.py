@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from spamnb.acts.newcomers import knows_enough
+from spamnb.acts.not_yet import moved_nothing_until
 from spamnb.base.label import Role
 from spamnb.base.wording import plural
 from spamnb.config import Config
@@ -39,11 +40,9 @@ def in_words(ledger: Ledger, config: Config, found: Mapping[Role, int]) -> str:
 def offers(ledger: Ledger, config: Config, now: float) -> list[FolderOffer]:
     """Return folders that no mailbox has, and that would have put mail of the last month apart.
 
-    A filter that has never moved mail offers none: it is unsure about nearly everything.
+    Mail from before the filter moved any counts for none: then it was unsure about nearly everything.
     """
-    since, found = now - MONTH, list[FolderOffer]()
-    if ledger.state.begun_with is None:
-        return found
+    since, found = max(now - MONTH, moved_nothing_until(ledger)), list[FolderOffer]()
     if not config.has_folder(Role.NEWCOMERS) and (letters := ledger.figures.first_letters_unsure(since)):
         verb = "was" if letters == 1 else "were"
         sentence = f"{plural(letters, 'first letter')} of somebody new {verb} unsure in the last 30 days."

@@ -1,5 +1,6 @@
 """Figures of judged mail and of its senders: sums that triggers keep, and `verify` checks."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from spamnb.acts import training
 from spamnb.base.label import How, Label
-from spamnb.ledger.history.figures import Bin, Judged, Received
+from spamnb.ledger.history.figures import Bin, Caught, Judged, Received
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from tests.ledger.plans import plans
@@ -64,6 +65,20 @@ def test_received(ledger: Ledger) -> None:
         Received(10 * DAY, 10 * DAY + 4, 4, 2),
         Received(10 * DAY + 4, 11 * DAY, 1, 0),
     ]
+
+
+def test_caught(ledger: Ledger) -> None:
+    """Spam counts as caught if the filter could move it then. Before, it would have been caught, if a person agrees."""
+    for number, verdict in enumerate(("spam", "spam", "ham", "spam", "spam", "unsure", "spam")):
+        judge(ledger, f"m{number}", verdict, 0.5, 10.0 + number)
+    for number, label in ((0, Label.SPAM), (2, Label.SPAM), (4, Label.HAM), (5, Label.SPAM)):
+        decide(ledger, b"m%d" % number, label)
+    assert ledger.figures.caught([0.0, 13.0, 20.0], 12.0) == [
+        Caught(0.0, 13.0, caught=0, would=1, spam=2),
+        Caught(13.0, 20.0, caught=2, would=0, spam=3),
+    ]
+    assert ledger.figures.caught([0.0, 20.0], -math.inf) == [Caught(0.0, 20.0, caught=4, would=0, spam=6)]
+    assert ledger.figures.caught([0.0, 20.0], math.inf) == [Caught(0.0, 20.0, caught=0, would=1, spam=3)]
 
 
 def test_nothing_yet(ledger: Ledger) -> None:

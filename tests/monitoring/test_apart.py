@@ -57,6 +57,8 @@ def test_nothing_is_offered_by_an_untrained_filter(ledger: Ledger) -> None:
     assert offers(ledger, PLAIN, NOW) == []
     ledger.state.begun_with = 20
     assert [offer.folder for offer in offers(ledger, PLAIN, NOW)] == ["New", "Newsletters"]
+    ledger.state.begun_at = NOW + 1.0
+    assert offers(ledger, PLAIN, NOW + 2.0) == [], "all of that was before it began"
 
 
 def test_numbers(ledger: Ledger) -> None:

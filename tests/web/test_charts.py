@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from spamnb.evaluation.cutoffs import CUTOFFS
-from spamnb.ledger.history.figures import Bin, Judged, Received
-from spamnb.web.parts.charts import Chart, Point, curve, daily, diagonal, histogram, received, small_bar
+from spamnb.ledger.history.figures import Bin, Caught, Judged, Received
+from spamnb.web.parts.charts import Chart, Point, caught, curve, daily, diagonal, histogram, received, small_bar
 from spamnb.web.parts.hills import Dot, hills, places, slider_cutoffs, x_of
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -48,6 +48,22 @@ def test_received() -> None:
     ]
     assert sum(float(bar.get("height")) for bar in bars(chart)) == pytest.approx(132)
     assert chart.rows == (("Mon", "8", "2"), ("Tue", "0", "0"))
+
+
+def test_caught() -> None:
+    """Each span has a bar of the share that was caught, and above it what would have been; no spam has no bar."""
+    spans = [Caught(0, 1, 0, 2, 4), Caught(1, 2, 0, 0, 0), Caught(2, 3, 3, 1, 4)]
+    chart = caught(spans, ["Mon", "Tue", "Wed"], "Caught", "day")
+    assert [(bar.get("class"), float(bar.get("height"))) for bar in bars(chart)] == [
+        ("bar would", pytest.approx(66)),
+        ("bar share", pytest.approx(99)),
+        ("bar would", pytest.approx(33)),
+    ]
+    assert bars(chart)[0].findtext("title") == "Mon: 50 %, 2 of 4 would have been caught"
+    assert chart.columns == ("day", "caught", "messages", "would have caught", "of")
+    assert chart.rows[0] == ("Mon", "0 %", "0", "2", "4") and chart.mark is not None
+    later = caught(spans[1:2], ["Tue"], "Caught", "day")
+    assert (later.columns, later.mark) == (("day", "caught", "messages", "of"), None)
 
 
 def test_histogram() -> None:

@@ -401,7 +401,7 @@ def test_a_filter_that_moves_nothing_yet(desk: WebDesk) -> None:
         page = desk.browser.get("/")
         facts = [" ".join(fact.text_content().split()) for fact in page.tree.xpath("//*[@class='fact']")]
         assert facts == ["4 came in 7 days", "2 you moved to Junk"]
-        (drawn,) = page.tree.xpath("//figure")
+        drawn, _ = page.tree.xpath("//figure")
         assert drawn.findtext("figcaption") == "What came, and what you moved to Junk, by day"
         days = [" ".join(row.text_content().split()).split()[-2:] for row in drawn.xpath(".//tbody/tr")]
         assert days == [["0", "0"]] * 6 + [["4", "2"]]
@@ -425,11 +425,11 @@ def test_what_the_filter_waits_for_is_said_once(desk: WebDesk, tmp_path: Path) -
 
 
 def test_spam_caught_by_week(desk: WebDesk) -> None:
-    """From the second week with spam on, each week has a bar of what was caught; a person's word counts."""
+    """From the second week with spam on, each week has a bar of what was caught; before, each day."""
 
-    def drawn() -> list[str]:
+    def drawn(by: str = "week") -> list[str]:
         figures = {one.findtext("figcaption"): one for one in desk.browser.get("/").tree.xpath("//figure")}
-        week = figures.get("Spam caught, by week")
+        week = figures.get(f"Spam caught, by {by}")
         return [] if week is None else [" ".join(row.text_content().split()) for row in week.xpath(".//tbody/tr")]
 
     desk.ahead = -20 * 86_400.0
@@ -439,6 +439,7 @@ def test_spam_caught_by_week(desk: WebDesk) -> None:
     desk.take(missed, "INBOX", "Junk")
     assert desk.label(missed) == (Label.SPAM, False)
     assert drawn() == []
+    assert [row.split()[-3:] for row in drawn("day")][-1] == ["%", "3", "4"]
     desk.ahead += 14 * 86_400.0
     for content in spam[3:]:
         desk.deliver(content)
@@ -446,6 +447,30 @@ def test_spam_caught_by_week(desk: WebDesk) -> None:
     weeks = [row.split()[-3:] for row in drawn()]
     assert [weeks[0], weeks[-1]] == [["%", "3", "4"], ["%", "1", "1"]]
     assert [" ".join(row.split()[-2:]) for row in drawn()[1:-1]] == ["0 0"]
+
+
+def test_spam_that_would_have_been_caught(desk: WebDesk) -> None:
+    """Until the filter moves mail, the first page shows how much of the person's spam it would have caught."""
+    desk.restart(minimum_messages=1000)
+    desk.ahead += 86_400 + 12 * 3600.0 - desk.now() % 86_400  # the next noon
+    assert "Spam caught" not in desk.browser.get("/").text
+    missed, *spam = message("ham", 100), *(message("spam", number) for number in range(100, 104))
+    for content in (missed, *spam):
+        desk.deliver(content)
+    for content in (missed, *spam[:3]):
+        desk.take(content, "INBOX", "Junk")
+
+    def drawn() -> tuple[list[str], str]:
+        figures = {one.findtext("figcaption"): one for one in desk.browser.get("/").tree.xpath("//figure")}
+        today = figures["Spam caught, by day"].xpath(".//tbody/tr[last()]")[0].text_content().split()
+        return today[-5:], figures["Spam caught, by day"].xpath("string(.//*[@class='legend'])").strip()
+
+    assert drawn() == (["0", "%", "0", "3", "4"], "▒ the filter would have caught it")
+    desk.take(spam[3], "INBOX", "Junk")
+    desk.restart(minimum_messages=1)
+    desk.deliver(message("spam", 110))
+    assert desk.where(message("spam", 110)) == ["Junk"]
+    assert drawn()[0] == ["16.7", "%", "1", "4", "6"]
 
 
 def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:

@@ -64,12 +64,14 @@ class Received:
 class Caught:
     """Spam that was judged in a span of time, as in `Judged`; caught: the part with that verdict.
 
-    Spam is what the filter or a person calls so; a person's word counts more.
+    Spam is what the filter or a person calls so; a person's word counts more. As long as the filter moves nothing, only
+    a person's word counts. would: what the filter called spam then, too, and so would have caught.
     """
 
     since: float
     until: float
     caught: int
+    would: int
     spam: int
 
 
@@ -122,8 +124,9 @@ _FIRST_UNSURE = (
 _OF_LISTS = "SELECT count(*) FROM message WHERE judged_at >= ? AND list IS NOT NULL AND verdict <> 'spam'"
 _FIRST = "SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL"
 _CAUGHT = (
-    f"SELECT count(*) FILTER (WHERE verdict = 'spam' AND NOT {_AGAINST}),"
-    f" count(*) FILTER (WHERE iif(label IS NULL OR weak, verdict = 'spam', label)) {_SPAN}"
+    f"SELECT count(*) FILTER (WHERE verdict = 'spam' AND judged_at > ?1 AND NOT {_AGAINST}),"
+    " count(*) FILTER (WHERE verdict = 'spam' AND judged_at <= ?1 AND label = 1 AND NOT weak),"
+    f" count(*) FILTER (WHERE iif(label IS NULL OR weak, verdict = 'spam' AND judged_at > ?1, label)) {_SPAN}"
 )
 _BINS = f"SELECT min(CAST(probability * ? AS INTEGER), ?), iif(weak, NULL, label), verdict {_SPAN}"
 _VERDICTS = (Verdict.HAM, Verdict.UNSURE, Verdict.SPAM)
@@ -167,9 +170,12 @@ class Figures:
         """Return how many messages judged since a time came over a mailing list, without spam."""
         return int(self._db.row(_OF_LISTS, (since,))[0])
 
-    def caught(self, bounds: Sequence[float]) -> list[Caught]:
-        """Return how much spam was caught between each of these times and the next, as in `judged`."""
-        return [Caught(*span, *self._db.row(_CAUGHT, span)) for span in pairwise(bounds)]
+    def caught(self, bounds: Sequence[float], begun_at: float) -> list[Caught]:
+        """Return how much spam was caught between each of these times and the next, as in `judged`.
+
+        begun_at: the filter moved none of the mail that was judged until then; seconds since the epoch.
+        """
+        return [Caught(*span, *self._db.row(_CAUGHT, (begun_at, *span))) for span in pairwise(bounds)]
 
     def probabilities(self, bins: int, since: float = -math.inf, until: float = math.inf) -> list[Bin]:
         """Return the messages judged in a span by the probability of their verdict, in `bins` bins of equal width."""

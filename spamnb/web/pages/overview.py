@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from spamnb.acts.not_yet import moved_nothing_until
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import FAULT, OK, Finding
 from spamnb.ledger.file.parts import rolling
@@ -80,7 +81,7 @@ def overview(visit: Visit) -> Response:
         sureness=charts.histogram(
             bins, scoring.ham_cutoff, scoring.spam_cutoff, f"Messages by probability, last {days} days"
         ),
-        by_week=_by_week(ledger, visit.now),
+        caught=_caught(ledger, visit.now),
         lines=acts(ledger, ledger.lines.page(2 * _LATELY), Names(config))[:_LATELY],
         copied_at=_copied_at(str(config.ledger)),
         apart=put_apart(ledger, config, figures.since),
@@ -190,17 +191,21 @@ def _by_hour(ledger: Ledger, now: float) -> Chart:
     return charts.daily(spans, [clock(each.since) for each in spans], "Messages judged today, by hour", "hour")
 
 
-def _by_week(ledger: Ledger, now: float) -> Chart | None:
-    """Draw how much of the spam was caught in each of the last weeks; None before there is spam of two weeks."""
-    end = datetime.fromtimestamp(_midnight(now)) + timedelta(days=1)
-    bounds = [(end - timedelta(weeks=ago)).timestamp() for ago in range(_WEEKS, -1, -1)]
-    weeks = list(itertools.dropwhile(lambda week: not week.spam, ledger.figures.caught(bounds)))
-    if sum(week.spam > 0 for week in weeks) < 2:
-        return None
-    return charts.caught(weeks, [_days(week, end.year) for week in weeks], "Spam caught, by week")
+def _caught(ledger: Ledger, now: float) -> Chart | None:
+    """Draw how much of the spam was caught in each of the last weeks; before there is spam of two weeks, in each day.
+
+    None without spam in these days.
+    """
+    until = moved_nothing_until(ledger)
+    weeks = ledger.figures.caught(_bounds(now, 7 * _WEEKS, 7), until)
+    weeks = list(itertools.dropwhile(lambda week: not week.spam, weeks))
+    if sum(week.spam > 0 for week in weeks) > 1:
+        return charts.caught(weeks, _names(weeks), "Spam caught, by week", "week")
+    days = ledger.figures.caught(_bounds(now, 7, 1), until)
+    return charts.caught(days, _names(days), "Spam caught, by day", "day") if any(day.spam for day in days) else None
 
 
-def _names(spans: Sequence[Judged]) -> list[str]:
+def _names(spans: Sequence[Judged] | Sequence[Caught]) -> list[str]:
     """Return the days of each span."""
     year = datetime.fromtimestamp(spans[-1].since).year
     return [_days(span, year) for span in spans]

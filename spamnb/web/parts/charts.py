@@ -103,19 +103,28 @@ def _stacked(
     return [*parts, *_ends(names)]
 
 
-def caught(spans: Sequence[Caught], names: Sequence[str], title: str) -> Chart:
-    """Draw a bar for each span of time, as high as the share of the spam that was caught. No spam gives no bar."""
+def caught(spans: Sequence[Caught], names: Sequence[str], title: str, of: str) -> Chart:
+    """Draw a bar for each span of time, as high as the share of the spam that was caught. No spam gives no bar.
+
+    Above it, paler, is the share that a filter would have caught that did not move mail yet. of: the name of a span.
+    """
     step = _PLOT_WIDTH / max(1, len(spans))
     width = min(step * 0.8, 40.0)
     parts, rows = [_grid([(part, _percent(part)) for part in (0.0, 0.5, 1.0)])], []
+    has_would = any(span.would for span in spans)
     for place, (span, name) in enumerate(zip(spans, names, strict=True)):
         share = _percent(span.caught / span.spam) if span.spam else ""
-        rows.append((name, share, f"{span.caught:,}", f"{span.spam:,}"))
-        if span.spam:
-            height = _PLOT_HEIGHT * span.caught / span.spam
-            x, words = _LEFT + place * step + (step - width) / 2, f"{name}: {share}, {span.caught:,} of {span.spam:,}"
-            parts.append(_rect(x, _BASE - height, width, height, "share", words))
-    return Chart(title, _drawing(title, [*parts, *_ends(names)]), ("week", "caught", "messages", "of"), tuple(rows))
+        rows.append((name, share, f"{span.caught:,}", *([f"{span.would:,}"] if has_would else []), f"{span.spam:,}"))
+        x, top = _LEFT + place * step + (step - width) / 2, float(_BASE)
+        for word, number, did in (("share", span.caught, "caught"), ("would", span.would, "would have been caught")):
+            if number:
+                height = _PLOT_HEIGHT * number / span.spam
+                top -= height
+                words = f"{name}: {_percent(number / span.spam)}, {number:,} of {span.spam:,} {did}"
+                parts.append(_rect(x, top, width, height, word, words))
+    columns = (of, "caught", "messages", *(["would have caught"] if has_would else []), "of")
+    mark = ("▒", "the filter would have caught it") if has_would else None
+    return Chart(title, _drawing(title, [*parts, *_ends(names)]), columns, tuple(rows), mark=mark)
 
 
 def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title: str) -> Chart:
