@@ -471,6 +471,11 @@ def test_spam_that_would_have_been_caught(desk: WebDesk) -> None:
     desk.deliver(message("spam", 110))
     assert desk.where(message("spam", 110)) == ["Junk"]
     assert drawn()[0] == ["16.7", "%", "1", "4", "6"]
+    page = desk.browser.get("/")
+    facts = [" ".join(fact.text_content().split()) for fact in page.tree.xpath("//*[@class='fact']")]
+    assert facts[0].startswith("1 judged since moving began, today ")
+    assert facts[1:4] == ["0 ●ham", "1 ■spam", "0 ◆unsure"], "no verdict from before counts"
+    assert "Today 6 messages came, 6 were spam" in page.words
 
 
 def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:

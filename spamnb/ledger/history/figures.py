@@ -139,9 +139,15 @@ class Figures:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
-    def judged(self, bounds: Sequence[float]) -> list[Judged]:
-        """Return what was judged between each of these times and the next: n bounds, ascending, give n - 1 spans."""
-        return [Judged(*span, *self._db.row(_JUDGED, span)) for span in pairwise(bounds)]
+    def judged(self, bounds: Sequence[float], after: float = -math.inf) -> list[Judged]:
+        """Return what was judged between each of these times and the next: n bounds, ascending, give n - 1 spans.
+
+        after: verdicts up to this time do not count.
+        """
+        return [
+            Judged(since, until, *self._db.row(_JUDGED, (max(since, math.nextafter(after, math.inf)), until)))
+            for since, until in pairwise(bounds)
+        ]
 
     def received(self, bounds: Sequence[float]) -> list[Received]:
         """Return what came between each of these times and the next, as in `judged`, without any verdict."""

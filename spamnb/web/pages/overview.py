@@ -51,15 +51,17 @@ def overview(visit: Visit) -> Response:
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
     has_list = known.not_yet is not None and known.not_yet.questions > 0  # which asks about the same mail as Review
     asked = _asked(kept.doubts(ledger), 0 if has_list else kept.badges(ledger).get("review", 0))
-    today = _today(ledger, visit.now)
+    counts_after = moved_nothing_until(ledger)
+    today = _today(ledger, visit.now, counts_after)
     heading = _urgent(known, bool(config.mailboxes), troubles)
     days = visit.request.query.one_of("days", _SPANS, "7" if known.missing else "30")
-    spans = ledger.figures.judged(_bounds(visit.now, *_SPANS[days]))
-    week = _first_week(ledger, spans, today.judged, known.junk) if known.missing else None
+    spans = ledger.figures.judged(_bounds(visit.now, *_SPANS[days]), counts_after)
+    week = _first_week(ledger, spans, today, known.junk) if known.not_yet else None
     figures = _sum(spans)
     is_first_day = 0 < figures.messages == spans[-1].messages and spans[-1].until - spans[-1].since < 2 * _DAY
-    words = week.words if week is not None and today.judged.messages else today.words
-    bins, scoring = ledger.figures.probabilities(_BINS, figures.since, figures.until), config.scoring
+    words = week.words if week is not None and today.came else today.words
+    since, scoring = max(figures.since, counts_after), config.scoring
+    bins = ledger.figures.probabilities(_BINS, since, figures.until)
     return visit.page(
         "overview.html",
         title=words if heading is None else heading.words,
@@ -77,7 +79,8 @@ def overview(visit: Visit) -> Response:
         days=days,
         spans=list(_SPANS),
         figures=figures,
-        by_day=_by_hour(ledger, visit.now) if is_first_day else _by_day(spans),
+        since=counts_after if figures.since < counts_after < figures.until else None,
+        by_day=_by_hour(ledger, visit.now, counts_after) if is_first_day else _by_day(spans),
         sureness=charts.histogram(
             bins, scoring.ham_cutoff, scoring.spam_cutoff, f"Messages by probability, last {days} days"
         ),
@@ -136,29 +139,39 @@ def _urgent(known: Status, has_mailbox: bool, troubles: Sequence[Finding] | None
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """The mail that was judged since midnight, and the number of corrections since then.
+    """The mail that came since midnight, and the number of corrections since then.
 
-    judged_at: the last verdict, in seconds since the epoch, or None.
+    since, until: midnight, and the next. spam: by the person's word, or else by the verdict. unsure: by the verdict. A
+    verdict counts if the filter could move mail then. judged_at: the last verdict, in seconds since the epoch, or None.
     """
 
-    judged: Judged
+    since: float
+    until: float
+    came: int
+    spam: int
+    unsure: int
     corrected: int
     judged_at: float | None
 
     @property
     def words(self) -> str:
         """The mail of today in a few words, for the heading."""
-        number, spam = self.judged.messages, self.judged.spam
-        if not number:
+        if not self.came:
             return "No mail has come yet" if self.judged_at is None else "No mail has come today"
-        of_spam = f"{spam:,} {'was' if spam == 1 else 'were'}" if spam else "none was"
-        return f"Today {plural(number, 'message')} came, {of_spam} spam"
+        of_spam = f"{self.spam:,} {'was' if self.spam == 1 else 'were'}" if self.spam else "none was"
+        return f"Today {plural(self.came, 'message')} came, {of_spam} spam"
 
 
-def _today(ledger: Ledger, now: float) -> Today:
-    (judged,) = ledger.figures.judged(_bounds(now, 1, 1))
-    corrected = ledger.lines.page(_MOST_CORRECTED, Wanted(since=judged.since, corrected=True))
-    return Today(judged, len(corrected), ledger.messages.last_judged_at())
+def _today(ledger: Ledger, now: float, counts_after: float) -> Today:
+    figures, day = ledger.figures, _bounds(now, 1, 1)
+    (received,), (spam,), (judged,) = (
+        figures.received(day),
+        figures.caught(day, counts_after),
+        figures.judged(day, counts_after),
+    )
+    corrected = ledger.lines.page(_MOST_CORRECTED, Wanted(since=day[0], corrected=True))
+    last = ledger.messages.last_judged_at()
+    return Today(day[0], day[1], received.messages, spam.spam, judged.unsure, len(corrected), last)
 
 
 def _bounds(now: float, days: int, step: int) -> list[float]:
@@ -167,7 +180,7 @@ def _bounds(now: float, days: int, step: int) -> list[float]:
     return [(midnight - timedelta(days=ago)).timestamp() for ago in range(days, -1, -step)]
 
 
-def _first_week(ledger: Ledger, spans: Sequence[Judged], today: Judged, junk: str) -> FirstWeek:
+def _first_week(ledger: Ledger, spans: Sequence[Judged], today: Today, junk: str) -> FirstWeek:
     bounds = [spans[0].since, *(span.until for span in spans)]
     return first_week(ledger, bounds, _names(spans), (today.since, today.until), escaped(junk))
 
@@ -183,11 +196,11 @@ def _by_day(spans: list[Judged]) -> Chart:
     return charts.daily(spans, _names(spans), "Messages judged, by day")
 
 
-def _by_hour(ledger: Ledger, now: float) -> Chart:
+def _by_hour(ledger: Ledger, now: float, counts_after: float) -> Chart:
     """Draw the judged mail of today's hours until now."""
     midnight = _midnight(now)
     bounds = [midnight + 3600.0 * hour for hour in range(int((now - midnight) // 3600) + 2)]
-    spans = ledger.figures.judged(bounds)
+    spans = ledger.figures.judged(bounds, counts_after)
     return charts.daily(spans, [clock(each.since) for each in spans], "Messages judged today, by hour", "hour")
 
 
