@@ -592,7 +592,10 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-comment-open": (lambda: html(b"- ", b"<!--"), {"limit:html_chars"}),
     "html-instructions": (lambda: html(b"<?a b>"), {"limit:html_chars", "limit:html_tags"}),
     "html-doctypes": (lambda: html(b"<!DOCTYPE html>"), {"limit:html_chars"}),
-    "html-cdata": (lambda: html(b"<![CDATA[x"), {"limit:html_chars", "limit:html_tags"}),
+    "html-cdata": (
+        lambda: html(b"<![CDATA[x"),
+        {"limit:html_chars", "limit:html_tags", "limit:text_chars", "limit:work"},
+    ),
     "html-script": (
         lambda: html(b"</scrip", b"<script>"),
         {"html:script", "limit:html_chars", "limit:html_tags"},

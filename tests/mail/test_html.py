@@ -117,6 +117,7 @@ def test_hidden_text_is_told_apart(markup):
         '<p style="mso-hide:all">{}</p>',
         "<p hidden>{}</p>",
         "<details>{}</details>",
+        "<svg><text><![CDATA[{}]]></text></svg>",
         "<canvas>{}</canvas>",
         # No program follows what is written.
         '<p style="display:nonexistent">{}</p>',
@@ -249,6 +250,107 @@ def test_text_that_is_hidden_in_doubt_is_told_apart(markup):
 def test_what_a_browser_shows_is_never_left_out(markup):
     """Text counts as visible if a browser shows it, though libxml2 or a part of CSS would have it hidden."""
     assert "secret" in page(markup.format("secret") + "<p>shown").visible.split()
+
+
+@over_rows(
+    "markup",
+    [
+        # An end tag that closes nothing, and what comes behind the end of the page.
+        *(f"</{name}>{{}}" for name in ("html", "body", "head", "p", "br", "b", "x", "title", "style")),
+        *(f"<p>shown</{name}> {{}}" for name in ("html", "body", "head", "body></html")),
+        *(f"<head></{name}><p>{{}}" for name in ("html", "body", "head", "head></html")),
+        "<!DOCTYPE html></html>{}",
+        "<!-- x --></html>{}",
+        "<html></html></html><p>{}",
+        # Comments that end where they begin, and what is like a comment.
+        *(f"{comment}{{}}" for comment in ("<!-->", "<!--->", "<!---->", "<!-- --!>", "<!---x--->", "<!-- <!-- -->")),
+        *(
+            f"{comment}{{}}"
+            for comment in ("<!>", "<!x '>", "<?>", "<?x '>", "</>", "</3 '>", "<![CDATA[>", "<![if x]>")
+        ),
+        *(f"<!DOCTYPE {name}>{{}}" for name in ("html PUBLIC 'x", 'html SYSTEM "x', "[", "")),
+        # In these are no tags and no comments.
+        *(
+            f"<{name}>{tag}</{name}> {{}}"
+            for name in ("title", "textarea", "iframe", "noembed", "noframes", "xmp", "style", "script")
+            for tag in ("<b hidden>", "<!--", "<a b='", "<style>", "<title", f"</{name}x>", "<")
+        ),
+        "<title>x</title y='>'>{}",
+        "<script><!--</script>{}",
+        "<script><!--<script>--></script>{}",
+        "<script><!--<script></script></script>{}",
+        "<plaintext></plaintext><style>\n{}\n",
+        "<xmp><p hidden>\n{}\n",
+        # Where a tag ends.
+        *(
+            f"<p {attributes}>{{}}"
+            for attributes in ("'", "x'", "=", "='", "a=", "a= b'", "/'", "a='>'b", "@='>'", "\f'")
+        ),
+        *(f"<p a=b /c={quote}>{quote}>{{}}" for quote in "'\""),
+        "</p a='>'>{}",
+        "<script@>{}",
+        "<style\x0b>{}",
+        "<p" + " a" * 300 + " b='>'>{}",
+        "<a" + "a" * 300 + ">{}",
+        # What begins no tag.
+        *(f"<{mark} {{}} <p>" for mark in ("", "<", "_", ":", ".", "1", "ſcript", "=")),
+    ],
+)
+def test_markup_is_taken_apart_as_a_browser_does(markup):
+    """Text is read in both readings, though it comes behind a tag or a comment that only browsers see end."""
+    found = page(markup.format("secret"))
+    assert (found.visible.split().count("secret"), found.certain.split().count("secret")) == (1, 1)
+
+
+@over_rows(
+    "markup",
+    [
+        *(f"<{mark} secret >" for mark in ("!", "?", "/3", "!DOCTYPE", "!--", "/ ", "![cdata[", "a ")),
+        *(f"<p {name}='> secret '>" for name in ("a", "@a", "a/b", "a:b", "/a", "a=b\fc", "x'", "1", "ſ")),
+        "</p a='> secret '>",
+        "<script><!--<script></script> secret --></script>",
+        "<style>a</stylex> secret ",
+        "<title>a</titlex> secret ",
+        "<p a=' secret ",
+    ],
+)
+def test_what_no_browser_takes_for_text_is_not_read(markup):
+    """What is in a tag or a comment for each browser is no text."""
+    found = page(f"<p>shown</p>{markup}")
+    assert "secret" not in f"{found.visible} {found.certain}".split()
+
+
+@over_rows(
+    ("markup", "text"),
+    [
+        ("V&shy;iagra&shyx", "V\xadiagra\xadx"),
+        ("&Vscr;&period;&commat;&NewLine;x", "𝒱.@ x"),
+        ("&copy=&copy;&COPY;&ampx;&LT;", "©=©©&x;<"),
+        ("&#150;&#x96;&#x1f600;&#0000000000000000000065;&#65x", "––😀AAx"),
+        ("&#0;&#xd800;&#x110000;&#" + "9" * 5000 + ";", "����"),
+        ("&;&x;&xyz&#;&#x;&&", "&;&x;&xyz&#;&#x;&&"),
+        ("<textarea>&period;</textarea>", "."),
+        ("<xmp>&amp;&period;</xmp>", "&amp;&period;"),
+    ],
+)
+def test_references_are_those_of_html_5(markup, text):
+    """A reference is what a browser makes of it, with and without a semicolon."""
+    assert page(f"<p>{markup}").visible.split() == text.split()
+
+
+@over_rows(
+    ("link", "target"),
+    [
+        ("'?a&copy=b&lt=c&notes&amp;d'", "?a&copy=b&lt=c&notes&d"),
+        ("http&colon;&sol;&sol;a&period;example", "http://a.example"),
+        ("'&copy &copy; &#64;=&#x40;=\"'", '© © @=@="'),
+        ("?a&b=c", "?a&b=c"),
+        ("'a'b=c&sol;'", "a"),
+    ],
+)
+def test_references_in_a_link(link, target):
+    """In an attribute, a reference without a semicolon is none before a letter or an equals sign."""
+    assert page(f"<a href={link}>x").links == [target]
 
 
 def test_a_word_with_an_annotation_in_it_is_a_word():

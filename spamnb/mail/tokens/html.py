@@ -44,6 +44,7 @@ _SEEN_BY_SOME = frozenset(
 _NOT_RAW_IN = frozenset(
     """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
 )
+_CDATA = "[CDATA["
 _MOST_HIDING = 100  # elements that hide text for certain, if it is sure where each of them ends
 # One of these ends the one before; for libxml2 it is in it.
 _ENDING = frozenset({"button", "nobr"})
@@ -161,8 +162,6 @@ class _Reader(Events):
             self._meet(name)
         style, text, _, _ = self._open[-1]
         breaks, is_reversed = name in _BREAKING, False
-        if style is None:  # an element in raw text, as before libxml2 2.14
-            text.append(f"<{name}>")
         if len(self._open) > self._depth and name not in _RAW:
             self._note("limit:html_depth")
         elif name in _SPECIAL:
@@ -226,8 +225,10 @@ class _Reader(Events):
         self._open[-1][1].append(text)
 
     def comment(self, text: str) -> None:
-        """Note that there are comments."""
+        """Note that there are comments. One may be text within SVG or MathML."""
         self._read.features.add("comment")
+        if text.startswith(_CDATA):
+            self._in_doubt.append(text.removeprefix(_CDATA).removesuffix("]]"))
 
     def finish(self) -> None:
         """Determine which text is visible."""

@@ -9,9 +9,11 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup  # type: ignore[attr-defined]  # bs4 sets the first late
+from lxml.etree import LIBXML_VERSION  # type: ignore[import-untyped]  # lxml has no types
 
 from spamnb.base.patterns import lazy_pattern
 
+_READS_HTML_5 = LIBXML_VERSION >= (2, 14)
 _XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
 
 
@@ -20,7 +22,11 @@ class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
 
     def feed_all(self, markup: str) -> bool:
         """Read markup of any quality. Returns whether it was read to its end."""
-        markup = _XML_DECLARATION.sub("", markup).replace("\0", "")
+        markup = _XML_DECLARATION.sub("", markup).replace("\0", "").removeprefix("\ufeff")
+        if not _READS_HTML_5:
+            from spamnb.mail.tokens.repair import repaired  # noqa: PLC0415 - later versions do without
+
+            markup = repaired(markup)
         if "<" not in markup:  # BeautifulSoup warns of "markup" that might be a file's name
             markup = "<p>" + markup
         try:
@@ -31,7 +37,7 @@ class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
 
     def prepare_markup(self, markup: str, *_: Any, **__: Any) -> Iterator[tuple[str, None, None, bool]]:
         """Yield one reading: text needs no second try in another encoding."""
-        yield markup.removeprefix("\ufeff"), None, None, False
+        yield markup, None, None, False
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Take the start of an element."""

@@ -1,13 +1,10 @@
 """A table of pages: what Chromium shows of each, and what the reader leaves out.
 
 `shown` are the words that Chromium shows. `left_out` are words that the reader leaves out of both its readings: they
-are hidden so plainly that it is sure. It leaves out no word that Chromium shows. `gap` says why it does so today, and
-`gap_in` by which libxml2.
+are hidden so plainly that it is sure. It leaves out no word that Chromium shows. `gap` says why it does so today.
 """
 
 from typing import NamedTuple
-
-from tests.mail.seen.words import BEFORE_2_14, EVERY, FROM_2_14
 
 
 class Row(NamedTuple):
@@ -18,7 +15,6 @@ class Row(NamedTuple):
     shown: str = "cheap pills"
     left_out: str = ""
     gap: str = ""
-    gap_in: str = EVERY
 
 
 ROWS = (
@@ -181,14 +177,10 @@ ROWS = (
     Row(
         "a reference to NUL in a value",
         "<p style='display:none&#0;'>Cheap pills",
-        gap="the parser drops it",
-        gap_in=BEFORE_2_14,
     ),
     Row(
         "a reference to a control letter in a value",
         "<p style='display:none&#11;'>Cheap pills",
-        gap="the parser drops it",
-        gap_in=BEFORE_2_14,
     ),
     Row("a reference in a value", "<p style='display&colon;none'>Dear friend</p>Cheap pills"),
     Row("a reference in the name of an attribute", "<p st&#121;le='display:none'>Cheap pills"),
@@ -229,12 +221,10 @@ ROWS = (
     Row(
         "<plaintext>",
         "<plaintext><b style='display:none'>Cheap <!--pills-->",
-        gap="the parser loses it",
-        gap_in=BEFORE_2_14,
     ),
-    Row("<xmp>", "<xmp><!--</xmp>Cheap pills-->", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("<textarea>", "<textarea><!--</textarea>Cheap pills-->", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("<title>", "<title><!--</title>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("<xmp>", "<xmp><!--</xmp>Cheap pills-->"),
+    Row("<textarea>", "<textarea><!--</textarea>Cheap pills-->"),
+    Row("<title>", "<title><!--</title>Cheap pills"),
     Row("a <title> that is displayed", "<style>head,title{display:block}</style><title>Cheap pills</title>"),
     Row(
         "a <title> that `all` displays",
@@ -257,22 +247,20 @@ ROWS = (
     Row("<base> and <link>", "<base href=http://a.example/><link rel=stylesheet href=a.css><p>Cheap pills"),
     Row("<canvas>", "<canvas>Dear friend</canvas>Cheap pills", shown="cheap pills dear friend"),
     # SVG and MathML.
-    Row("<style> in SVG", "<svg><style></svg><p>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("<style> in SVG", "<svg><style></svg><p>Cheap pills"),
     Row("text in <style> in SVG", "<svg><style><p>Cheap pills</style></svg>"),
     Row("<title> in SVG", "<svg><title>Dear friend</title></svg>Cheap pills"),
     Row("<desc> in SVG", "<svg><desc>Dear friend</desc></svg>Cheap pills"),
     Row("<foreignObject>", "<svg><foreignObject width=99 height=99><p>Cheap pills</foreignObject></svg>"),
     Row("a closed element in SVG", "<svg><g style='display:none'/><text y=20>Cheap pills</text></svg>"),
     Row("a <p> that ends SVG", "<svg style='display:none'><p>Cheap pills"),
-    Row("CDATA in SVG", "<svg><text y=20><![CDATA[Cheap pills]]></text></svg>", gap="lxml drops it", gap_in=FROM_2_14),
-    Row(
-        "CDATA in MathML", "<math><mtext><![CDATA[Cheap pills]]></mtext></math>", gap="lxml drops it", gap_in=FROM_2_14
-    ),
+    Row("CDATA in SVG", "<svg><text y=20><![CDATA[Cheap pills]]></text></svg>"),
+    Row("CDATA in MathML", "<math><mtext><![CDATA[Cheap pills]]></mtext></math>"),
     Row(
         "<annotation-xml>",
         "<math><annotation-xml encoding=text/html><p>Dear friend</p></annotation-xml></math>Cheap pills",
     ),
-    Row("<script> in SVG", "<svg><script></svg>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("<script> in SVG", "<svg><script></svg>Cheap pills"),
     # Trees that browsers build otherwise.
     Row("an element that a block ends", "<p style='display:none'>Dear friend<div>Cheap pills</div>"),
     Row("a link that a link ends", "<a style='display:none'>Dear friend<a>Cheap pills"),
@@ -286,29 +274,25 @@ ROWS = (
     Row("a slash at the end of a tag", "<div style='display:none'/>Dear friend</div>Cheap pills"),
     Row("an end tag with attributes", "<div style='display:none'>Dear friend</div x='>'>Cheap pills"),
     Row("</p> alone", "<div style='display:none'>Dear friend</p></div>Cheap pills"),
-    Row("</p> at the beginning", "</p>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("</br> at the beginning", "</br>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("</html> at the beginning", "</html><p>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("</p> at the beginning", "</p>Cheap pills"),
+    Row("</br> at the beginning", "</br>Cheap pills"),
+    Row("</html> at the beginning", "</html><p>Cheap pills"),
     Row(
         "text behind </body></html>",
         "<p>Dear friend</body></html>Cheap pills",
         shown="cheap pills dear friend",
-        gap="the parser loses it",
-        gap_in=BEFORE_2_14,
     ),
-    Row("a stray end tag at the beginning", "</x>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
-    Row("an end tag without a name", "</>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("a stray end tag at the beginning", "</x>Cheap pills"),
+    Row("an end tag without a name", "</>Cheap pills"),
     # What is a comment, and what is not.
-    Row("a comment that ends at once", "<!-->Cheap pills-->", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("a comment that ends at once", "<!-->Cheap pills-->"),
     Row("a comment that ends with an exclamation mark", "<!--Dear friend--!>Cheap pills", left_out="dear friend"),
     Row("CDATA outside SVG", "<![CDATA[Dear friend>Cheap pills]]>"),
     Row("an instruction", "<?x Dear friend>Cheap pills", left_out="dear friend"),
-    Row("a bogus comment", "</!Dear friend>Cheap pills", gap="the parser loses it", gap_in=BEFORE_2_14),
+    Row("a bogus comment", "</!Dear friend>Cheap pills"),
     Row(
         "a doctype without an end of its string",
         "<!doctype html public 'x>Cheap pills",
-        gap="the parser loses it",
-        gap_in=BEFORE_2_14,
     ),
     Row("a script in a comment in a script", "<script><!--<script></script>Dear friend--></script>Cheap pills"),
     # Letters that are no text of the page.

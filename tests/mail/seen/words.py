@@ -5,16 +5,12 @@ They are always the same: `Cheap pills` is what a stranger wants to show, `Dear 
 
 import re
 
-from lxml import etree
-
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.tokens.html import read_html
 from spamnb.mail.tokens.text import normalise
 
 _WORDS = ("cheap", "pills", "dear", "friend")
 _LETTERS = re.compile(r"[^\W\d_]+")
-EVERY, BEFORE_2_14, FROM_2_14 = "every libxml2", "libxml2 before 2.14", "libxml2 from 2.14 on"
-_IS_OLD = etree.LIBXML_VERSION < (2, 14)
 
 
 def words_in(text: str) -> set[str]:
@@ -27,8 +23,3 @@ def left_out(page: str) -> set[str]:
     """Return which of the words are in neither reading of a page."""
     read = read_html(page, DEFAULT_LIMITS)
     return {*_WORDS} - words_in(f"{read.visible}\n{read.certain}")
-
-
-def is_here(versions: str) -> bool:
-    """Tell whether the libxml2 of this Python is one of these."""
-    return versions in {EVERY, BEFORE_2_14 if _IS_OLD else FROM_2_14}

@@ -1,0 +1,203 @@
+"""Rewrite markup so that a libxml2 before 2.14 finds the tags, comments and texts that a browser finds.
+
+From 2.14 on libxml2 takes markup apart by the rules of HTML 5. Debian 12 and 13 have 2.9.14. That version stops at an
+end tag which closes nothing if it comes first, reads tags in a title, takes `</3 …>` for text, and knows only the names
+of HTML 4.
+
+Most markup is plain: `_PLAIN` takes all of it up to the next odd place in one match.
+"""
+
+import re
+from html import escape, unescape
+from html.entities import html5
+
+from spamnb.base.patterns import lazy_pattern
+
+# QUIRK: only sets are possessive, as in nesting.py. Without ASCII, `s` is ſ, too.
+_FLAGS = re.ASCII | re.IGNORECASE
+_NAME_CHARS = 60  # libxml2 cuts a name at a hundred
+_NAME = rf"[a-z][a-z0-9:_.-]{{0,{_NAME_CHARS}}}+"
+_BLANK, _IN_VALUE, _END = r"[ \t\n\r]", r"[^ \t\n\r>]", r"(?=[ \t\n\r/>])"
+_PLAIN_VALUE = rf""""[^"]*+"|'[^']*+'|(?!["']){_IN_VALUE}++"""
+_PLAIN_ATTRIBUTE = rf"{_BLANK}++[a-z_:][a-z0-9:_.-]{{0,{_NAME_CHARS}}}+(?:{_BLANK}*+={_BLANK}*+(?:{_PLAIN_VALUE}))?"
+# Every version reads it alike. 100,000 attributes in one match would take 70 MB.
+_PLAIN_TAG = rf"<(?:/{_NAME}{_BLANK}*+>|{_NAME}(?:{_PLAIN_ATTRIBUTE}){{0,100}}{_BLANK}*+/?>)"
+_CODE = frozenset({"script", "style"})
+_WITHOUT_REFERENCES = frozenset({"iframe", "noembed", "noframes", "xmp", "plaintext"})
+_WITHOUT_TAGS = _CODE | _WITHOUT_REFERENCES | {"title", "textarea"}
+_NOT_CLOSED = frozenset({"html", "body", "head"})  # by no end tag: what follows is shown, too
+_ODD_NAME = rf"(?:/(?:{'|'.join(sorted(_NOT_CLOSED))})|{'|'.join(sorted(_WITHOUT_TAGS))}){_END}"
+_PLAIN = lazy_pattern(rf"(?:[^<]++|(?!<{_ODD_NAME}){_PLAIN_TAG})*", _FLAGS)
+
+# The head. If text comes behind it without a tag, libxml2 writes a paragraph around the text, unless it sees <body>.
+_HEAD = lazy_pattern(rf"(?:{_BLANK}++|(?=<(?:html|head|meta|link|base){_END}){_PLAIN_TAG})*", _FLAGS)
+_IN_HEAD = lazy_pattern(rf"<(?:[!?]|(?:title|style|script){_END}|/[a-z])", _FLAGS)
+_BEGINS_BODY = lazy_pattern(r"<(?!frame|noframes)[a-z]", _FLAGS)
+_ROOT = lazy_pattern(rf"(?:{_BLANK}|<!---->)*<html{_END}", _FLAGS)
+
+_ODD = lazy_pattern(
+    r"</?(?P<tag>[a-z][^ \t\n\r/>]*+)"
+    r"|(?P<nothing></>|<!doctype[^>]*+>?)"
+    r"|<!(?P<cdata>(?-i:\[CDATA\[)[^>]*+)>?"
+    r"|(?P<comment><!--(?:-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*(?:--!?>)?)|<(?:[!?]|/(?!\Z))[^>]*+>?)",
+    _FLAGS,
+)
+# The name of an attribute, and its value; or blanks; or the end. The end of the markup may cut it.
+_VALUE = rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|{_IN_VALUE}++|)"""
+_PIECE_OF_TAG = lazy_pattern(
+    rf">|[ \t\n\r/]++|(=[^ \t\n\r/>=]*+|[^ \t\n\r/>=]++)(?:{_BLANK}*+={_BLANK}*+({_VALUE}))?", _FLAGS
+)
+_PLAIN_NAME = lazy_pattern(_NAME, _FLAGS)
+_ODD_LETTER = lazy_pattern(r"[^a-z0-9:_.-]", _FLAGS)
+
+_END_TAG = {name: lazy_pattern(f"</{name}{_END}", _FLAGS) for name in _WITHOUT_TAGS - {"script", "plaintext"}}
+_OF_SCRIPT = lazy_pattern(rf"<!(?=--)|-->|</?script{_END}", _FLAGS)
+_LIKE_END_OF_CODE = {name: lazy_pattern(f"</(?={name})", _FLAGS) for name in _CODE}
+
+_NUMBER = "&#(?:x[0-9a-f]++|[0-9]++)?;?"
+_REFERENCE_IN_TAG = lazy_pattern(rf"{_NUMBER}|&[a-z][a-z0-9]*+(?:;|(?!=))", _FLAGS)
+_TAG_OR_REFERENCE = lazy_pattern(rf"{_PLAIN_TAG}|{_NUMBER}|&[a-z][a-z0-9]*+;?", _FLAGS)
+_OLD_NAME = "|".join(sorted(name for name in html5 if not name.endswith(";")))  # it needs no semicolon
+_KNOWN_NUMBER = "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#x(?:[2-7][0-9a-f]|20[0-9a-f]{2})"  # some of them
+_KNOWN = f"(?-i:nbsp|amp|lt|gt|quot|copy|reg)|{_KNOWN_NUMBER}"
+_ODD_REFERENCE = lazy_pattern(rf"&(?=[#a-z])(?!(?:{_KNOWN});)(?:#|[a-z][a-z0-9]*+;|(?-i:{_OLD_NAME}))", _FLAGS)
+_ZEROS = lazy_pattern("(?<=[#x])0+(?=[0-9a-f])", _FLAGS)
+_NUMBER_CHARS = 10  # of a reference; Python refuses a number of thousands of digits
+
+
+def repaired(markup: str) -> str:
+    """Return markup that libxml2 before 2.14 reads as browsers read the given one.
+
+    >>> repaired("</html>Cheap <p title='a>b'class=c>pills<!--><title>a<b")
+    '<html><body>Cheap <p title="a>b" class="c">pills<!----><title>a&lt;b</title>'
+    """
+    markup = markup.replace("\f", " ")
+    pieces: list[str] = []
+    place, in_head = 0, True
+    while place < len(markup):
+        end = _end_of(_HEAD if in_head else _PLAIN, markup, place)
+        pieces.append(_with_known_references(markup[place:end]))
+        place = end
+        if in_head and not _IN_HEAD.match(markup, place):
+            in_head = False
+            if not _BEGINS_BODY.match(markup, place):
+                pieces.append("<body>")
+        elif place < len(markup):
+            piece, place = _rewritten(markup, place)
+            pieces.append(piece)
+    repaired_markup = "".join(pieces)
+    return repaired_markup if _ROOT.match(repaired_markup) else "<html>" + repaired_markup
+
+
+def _end_of(pattern: re.Pattern[str], markup: str, place: int) -> int:
+    found = pattern.match(markup, place)
+    return place if found is None else found.end()
+
+
+def _rewritten(markup: str, place: int) -> tuple[str, int]:
+    """Return what is written for the odd piece of markup at that place, and the place behind it."""
+    odd = _ODD.match(markup, place)
+    if odd is None:
+        return "&lt;", place + 1
+    if odd.lastgroup == "cdata":
+        return f"<!--{odd['cdata'].replace('--', '- -')}-->", odd.end()
+    if odd.lastgroup != "tag":
+        return ("<!---->" if odd.lastgroup == "comment" else ""), odd.end()
+    name = odd["tag"].lower()
+    attributes, end = _plain_attributes(markup, odd.end())
+    if not attributes:  # nothing ends it: browsers leave it out
+        return "", len(markup)
+    if markup[place + 1] == "/":
+        return "" if name in _NOT_CLOSED else f"</{_plain_name(name)}>", end
+    start = _with_known_references(f"<{_plain_name(name)}{attributes}")
+    if name not in _WITHOUT_TAGS:
+        return start, end
+    end_of_content = _end_of_content(markup, end, name)
+    behind = _plain_attributes(markup, end_of_content + 2 + len(name))[1]
+    return f"{start}{_plain_content(markup[end:end_of_content], name)}</{name}>", behind
+
+
+def _plain_attributes(markup: str, place: int) -> tuple[str, int]:
+    """Return the rest of a tag, with each value in double quotation marks, and the place behind the tag.
+
+    Nothing, and the end of the markup, if the tag does not end.
+    """
+    plain: list[str] = []
+    is_closed = False
+    for piece in _PIECE_OF_TAG.finditer(markup, place):
+        name, value = piece.groups()
+        if name is None:
+            if piece[0] == ">":
+                plain.append("/>" if is_closed else ">")
+                return "".join(plain), piece.end()
+            is_closed = piece[0].endswith("/")
+            continue
+        is_closed = False
+        plain.append(" " + _plain_name(name))
+        if value is not None:
+            quotes = value[:1] if value[:1] in {'"', "'"} else ""
+            plain.append('="' + value.removeprefix(quotes).removesuffix(quotes).replace('"', "&quot;") + '"')
+    return "", len(markup)
+
+
+def _plain_name(name: str) -> str:
+    """Return a name that is like no other: libxml2 would take `script@` for `script`."""
+    return name if _PLAIN_NAME.fullmatch(name) else "x-" + _ODD_LETTER.sub("-", name)[: _NAME_CHARS - 2]
+
+
+def _end_of_content(markup: str, start: int, name: str) -> int:
+    """Return where the text of an element ends that has no tags in it."""
+    if name == "plaintext":
+        return len(markup)
+    if name != "script":
+        found = _END_TAG[name].search(markup, start)
+        return found.start() if found else len(markup)
+    in_comment = in_script = False  # within the comment
+    for mark in _OF_SCRIPT.finditer(markup, start):
+        if mark[0] in {"<!", "-->"}:
+            in_script = in_script and mark[0] == "<!"
+            in_comment = mark[0] == "<!"
+        elif mark[0].startswith("</") and not in_script:
+            return mark.start()
+        else:
+            in_script = in_comment and not mark[0].startswith("</")
+    return len(markup)
+
+
+def _plain_content(content: str, name: str) -> str:
+    """Return the text of an element that has no tags in it as libxml2 takes it for text."""
+    if name in _CODE:
+        return _LIKE_END_OF_CODE[name].sub("< /", content)
+    if name in _WITHOUT_REFERENCES:
+        return escape(content, quote=False)
+    return _with_known_references(content.replace("<", "&lt;"))
+
+
+def _with_known_references(plain: str) -> str:
+    """Replace references that only later versions know. The markup is plain."""
+    if "&" in plain and _ODD_REFERENCE.search(plain):
+        return _TAG_OR_REFERENCE.sub(_known, plain)
+    return plain
+
+
+def _known(found: re.Match[str]) -> str:
+    """Return a tag with known references, or what a reference in text stands for."""
+    if found[0].startswith("<"):
+        return _REFERENCE_IN_TAG.sub(_known_in_tag, found[0])
+    return _character(found[0])
+
+
+def _known_in_tag(found: re.Match[str]) -> str:
+    """Return what a reference in an attribute stands for: `?a&notes` is a part of an address.
+
+    A control letter stays an odd letter: libxml2 drops it, and a value without it can have another meaning.
+    """
+    return (_character(found[0]) or "\ufffd") if found[0][1] == "#" or found[0][1:] in html5 else found[0]
+
+
+def _character(reference: str) -> str:
+    if reference[1] == "#":
+        reference = _ZEROS.sub("", reference)
+        if len(reference) > _NUMBER_CHARS:
+            return "\ufffd"
+    return escape(unescape(reference))
