@@ -5,6 +5,7 @@ body. All ways show the spam. The letter is in sight, hidden, or an alternative 
 """
 
 import base64
+import binascii
 import html
 import quopri
 import re
@@ -17,9 +18,10 @@ _FIELD = b"MIME-Version: 1.0\nContent-Type: "
 _PADDING = b"".join(b" x-part-%d=y;" % number for number in range(400))  # more than 4 KB
 
 
-def plain(text: str, encoding: bytes = b"8bit") -> bytes:
-    """Return a part of plain text, in its encoding."""
-    return b"text/plain; charset=utf-8\nContent-Transfer-Encoding: %s\n\n" % encoding + text.encode("utf-8", "replace")
+def plain(text: str, encoding: bytes = b"8bit", charset: bytes = b"utf-8") -> bytes:
+    """Return a part of plain text, in its encoding. The text is UTF-8, whatever charset is declared."""
+    fields = b"text/plain; charset=%s\nContent-Transfer-Encoding: %s\n\n" % (charset, encoding)
+    return fields + text.encode("utf-8", "replace")
 
 
 def page(markup: str, head: str = "") -> bytes:
@@ -85,6 +87,31 @@ def _behind_parameters(letter: str, spam: str) -> bytes:
     return _FIELD + opening + b"\n--=_b\nX-A: b\nContent-Type: " + page(marked(spam)) + b"\n--=_b--\n"
 
 
+def _declared(charset: bytes, opening: str = "", closing: str = "") -> Way:
+    """Declare a charset that some programs do not know; its escapes are around each word of the spam, not in links."""
+
+    def way(letter: str, spam: str) -> bytes:
+        words = re.sub(r"(?<!\S)[a-zA-Z]{2,}(?!\S)", lambda word: f"{opening}{word[0]}{closing}", spam)
+        return _FIELD + plain(f"{letter}\n\n{words}\n", b"8bit", charset)
+
+    return way
+
+
+def _in_the_same_boundary(letter: str, spam: str) -> bytes:
+    """Put the letter into a multipart within, which has the boundary of that around it, and the spam behind it."""
+    parts = b"--=_b\nContent-Type: " + plain(letter) + b"\n--=_b--\n"
+    inner = b'Content-Type: multipart/mixed; boundary="=_b"\n\n' + parts
+    last = b"--=_b\nContent-Type: " + page(marked(spam)) + b"\n--=_b--\n"
+    return _FIELD + b'multipart/mixed; boundary="=_b"\n\n--=_b\n' + inner + last
+
+
+def _in_uue(letter: str, spam: str) -> bytes:
+    text = spam.encode("utf-8", "replace")
+    lines = b"".join(binascii.b2a_uu(text[at : at + 45]) for at in range(0, len(text), 45))
+    part = b"text/plain; charset=utf-8\nContent-Transfer-Encoding: uue\n\nbegin 644 a\n" + lines + b"`\nend\n"
+    return _FIELD + two_parts(b"mixed", plain(letter), part)
+
+
 _RAW_FOR_SOME = [
     f"<{around}><{name}></{around}>" for around in ("svg", "math") for name in ("style", "title", "script")
 ]
@@ -140,6 +167,7 @@ _ATTACHED = {
     "attached text": b"Content-Type: text/plain; charset=utf-8; name=a.txt\nContent-Disposition: attachment",
     "`message/delivery-status`": b"Content-Type: message/delivery-status",
     "`application/octet-stream; name=a.txt`": b"Content-Type: application/octet-stream; name=a.txt",
+    "`application/pgp`": b"Content-Type: application/pgp; charset=utf-8",
     "attached HTML": b"Content-Type: text/html; charset=utf-8; name=a.html\nContent-Disposition: attachment",
 }
 
@@ -223,6 +251,11 @@ WAYS: dict[str, dict[str, Way]] = {
         "spam in pieces of two letters, `= ` between them": _in_pieces,
         "spam behind `=` and a lone return": _behind_returns,
         "letter as preamble, 4 KB of parameters before the boundary": _behind_parameters,
+        "declared as `cp037` (EBCDIC)": _declared(b"cp037"),
+        "declared as `hz`, spam with `~{` and `~}` around each word": _declared(b"hz", "~{", "~}"),
+        "declared as `utf-7`, spam with `+` before each word": _declared(b"utf-7", "+"),
+        "declared as `iso-2022-kr`, spam in its escapes": _declared(b"iso-2022-kr", "\x1b$)C\x0e", "\x0f"),
+        "spam in the transfer encoding `uue`": _in_uue,
     },
     "HTML": {
         "in sight": _IN_SIGHT,
@@ -339,5 +372,6 @@ WAYS: dict[str, dict[str, Way]] = {
         **{f"letter in plain text, spam: behind `{tag}`": _behind_nothing(tag) for tag in _LOST_BEHIND_FIRST},
         **{f"letter in plain text, spam: {name}": _attached(fields) for name, fields in _ATTACHED.items()},
         "letter in plain text, spam: within a signature (S/MIME)": _signed,
+        "letter in plain text, spam: behind a multipart with its parent's boundary": _in_the_same_boundary,
     },
 }

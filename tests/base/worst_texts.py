@@ -24,6 +24,7 @@ from spamnb.ledger.file.parts import rolling
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
+from spamnb.mail.tokens.html import _values_of
 from spamnb.mail.tokens.nesting import surely_end
 from spamnb.mail.tokens.tokenizer import tokenize
 from spamnb.setup.isync import ImapAccount, fault_in
@@ -308,6 +309,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "mail.charset_guess._LONG_RUN": (every, (filled(b"\xff", 4096, b""), filled(b"\xff\xffa", 4096))),
     "mail.charset_guess._NOT_BEYOND": (every, (fill("a", 4096), fill("a漢", 4096))),
     "mail.charsets._CODE_PAGE": (fullmatch, (fill("1", 40, "cp"), fill("windows", 40))),
+    "mail.charsets._ISO": (fullmatch, (fill("iso8859", 100), fill("1", 100, "iso8859"))),
+    "mail.charsets._ESCAPES": (every, (filled(b"\x1b$", BODY), filled(b"~{", BODY), filled(b"\x1b", BODY))),
+    "mail.charsets._ESCAPED_RUN": (every, (filled(b"~{a", BODY), filled(b"\x1b$B", BODY), filled(b"a", BODY, b"~{"))),
+    "mail.charsets._OF_ALL": (fullmatch, (fill("iso-2022-jp", VALUE), fill("-", VALUE))),
     "mail.charsets._META": (
         every,
         (
@@ -496,28 +501,61 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("<style", PAGE), fill("<style ", PAGE), fill(" ", PAGE, "<style"), fill("</s", PAGE)),
     ),
-    "mail.css._CLEAR": (fullmatch, (fill("0", CSS), fill("0", CSS, ".", "x"))),
+    "mail.html._CONTROL": (every, (fill("&#", PAGE), fill("0", PAGE, "&#"), fill("&#x0", PAGE))),
     "mail.css._NO_FONT_SIZE": (fullmatch, (fill("0", CSS), fill("0", CSS, "0.", "x"))),
-    "mail.css._SHEET_MARKS": (every, (fill(" ", SHEET), fill("-->", SHEET), fill("--> ", SHEET, after="x"))),
     "mail.css._SELECTOR": (
         fullmatch,
         (fill("a", 1000), fill(".", 1000), fill("a", 1000, "."), fill("a", 15, after=".") + fill("a", 1000)),
     ),
-    "mail.css._VALID_SELECTOR": (
+    "mail.css._PLAIN_BLOCK": (
         fullmatch,
         (
-            fill("a ", SHEET),
-            fill(" ", SHEET, "a"),
-            fill("a", SHEET, "."),
-            fill(".a", SHEET),
-            fill(":hover", SHEET, "a"),
+            fill("color:a(", CSS),
+            fill("color:red;", CSS, after="{"),
+            fill("color:", CSS),
+            fill("/**/", CSS, after="/"),
+            fill("'a'", CSS, "color:", "'"),
+            fill("-a", CSS, "font"),
         ),
     ),
+    "mail.css._PLAIN_SHEET": (
+        fullmatch,
+        (
+            fill("a{color:red}", SHEET, after="{"),
+            fill("a{color:red;", SHEET),
+            fill("@media a{", SHEET),
+            fill("a{color:red}", SHEET, "@media a{"),
+            fill("a,", SHEET),
+            fill("[a='b']", SHEET),
+            fill("/*", SHEET),
+            fill("/**/", SHEET, after="/"),
+            fill("(", SHEET, "a{color:"),
+            fill("(x)", SHEET, "a{color:("),
+            fill("-", SHEET),
+        ),
+    ),
+    "mail.css._PLAIN_SELECTOR": (
+        fullmatch,
+        (fill("a ", CSS), fill(" ", CSS, "a"), fill("a", CSS, "."), fill(".a", CSS), fill(".a", CSS, after="!")),
+    ),
+    "mail.css._MARKS": (every, (fill(" ", SHEET), fill("-->", SHEET), fill("--> ", SHEET, after="x"))),
+    "mail.css._PLAIN_NAMES": (fullmatch, (fill("a", PAGE, after="!"),)),
+    "mail.css._QUOTED": (every, (fill("'", SHEET, after='"'), fill("\"'", SHEET), fill("' ", SHEET))),
+    "mail.css._GENERATING": (
+        every,
+        (
+            fill("--a", SHEET),
+            fill("content:", SHEET),
+            fill("content:'", SHEET, after='"'),
+            fill("content ", SHEET),
+            fill("'\"", SHEET, "content:"),
+            fill(" ", SHEET, "content"),
+        ),
+    ),
+    "mail.css._ESCAPE": (every, (fill("\\", SHEET), fill("\\61 ", SHEET), fill("a", SHEET, "\\"))),
+    "mail.css._ATTRIBUTE": (every, (fill("attr(", SHEET), fill("attr(a", SHEET), fill(" ", SHEET, "attr("))),
     "mail.css._RAW": (every, (fill("a", SHEET), fill("tit", SHEET), fill(" ", SHEET))),
     "mail.css._CLASS": (every, (fill("a", 500), fill("a ", 500))),
-    "mail.css._STRING": (every, (fill("'", SHEET, after='"'), fill("\"'", SHEET), fill("' \n", SHEET))),
-    "mail.css._IN_BRACKETS": (every, (fill("(", SHEET), fill("([", SHEET), fill("a", SHEET, "("), fill("()", SHEET))),
-    "mail.css._OPENING": (every, (fill("a", SHEET), fill("(", SHEET))),
     "mail.css._COMMENT": (every, (fill("/*", SHEET), fill("/*/", SHEET), fill("/* */", SHEET), fill("<!-", SHEET))),
     "mail.css._FAR_AWAY": (match, (fill("-", CSS), fill("-9", CSS))),
     "mail.css._GONE": (match, (fill("0", CSS), fill("0", CSS, "0."), fill(" ", CSS, "0"), fill("-99", CSS))),
@@ -797,6 +835,10 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (fill("a", 4096, "/m/a/"), fill("a@", 4096, "/m/a/a/"), fill("a/", 4096, "/m/"), fill("/", 4096)),
     ),
     "config.writing.example": (lambda _: example(of_host=True), ("",)),  # a text of ours
+    "mail.html._values_of": (
+        lambda markup: list(_values_of("a", str(markup))),
+        (fill("a", PAGE), fill("a=", PAGE), fill("a='", PAGE, after='"'), fill(" ", PAGE, "a"), fill("a=\"'", PAGE)),
+    ),
     "config.writing._end_of_mailboxes": (
         end_of_mailboxes,
         (fill("\n", CONFIG), fill(" ", CONFIG), fill("    #a\n", CONFIG), fill("    \n", CONFIG)),

@@ -390,19 +390,27 @@ def test_dovecot_passes_over_what_we_pass_over():
     assert "hdr.subject=harvest" in told
 
 
+def shown_by_notmuch(messages: dict[object, bytes], directory: Path) -> str:
+    """Return what notmuch shows of the messages, as JSON."""
+    (directory / "mail").mkdir()
+    for name, raw in messages.items():
+        (directory / "mail" / str(name)).write_bytes(raw)
+    (directory / "config").write_text(f"[database]\npath={directory}/mail\n[user]\nname=a\nprimary_email=a@b.example\n")
+    environ = {"PATH": os.environ["PATH"], "HOME": str(directory), "NOTMUCH_CONFIG": str(directory / "config")}
+    subprocess.run(["notmuch", "new", "--quiet"], check=True, capture_output=True, env=environ, timeout=PATIENCE)
+    show = ["notmuch", "show", "--format=json", "--include-html", "--entire-thread=false", "*"]
+    return subprocess.run(show, check=True, capture_output=True, env=environ, timeout=PATIENCE).stdout.decode()
+
+
 @pytest.mark.real_system
 def test_notmuch_passes_over_what_we_pass_over(tmp_path):
     """notmuch, which reads by GMime, shows the text behind each of these lines."""
     if shutil.which("notmuch") is None:
         pytest.skip("needs notmuch (Debian: notmuch)")
-    (tmp_path / "mail").mkdir()
-    for number, (name, line) in enumerate(NO_FIELDS.items()):
-        raw = PLACES["before-the-declaration"](line).replace(b"<1@", b"<%d@" % number)
-        (tmp_path / "mail" / name).write_bytes(raw)
-    (tmp_path / "config").write_text(f"[database]\npath={tmp_path}/mail\n[user]\nname=a\nprimary_email=a@b.example\n")
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "NOTMUCH_CONFIG": str(tmp_path / "config")}
-    subprocess.run(["notmuch", "new", "--quiet"], check=True, capture_output=True, env=environ, timeout=PATIENCE)
-    show = ["notmuch", "show", "--format=json", "--include-html", "--entire-thread=false", "*"]
-    found = subprocess.run(show, check=True, capture_output=True, env=environ, timeout=PATIENCE).stdout.decode()
+    place = PLACES["before-the-declaration"]
+    lines = enumerate(NO_FIELDS.items())
+    found = shown_by_notmuch(
+        {name: place(line).replace(b"<1@", b"<%d@" % each) for each, (name, line) in lines}, tmp_path
+    )
     assert found.count("pineapples") == 3 * len(NO_FIELDS)
     assert json.loads(found)

@@ -1,5 +1,7 @@
 import base64
 import binascii
+import shutil
+from itertools import product
 
 import pytest
 
@@ -8,6 +10,7 @@ from spamnb.mail.parsing.charsets import codec_name, decode
 from spamnb.mail.parsing.message import parse, unflow
 from spamnb.mail.parsing.transfer import decode_transfer
 from spamnb.mail.reading import read
+from tests.mail.test_header_end import HEADER, shown_by_notmuch
 from tests.table import over_rows
 
 
@@ -74,6 +77,84 @@ def test_wrong_and_missing_charsets(raw, declared, text, claim):
     assert decode(raw, declared) == (text, claim)
 
 
+# Of the WHATWG Encoding Standard: the labels of each charset that Python does not know by all of them.
+LABELS = {
+    "utf-8": "unicode-1-1-utf-8 unicode11utf8 unicode20utf8 x-unicode20utf8 utf-8 utf8",
+    "iso8859-2": "csisolatin2 iso-8859-2 iso-ir-101 iso8859-2 iso88592 iso_8859-2 iso_8859-2:1987 l2 latin2",
+    "iso8859-5": "csisolatincyrillic cyrillic iso-8859-5 iso-ir-144 iso88595 iso_8859-5:1988",
+    "iso8859-6": "arabic csiso88596e csiso88596i csisolatinarabic ecma-114 iso-8859-6-e iso-8859-6-i iso88596",
+    "iso8859-7": "csisolatingreek ecma-118 elot_928 greek greek8 iso88597 iso_8859-7:1987 sun_eu_greek",
+    "iso8859-8": "csiso88598e csisolatinhebrew hebrew iso-8859-8 iso-ir-138 iso88598 iso_8859-8:1988 visual",
+    "cp1255": "csiso88598i iso-8859-8-i logical windows-1255 x-cp1255",
+    "iso8859-15": "csisolatin9 iso-8859-15 iso885915 iso_8859-15 l9",
+    "koi8-r": "cskoi8r koi koi8 koi8-r koi8_r",
+    "mac-roman": "csmacintosh mac macintosh x-mac-roman",
+    "mac-cyrillic": "x-mac-cyrillic x-mac-ukrainian",
+    "cp874": "dos-874 iso-8859-11 iso8859-11 iso885911 tis-620 windows-874",
+    "cp1252": "ansi_x3.4-1968 ascii cp819 csisolatin1 ibm819 iso-8859-1 iso88591 iso_8859-1:1987 l1 us-ascii x-cp1252",
+    "cp1254": "cp1254 csisolatin5 iso-8859-9 iso88599 iso_8859-9:1989 l5 latin5 windows-1254",
+    "gb18030": "chinese csgb2312 csiso58gb231280 gb2312 gb_2312 gb_2312-80 gbk iso-ir-58 x-gbk gb18030",
+    "cp950": "big5 cn-big5 csbig5 x-x-big5",
+    "euc_jp": "cseucpkdfmtjapanese euc-jp x-euc-jp",
+    "cp932": "csshiftjis ms932 ms_kanji shift-jis shift_jis sjis windows-31j x-sjis",
+    "cp949": "cseuckr csksc56011987 euc-kr iso-ir-149 korean ks_c_5601-1987 ks_c_5601-1989 ksc5601 ksc_5601",
+    "utf-16": "csunicode iso-10646-ucs-2 ucs-2 unicode unicodefeff utf-16",
+    "utf-16-be": "unicodefffe utf-16be",
+}
+
+
+@over_rows(("codec", "label"), [(codec, label) for codec, labels in LABELS.items() for label in labels.split()])
+def test_the_labels_of_browsers(codec, label):
+    """A charset is known by each label that browsers know."""
+    assert codec_name(label.upper()) == codec
+
+
+@over_rows("declared", ["cp037", "ebcdic-cp-us", "ibm1140", "cp273", "cp424", "cp500", "cp875", "cp1026"])
+def test_no_charset_hides_plain_text(declared):
+    """A charset in which ASCII letters are other letters is unknown: programs that do not know it show the letters."""
+    assert decode(b"Cheap pineapples", declared) == ("Cheap pineapples", "unknown")
+
+
+TWO_READINGS = [
+    ("hz", "~{pineapples~}"),
+    ("hz", "pine~{~}apples"),
+    ("hz", "\xff pineapples"),
+    ("iso-2022-kr", "\x1b$)C\x0epineapples\x0f"),
+    ("iso-2022-jp-2", "\x1b$Bpineapples\x1b(B"),
+    ("utf-7", "+pineapples"),
+    ("utf-7", "pine+AGE-pples"),
+    ("utf-32", "pineapples"),
+    ("utf-32", "p\0ine\0apples"),
+    ("", "~{pineapples~}"),
+    ("utf-8", "\x1b$Bpineapples\x1b(B"),
+]
+
+
+@over_rows(("declared", "written"), TWO_READINGS)
+@over_rows("form", ["text/plain", "text/html", "text/plain; name=a.txt", "text/calendar"])
+def test_a_charset_that_some_programs_do_not_know(declared, written, form):
+    """A text in escapes is read in its charset, and as the programs show it that do not know this charset."""
+    attached = b"Content-Disposition: attachment\n" if "name" in form else b""
+    opening = f'Content-Type: {form}; charset="{declared}"\n'.encode() + attached
+    readings = read(opening + b"\nplums " + written.encode("latin-1") + b" and plums\n").tokens
+    assert {"pineapples", "pine"} & readings.keys(), written
+    assert readings["plums"] == 2
+
+
+def test_a_subject_in_a_charset_that_some_programs_do_not_know():
+    """A Subject in escapes is read in both ways, too."""
+    tokens = read(b"Subject: =?hz?q?~{pineapples~}?= and =?utf-7?q?pl+AHU-ms?=\n\nx\n").tokens
+    assert {"subject:pineapples", "subject:plums"} <= tokens.keys()
+
+
+def test_japanese_is_read_once():
+    """ISO-2022-JP, which all programs know, is read in its charset alone."""
+    raw = "こんにちは".encode("iso-2022-jp")
+    assert [text.text for text in parse(b"Content-Type: text/plain; charset=iso-2022-jp\n\n" + raw).texts] == [
+        "こんにちは"
+    ]
+
+
 @over_rows("declared", ["zlib", "rot13", "hex", "idna", "punycode", "unicode_escape", "undefined", "", "\0"])
 def test_codecs_that_are_no_charsets(declared):
     """Python's codecs that are not charsets of mail are not used."""
@@ -99,6 +180,7 @@ def test_no_charset_yields_lone_surrogates():
         (b"a=\rb=\nc= \rd=\r\re\n", "quoted-printable", b"abcd\re\n", ""),
         (b"=3= \nD= D=\t=41==\r\n", "quoted-printable", b"=3D= D=\tA=\r\n", ""),
         (b"begin 644 x\n#86)C\n`\nend\n", "x-uuencode", b"abc", ""),
+        (b"begin 644 x\n#86)C\n`\nend\n", "uue", b"abc", ""),
         (b"\xff\xfe not uu", "x-uuencode", b"\xff\xfe not uu\n", ""),
         (b"as it is", "8bit", b"as it is", ""),
         (b"as it is", "nonsense", b"as it is", ""),
@@ -213,6 +295,7 @@ def test_attachments_are_named_and_measured():
         b"Content-Type: application/octet-stream; name=a.txt\n",
         b"Content-Type: application/octet-stream\nContent-Disposition: attachment; filename=a.txt\n",
         b"Content-Type: message/delivery-status; name=a.txt\n",
+        b"Content-Type: application/pgp; name=a.txt\nContent-Disposition: attachment\n",
         b"Content-Type: text/plain; name=a.ics\nContent-Disposition: attachment\n\nBEGIN:VCALENDAR",
     ],
 )
@@ -254,6 +337,46 @@ def test_boundaries_that_begin_alike():
         b"--bb\n\none\n--bb--\n--b\n\ntwo\n--b--\n"
     )
     assert [text.text.strip() for text in parse(raw).texts] == ["one", "two"]
+
+
+WITHIN = (
+    b"Content-Type: multipart/%s; boundary=b\n\n--b\nContent-Type: multipart/%s; boundary=b\n\n"
+    b"--b\n\nwalnuts\n--b\n\nContent-Transfer-Encoding: base64\n\ncGVhY2hlcyBhbmQgcGx1bXM=\n--b--\n"
+    b"--b\nContent-Type: text/plain\n\npineapples\n--b--\nepilogue\n"
+)
+KINDS = [b"mixed", b"alternative", b"digest"]
+
+
+@over_rows("inner", KINDS)
+@over_rows("outer", KINDS)
+def test_a_multipart_within_that_has_the_boundary_around_it(outer, inner):
+    """Parts are read both as if the multipart around ends first, and as if the one within does."""
+    tokens = read(WITHIN % (outer, inner)).tokens
+    assert {"walnuts", "pineapples"} <= tokens.keys()
+    assert "peaches" in tokens or b"digest" not in (outer, inner)
+    assert "epilogue" not in tokens
+
+
+def test_parts_behind_the_last_boundary_are_not_read():
+    """No program shows a part behind the closing boundary, so it is not read."""
+    raw = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nwalnuts\n--b--\n--b\n\npineapples\n--b--\n"
+    assert "pineapples" not in read(raw).tokens
+
+
+@pytest.mark.real_system
+def test_notmuch_ends_the_multipart_within_first(tmp_path):
+    """notmuch, which reads by GMime, shows the part behind both."""
+    if shutil.which("notmuch") is None:
+        pytest.skip("needs notmuch (Debian: notmuch)")
+    kinds = list(product(KINDS[:2], KINDS))
+    messages = [HEADER.replace(b"<1@", b"<%d@" % number) + WITHIN % each for number, each in enumerate(kinds)]
+    assert shown_by_notmuch(dict(enumerate(messages)), tmp_path).count("pineapples") == len(kinds)
+
+
+@pytest.mark.parametrize("kind", ["pgp", "x-pgp-message", "pgp-keys", "pgp-signed"])
+def test_mail_of_old_pgp_is_read(kind):
+    """mutt shows text of these types, and Thunderbird of two of them."""
+    assert "pineapples" in read(f"Content-Type: application/{kind}\n\nCheap pineapples\n".encode()).tokens
 
 
 ENCODED_TEXT = b"Content-Transfer-Encoding: base64\n\n" + base64.encodebytes(b"Cheap pineapples, today alone. " * 3)

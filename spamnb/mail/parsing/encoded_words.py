@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Work
-from spamnb.mail.parsing.charsets import decode
+from spamnb.mail.parsing.charsets import as_bytes, decode
 from spamnb.mail.parsing.transfer import decode_transfer
 
 _ENCODED_WORD = lazy_pattern(r"=\?([^?]{1,60})\?([bqBQ])\?")
@@ -60,6 +60,8 @@ def decode_field(value: str, spoken: Callable[[], str] | None = None, of_address
         text = decode(raw, charset or "", spoken)[0]
         if charset is not None and of_addresses:
             text = _as_name(text, quotes % 2 == 1)
+        elif not of_addresses and (shown := as_bytes(raw, charset or "")):
+            text = f"{text} {decode(shown, '', spoken)[0]}"
         quotes += text.count('"')
         texts.append(text)
     return "".join(texts)

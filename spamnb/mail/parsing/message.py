@@ -1,15 +1,16 @@
 """A message as its reader sees it: decoded header fields, texts, links and attachments."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import chain
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
 from spamnb.mail.parsing.calendar import NO_CALENDAR, Calendar, read_calendar
 from spamnb.mail.parsing.charset_guess import likely_codec
-from spamnb.mail.parsing.charsets import codec_name, declared_in, decode, is_telling, is_utf8
+from spamnb.mail.parsing.charsets import as_bytes, codec_name, declared_in, decode, is_telling, is_utf8
 from spamnb.mail.parsing.encoded_words import charsets_of, decode_field, decode_fields
 from spamnb.mail.parsing.mime import Entity, Part, parse_entity
 from spamnb.mail.parsing.part_forms import HTML, Form
@@ -18,14 +19,14 @@ from spamnb.mail.parsing.shown_addresses import authors
 
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SHOWN = (Form.TEXT, Form.HTML)
-_LATER = (*_SHOWN, Form.CALENDAR, Form.ATTACHED, Form.PAGE, Form.SIGNED, Form.FILE)
+_LATER = (Form.CALENDAR, Form.ATTACHED, Form.PAGE)
 _SIGNATURE_SPACE = "-- "
 _UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, per hundred bytes
 _UNITS_CALENDAR = 10  # per hundred characters
 
 
 class Text(NamedTuple):
-    """A text that the message shows. The alternatives of one multipart/alternative share a `group`."""
+    """A text that the message shows. Alternatives share a `group`: of a multipart/alternative, or of two charsets."""
 
     text: str
     is_html: bool
@@ -100,9 +101,11 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
             if part is entity.parts[-1] and "limit:message_bytes" in notes:
                 attachments[-1] = attachments[-1]._replace(is_cut=True)
         if part.form in _SHOWN:
-            texts.append(reader.text(part, work))
+            texts.extend([reader.text(each, work) for each in reader.in_each_charset(part)])
     some = work.quarter()  # attachments must not use up what the text needs, so they come after it
-    for part in sorted(entity.parts, key=lambda part: _LATER.index(part.form)):  # nor what an invitation needs
+    later = [part for part in entity.parts if part.form in _LATER]
+    later.sort(key=lambda part: _LATER.index(part.form))  # nor what an invitation needs
+    for part in chain.from_iterable(map(reader.in_each_charset, later)):
         if part.form is Form.CALENDAR:
             calendars.append(reader.calendar(part, some))
             if part.media_type == "text/plain":  # programs that do not look at the name of the file
@@ -146,6 +149,18 @@ class _Parts:
         self._fallback_charset = spoken
         self._chars = {False: limits.text_chars, True: limits.html_chars}
         self._tags = limits.html_tags
+        self._groups = 0
+
+    def in_each_charset(self, part: Part) -> Iterator[Part]:
+        """Yield the part, and if some programs do not know its charset, as an alternative how they show it."""
+        content = as_bytes(part.content, part.charset)
+        if not content:
+            yield part
+            return
+        self._groups -= 1  # those of the parts are above 0
+        part = part._replace(group=part.group or self._groups)
+        yield part
+        yield part._replace(charset="", content=content)
 
     def text(self, part: Part, work: Work) -> Text:
         """Return the text that a part shows."""

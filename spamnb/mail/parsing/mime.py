@@ -22,6 +22,8 @@ _LIKE_BOUNDARY = lazy_pattern(
     rb"^(--(?:[^\r\n]{0,199}[^\r\n\t ])?)[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
 )
 _AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*(?:\r*\n|\r|\r?\Z)")
+_Section = tuple[bytes, int]
+_DIGEST = "multipart/digest"
 _NO_FIELDS = HeaderBlock(())
 _BYTES_A_UNIT = 100  # of work, for a body that is read again
 _NAME_CHARS = 200  # of a file's name, from each end: a long name hides the type of the file
@@ -84,6 +86,7 @@ class _Walk:
         self.inner: list[tuple[str, str]] = []
         self.parts = 0
         self.groups = 0
+        self.multiparts: dict[str, list[str]] = {}  # the media types of those so far, by their boundaries
 
     def split(self, raw: bytes) -> tuple[HeaderBlock, bytes]:
         """Split the header from the body."""
@@ -98,7 +101,7 @@ class _Walk:
         self, header: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
     ) -> Iterator[Part]:
         """Yield the leaves of one entity, in order; if programs read its header in two ways, those of both."""
-        if above[-1:] == ("multipart/digest",) and not header.first("content-type"):  # RFC 2046, 5.1.5
+        if above[-1:] == (_DIGEST,) and not header.first("content-type"):  # RFC 2046, 5.1.5
             header = header.with_first("content-type", "message/rfc822")
         for number, (block, content) in enumerate(readings(header, body)):
             if number == 0 or self.work.take(len(content) // _BYTES_A_UNIT):
@@ -129,16 +132,24 @@ class _Walk:
             yield from self.leaves(inner, inner_body, path, group, depth + 1)
             return
         elif nested:
-            sections, body = self.decoded_sections(own_type, encoding, body)
+            boundary = parameters(own_type, self.work).get("boundary", "")
+            kinds = self.multiparts.setdefault(boundary, [])
+            outside = len(kinds)
+            kinds.append(kind)
+            sections, body = self.decoded_sections(boundary, encoding, body)
             if sections:
                 if kind == "multipart/alternative":
                     self.groups += 1
                     group = self.groups
-                for section in sections:
+                for section, closed in sections:
                     if self.parts > self.limits.parts:
                         break
-                    inner, inner_body = self.split(section)
-                    yield from self.leaves(inner, inner_body, path, group, depth + 1)
+                    # QUIRK: if a multipart within has the same boundary, Dovecot and GMime close that one first.
+                    if closed < len(kinds) - outside:
+                        inner, inner_body = self.split(section)
+                        yield from self.leaves(inner, inner_body, path, group, depth + 1)
+                        if _DIGEST in kinds and kinds[-1] != kind and not inner.first("content-type"):
+                            yield from self.leaves(inner, inner_body, (*path, kinds[-1]), group, depth + 1)
                 return
             self.notes.append("multipart-broken:")
             path = (*path, "text/html" if b"<html" in body[:5000].lower() else "text/plain")
@@ -156,12 +167,11 @@ class _Walk:
             inner, inner_body = self.split(content)
             yield from self.leaves(inner, inner_body, signed.path, signed.group, depth + 1)
 
-    def decoded_sections(self, own_type: str, encoding: str, body: bytes) -> tuple[list[bytes], bytes]:
+    def decoded_sections(self, boundary: str, encoding: str, body: bytes) -> tuple[list[_Section], bytes]:
         """Return the sections of a multipart, and its body.
 
         QUIRK: mutt undoes an encoding of the whole, which RFC 2045 (6.4) forbids, and then looks for the parts.
         """
-        boundary = parameters(own_type, self.work).get("boundary", "")
         sections = self.sections(boundary, body)
         is_encoded = encoding == "base64" or (encoding == "quoted-printable" and not sections)
         if is_encoded and self.work.take(len(body) // _BYTES_A_UNIT):
@@ -170,29 +180,35 @@ class _Walk:
                 return sections + self.sections(boundary, whole), whole
         return sections, body
 
-    def sections(self, boundary: str, body: bytes) -> list[bytes]:
-        """Return the bytes between the boundary lines (RFC 2046, 5.1.1), without preamble and epilogue."""
+    def sections(self, boundary: str, body: bytes) -> list[_Section]:
+        """Return the bytes between the boundary lines (RFC 2046, 5.1.1), without preamble and epilogue.
+
+        With each, the number of closing boundaries before it.
+        """
         found = list(self._sections(b"--" + boundary.encode("utf-8", "surrogateescape"), body)) if boundary else []
         if not found and (like := _LIKE_BOUNDARY.search(body)):  # QUIRK: it differs from the one that the field names
             self.notes.append("multipart-broken:")
             found = list(self._sections(like[1], body))
         return found
 
-    def _sections(self, line: bytes, body: bytes) -> Iterator[bytes]:
+    def _sections(self, line: bytes, body: bytes) -> Iterator[_Section]:
         # The boundary is found as a literal: compiling a pattern of it takes as long as reading a short message.
-        start, place, number = None, body.find(line), 0
+        start, place, number, closed = None, body.find(line), 0, 0
         while place >= 0 and self.work.take(1):
             end = _AFTER_BOUNDARY.match(body, place + len(line))
             if end and (place == 0 or body[place - 1] in b"\r\n"):
                 if start is not None:
-                    yield body[start:place]
+                    yield body[start:place], closed
                 start, number = end.end(), number + 1
-                if end[1] is not None or number > self.limits.parts + 1:
+                if number > self.limits.parts + 1:
                     return
+                if end[1] is not None:
+                    start, closed = None, closed + 1
             place = body.find(line, end.end() if end else place + 1)
         if start is not None:  # QUIRK: the closing boundary is missing, as in a truncated message
-            self.notes.append("multipart-unclosed:")
-            yield body[start:]
+            if not closed:
+                self.notes.append("multipart-unclosed:")
+            yield body[start:], closed
 
 
 def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, work: Work) -> Part:

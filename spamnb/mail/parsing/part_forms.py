@@ -50,6 +50,6 @@ def form_of(kind: str, disposition: str, filename: str) -> Form:
         return Form.CALENDAR
     if kind in HTML or kind == _DRAWING or name.endswith(_PAGES):
         return Form.PAGE
-    if (kind.startswith(("text/", "message/")) and kind not in MESSAGES) or name.endswith(_TEXTS):
+    if (kind.startswith("message/") and kind not in MESSAGES) or is_text_type(kind) or name.endswith(_TEXTS):
         return Form.ATTACHED
     return Form.FILE

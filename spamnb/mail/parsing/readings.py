@@ -15,6 +15,10 @@ from spamnb.mail.parsing.transfer import decode_transfer
 
 # RFC 2046, 6532, 5537, 6522; GMime adds message/rfc2822.
 MESSAGES = frozenset({"message/rfc822", "message/global", "message/news", "message/rfc2822", "text/rfc822-headers"})
+_TEXTS = frozenset(  # not of the type text, but shown: mutt shows all of these, Thunderbird the first two
+    """application/pgp application/x-pgp-message application/pgp-keys application/pgp-signed application/ics
+    application/xhtml+xml""".split()  # noqa: SIM905 - names are easier to read without quotes
+)
 _BASE64, _QUOTED = "base64", "quoted-printable"
 _NO_ENCODINGS = frozenset({"7bit", "8bit", "binary"})
 # A line of a body; a shorter one may be a word.
@@ -57,7 +61,7 @@ def readings(header: HeaderBlock, body: bytes) -> Iterator[Reading]:
 
 def is_text_type(kind: str) -> bool:
     """Tell whether programs show a part of that media type as text."""
-    return kind.startswith("text/") or kind in {"application/ics", "application/xhtml+xml"}
+    return kind.startswith("text/") or kind in _TEXTS
 
 
 def undone(body: bytes, encoding: str) -> bytes:

@@ -26,7 +26,7 @@ def decode_transfer(body: bytes, encoding: str) -> tuple[bytes, str]:
         return binascii.a2b_qp(_PADDED_BREAK.sub(b"=\n", body)), ""
     if encoding == "base64":
         return _decode_base64(body)
-    if encoding in {"x-uuencode", "uuencode", "x-uue"}:
+    if encoding in {"x-uuencode", "uuencode", "x-uue", "uue"}:
         return _decode_uu(body), ""
     return body, ""
 
