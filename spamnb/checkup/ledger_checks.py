@@ -185,7 +185,7 @@ def _not_moving(why: NotYet, doubted: Sequence[str], spamnb: str) -> Finding:
             "learned", why.words, f"{why.way}, answer {plural(why.questions, 'question')}: {command}", command
         )
     if not why.learns_folders:
-        return warning("learned", why.words)
+        return warning("learned", why.words, "sort the inbox: move spam to the spam folder, and keep what you want")
     command = f"{spamnb} init --learn"
     return warning("learned", why.words, f"{command}, or {spamnb} train", command)
 

@@ -79,7 +79,7 @@ class Death:
             }
             assert ledger.lessons.totals()[:2].tolist() == [27, 27]
             assert [(choice.kind, choice.value) for choice in ledger.choices.standing()] == [
-                ("inbox", "talk.club.example")
+                ("inbox", "list:talk.club.example")
             ]
 
 

@@ -58,7 +58,7 @@ def test_out_of_each_folder(make_host: Callable[..., Host]) -> None:
             client.move(content, folder, goal)
             host.wait_for(content, f"moved INBOX {folder}", _LEARNED[goal])
             assert host.where(content) == [goal]
-    assert choices(host) == [("inbox", "talk.club.example")]
+    assert choices(host) == [("inbox", "list:talk.club.example")]
 
     kept, moved = letter(_FIELDS["Lists"]), letter("From: friend2@book.example")
     client.put("Archive", moved)

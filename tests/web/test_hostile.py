@@ -83,7 +83,11 @@ def test_markup_stays_text(tmp_path: Path) -> None:
         finally:
             desk.stop()
             desk.ledger.close()
-    allowed = {("button", "disabled")}.union(*(made_of(answer.tree) for answer in found["harmless"].values()))
+    # Tune links each message far from the others of its kind, and Audit asks about it: harmless mail is all alike.
+    of_odd_mail = {("a", "aria-label"), ("a", "class"), ("a", "data-chance"), ("ol", "start")}
+    allowed = {("button", "disabled"), *of_odd_mail}.union(
+        *(made_of(answer.tree) for answer in found["harmless"].values())
+    )
     for path, answer in found["hostile"].items():
         tree = answer.tree
         assert made_of(tree) <= allowed, path
