@@ -193,10 +193,6 @@ def _in_lines(of_line: str, sheet: str = "", is_backwards: bool = False) -> Way:
     return way
 
 
-def _in_two_parts(letter: str, spam: str) -> bytes:
-    return _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam)))
-
-
 def _in_frame(name: str, opening: str = "", written: Callable[[str], str] = html.escape) -> Way:
     """Put the spam into a frame, as the value of that attribute."""
 
@@ -257,7 +253,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "declared as `iso-2022-kr`, spam in its escapes": _declared(b"iso-2022-kr", "\x1b$)C\x0e", "\x0f"),
         "spam in the transfer encoding `uue`": _in_uue,
     },
-    "HTML": {
+    "HTML, letter that no program shows": {
         "in sight": _IN_SIGHT,
         "spam without a letter": lambda _, spam: _FIELD + page(marked(spam)),
         "letter as the alternative in plain text": lambda letter, spam: (
@@ -367,10 +363,18 @@ WAYS: dict[str, dict[str, Way]] = {
         "spam: `<iframe srcdoc>`": _in_frame("srcdoc"),
         "spam: `<iframe>` of a data URL": _in_frame("src", "data:text/html;charset=utf-8,", quote),
     },
-    "HTML, letter in a part of plain text": {
-        "in sight": _in_two_parts,
+    "two parts of plain text": {
+        "in sight": lambda letter, spam: _FIELD + two_parts(b"mixed", plain(letter), plain(spam)),
+        **{
+            f"letter in plain text, spam: {name}": _attached(each)
+            for name, each in _ATTACHED.items()
+            if b"/html" not in each
+        },
+    },
+    "a part of plain text, and one of HTML": {
+        "in sight": lambda letter, spam: _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam))),
         **{f"letter in plain text, spam: behind `{tag}`": _behind_nothing(tag) for tag in _LOST_BEHIND_FIRST},
-        **{f"letter in plain text, spam: {name}": _attached(fields) for name, fields in _ATTACHED.items()},
+        "letter in plain text, spam: attached HTML": _attached(_ATTACHED["attached HTML"]),
         "letter in plain text, spam: within a signature (S/MIME)": _signed,
         "letter in plain text, spam: behind a multipart with its parent's boundary": _in_the_same_boundary,
     },
