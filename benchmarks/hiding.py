@@ -352,7 +352,7 @@ WAYS: dict[str, dict[str, Way]] = {
             "<p><b>%s</b></p>", "p b{direction:rtl;unicode-bidi:bidi-override}", is_backwards=True
         ),
     },
-    "HTML, spam that is no text of the page": {
+    "HTML, spam in attributes, strings, CDATA and frames": {
         "in sight": _IN_SIGHT,
         "spam: `<input value>`": _in_lines('<input size=200 value="%s">'),
         "spam: `<option label>`": _in_lines('<select><option label="%s"></select>'),

@@ -98,7 +98,7 @@ def test_benchmarks_in_the_text_exist(document: str) -> None:
     shared = (ROOT / "benchmarks/common.py").read_text()
     for script, options in re.findall(r"python (benchmarks/\w+\.py)([^`\n]*)", read(document)):
         text = (ROOT / script).read_text() + shared
-        assert all(f'"{option}"' in text for option in re.findall(r"--[a-z-]+", options)), (script, options)
+        assert all(f'"{option}"' in text for option in re.findall(r"--[a-z0-9-]+", options)), (script, options)
 
 
 def test_set_up_commands_are_those_of_the_checks() -> None:
