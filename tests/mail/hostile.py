@@ -478,7 +478,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "uuencode": (lambda: b"Content-Transfer-Encoding: x-uuencode\n\n" + filled(b"#86)C\n"), {"limit:text_chars"}),
     "flowed": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b"a \n"), {"limit:text_chars"}),
     "flowed-empty": (lambda: b"Content-Type: text/plain; format=flowed\n\n" + filled(b" \n"), {"limit:text_chars"}),
-    "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), set()),
+    "utf-7": (lambda: plain(b"+2D3cAA-", "utf-7"), {"limit:text_chars"}),
     "utf-7-open": (lambda: plain(b"A", "utf-7", b"+"), {"limit:text_chars"}),
     "hz": (lambda: plain(b"~{VPND~}", "hz"), {"limit:text_chars", "limit:unspaced_chars"}),
     "hz-tildes": (lambda: plain(b"~~\n", "hz"), {"limit:text_chars"}),
@@ -489,7 +489,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown:", "limit:text_chars"}),
     "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown:", "limit:text_chars"}),
     "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong:", "limit:text_chars"}),
-    "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong:"}),
+    "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong:", "limit:text_chars", "limit:work"}),
     "utf-8-broken": (lambda: plain(b"\xff\xc3"), {"charset-wrong:", "limit:text_chars", "limit:unspaced_chars"}),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
