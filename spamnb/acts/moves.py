@@ -145,6 +145,7 @@ class Mover:
         self._folder_of = folder_of
         # The destinations of other processes' moves when `resolve` looked last: a folder's id and a base name.
         self._being_moved_in: set[tuple[int | None, str]] = set()
+        self._of_the_dead: set[int] = set()  # actions that another process began, and left open
         self._logged: set[int] = set()  # actions for which the log already says that they cannot end yet
         self._moved_file = moved_file
         self.departures = departures or Departures(now)
@@ -211,16 +212,24 @@ class Mover:
 
     def _is_left(self, action: Action) -> bool:
         former, owner = self._ledger.journal.owner(action.id), self._ledger.owner
+        if former != owner.name():
+            self._of_the_dead.add(action.id)
         # Its owner may have ended the intent just before it died, and another process may be about to end it too.
         is_left = not owner.is_another(former) and self._ledger.journal.take_over(action.id, former, owner.name())
         if not is_left:
             self._being_moved_in.add((action.destination, action.destination_base))
         return is_left
 
-    def _is_overruled(self, action: Action) -> bool:
-        """Tell whether a person has rescued the message, or called it ham, since the filter decided to move it."""
+    def _is_overruled(self, action: Action, path: str) -> bool:
+        """Tell whether a person has rescued the message, or called it ham, since the filter decided to move it.
+
+        path: of its file, at the source. A process that died may have moved the file, and a person may have moved the
+        file back under its old name. Such a file has got its name after the decision.
+        """
         if action.verdict is None or action.takes_back is not None:
             return False  # a person's own decision
+        if action.id in self._of_the_dead and links_of(path).since > action.at:
+            return True
         lesson = self._ledger.lessons.find(action.digest)
         called_ham = lesson is not None and lesson.decision is Label.HAM
         return called_ham or self._ledger.messages.get(action.message).rescued_at is not None
@@ -356,7 +365,8 @@ class Mover:
             there = message_at(destination, intent.wanted, action.digest)
             here = locate(source, intent.base)
             if there is None:
-                self.carry_out(intent, None if self._is_overruled(action) else here, waits=True)
+                stays = here is not None and self._is_overruled(action, here.path(source))
+                self.carry_out(intent, None if stays else here, waits=True)
                 return not self.is_open(action.id)
             if here is not None:
                 finish(here.path(source), there[0].path(destination), source, destination)

@@ -722,6 +722,24 @@ def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None
     site.agrees()
 
 
+@pytest.mark.parametrize("way", [[], ["Junk"], ["Junk", "Archive"]], ids=lambda way: " and ".join(way) or "none")
+def test_taken_back_before_the_start(site: Site, way: list[str]) -> None:
+    """A message that was moved before the kill, and that is back under its old name, is not moved again."""
+    entry, now = site.put("1.host"), time.time()
+    dying = Ledger(site.path)
+    mover = Mover(dying, lambda: now, iter(()), site.folder_of, MovedFile(None))
+    judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
+    folders = site.known["INBOX"], entry, site.known["Junk"]
+    mover.intend(site.message(), *folders, "spam", how=How.MAILDIR, judgement=judgement)
+    dying.close()
+    path, stays = Path(entry.path(site.folders["INBOX"])), bool(way)
+    for folder in [*way, "INBOX"] if stays else []:
+        path = path.rename(Path(site.folders[folder].subdir("new"), "1.host"))
+    assert site.mover.resolve() == 1
+    assert (site.names("INBOX"), site.names("Junk")) == ((["new/1.host"], []) if stays else ([], ["new/1.host"]))
+    site.agrees()
+
+
 def test_touched_again(site: Site) -> None:
     """`cur/` is touched three times more, the last time five seconds after the last message has left."""
     now = [1000.0]
