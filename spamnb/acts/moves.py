@@ -48,8 +48,19 @@ _TRIES = 5  # a client may change flags between our look and our rename; it will
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
 
 
-class MovedSinceError(SpamnbError):
+class NotUndoneError(SpamnbError):
+    """An action cannot be undone. why: the reason, without the number of the action."""
+
+    def __init__(self, action: int, why: str) -> None:
+        super().__init__(f"cannot undo {action}: {why}")
+        self.why = why
+
+
+class MovedSinceError(NotUndoneError):
     """The message is not where the filter moved it: a person has moved it since then, so it stays there."""
+
+    def __init__(self, action: int, destination: str) -> None:
+        super().__init__(action, f"the message is no longer in {destination}, so it stays")
 
 
 class BeingMovedError(NotYetError):
@@ -89,6 +100,15 @@ def folder_of_id(ledger: Ledger, folder: int, mailboxes: Mailboxes) -> FolderWit
 
 
 FindFolder = Callable[[int], FolderWithId | None]  # by the ledger's id
+
+
+def ends_of(action: Action, folder_of: FindFolder) -> tuple[FolderWithId, FolderWithId]:
+    """Return the source and the destination of a move that is to be undone. Raises NotUndoneError if one is gone."""
+    source = None if action.source is None else folder_of(action.source)
+    destination = None if action.destination is None else folder_of(action.destination)
+    if source is None or destination is None:
+        raise NotUndoneError(action.id, "a folder of that move is gone")
+    return source, destination
 
 
 def find_folder(ledger: Ledger, mailboxes: Mailboxes) -> FindFolder:
@@ -246,18 +266,16 @@ class Mover:
     def undo_move(self, action: Action) -> None:
         """Undo a move: the message returns to the folder it came from, with the flags it has now.
 
-        Raises MovedSinceError if the message has left its destination, and SpamnbError if a folder is gone.
+        Raises MovedSinceError if the message has left its destination, and NotUndoneError if a folder is gone.
         """
-        source, destination = self._folder(action.source), self._folder(action.destination)
-        if source is None or destination is None:
-            raise SpamnbError(f"cannot undo {action.id}: a folder of that move is gone")
+        source, destination = ends_of(action, self._folder_of)
         entry = locate(destination, action.destination_base)
         if entry is None:
-            raise MovedSinceError(f"cannot undo {action.id}: the message is no longer in {destination.name}")
+            raise MovedSinceError(action.id, destination.name)
         why = f"undo of {action.id}"
         intent = self.intend((action.message, action.digest), destination, entry, source, why, takes_back=action.id)
         if not self.carry_out(intent, entry):
-            raise MovedSinceError(f"cannot undo {action.id}: the message was moved in the meantime")
+            raise MovedSinceError(action.id, destination.name)
 
     def _folder(self, folder: int | None) -> FolderWithId | None:
         return None if folder is None else self._folder_of(folder)

@@ -5,16 +5,17 @@ form chains in which each takes back the one before. Only the last of a chain ca
 it. A judgement changed nothing, so it cannot be undone.
 """
 
-import functools
 import itertools
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from spamnb.acts.filing import Filing
-from spamnb.acts.moves import MovedSinceError, find_folder, mailboxes_of
+from spamnb.acts.moves import FolderWithId, MovedSinceError, NotUndoneError, ends_of, find_folder, mailboxes_of
 from spamnb.acts.training import relabel, take_back_import
-from spamnb.base.errors import LedgerError, MaildirError, SpamnbError
+from spamnb.base.errors import LedgerError, SpamnbError
+from spamnb.base.label import Label
 from spamnb.config import Config
 from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.ledger import Ledger
@@ -43,6 +44,11 @@ class UndoOutcome:
     action: Action
     fault: SpamnbError | None = None
     left: bool = False
+
+    @property
+    def why_not(self) -> str:
+        """Return why the action was not undone, without its number; "" if it was."""
+        return self.fault.why if isinstance(self.fault, NotUndoneError) else str(self.fault or "")
 
 
 def of_ids(ledger: Ledger, ids: Iterable[int]) -> list[Action]:
@@ -98,6 +104,82 @@ def _ends(ledger: Ledger, actions: Sequence[Action]) -> list[Action]:
     return [ends[id_] for id_ in sorted(ends, reverse=True)]
 
 
+class _Hands(Protocol):
+    """What takes actions back: one makes the changes, the other only notes what they would be."""
+
+    def move(self, action: Action) -> None:
+        """Undo a move. Raises MovedSinceError and NotUndoneError as `Mover.undo_move` does."""
+
+    def relabel(self, changes: Sequence[Relabel]) -> list[bool]:
+        """Give messages the lessons of before. Returns which changes were made, as `Lessons.relabel` does."""
+
+    def end_choice(self, action: Action) -> None:
+        """Undo a choice, or an answer."""
+
+    def take_back_import(self, action: Action) -> None:
+        """Undo an import. Raises LedgerError if it no longer counts."""
+
+
+class _RealHands:
+    """Makes the changes."""
+
+    def __init__(self, ledger: Ledger, config: Config, now: Callable[[], float]) -> None:
+        self._ledger = ledger
+        self._now = now
+        self.filing = Filing(ledger, config, now)
+
+    def move(self, action: Action) -> None:
+        self.filing.undo_move(action)
+
+    def relabel(self, changes: Sequence[Relabel]) -> list[bool]:
+        return relabel(self._ledger, changes, self._now())
+
+    def end_choice(self, action: Action) -> None:
+        self._ledger.journal.undone(action.id, f"undo of {action.id}", self._now())
+
+    def take_back_import(self, action: Action) -> None:
+        take_back_import(self._ledger, action, self._now())
+
+
+class _NoHands:
+    """Changes nothing, and remembers where messages and lessons would be by then. It lists each folder once."""
+
+    def __init__(self, ledger: Ledger, config: Config) -> None:
+        self._ledger = ledger
+        self._folder_of = find_folder(ledger, mailboxes_of(config))
+        self._bases: dict[int, set[str]] = {}
+        self._labels: dict[bytes, tuple[Label | None, bool]] = {}
+
+    def move(self, action: Action) -> None:
+        source, destination = ends_of(action, self._folder_of)
+        if action.destination_base not in self._in(destination):
+            raise MovedSinceError(action.id, destination.name)
+        self._in(destination).remove(action.destination_base)
+        self._in(source).add(action.destination_base)
+
+    def _in(self, folder: FolderWithId) -> set[str]:
+        if folder.id not in self._bases:
+            self._bases[folder.id] = {parse_name(entry.name).key for entry in scan(folder)}
+        return self._bases[folder.id]
+
+    def relabel(self, changes: Sequence[Relabel]) -> list[bool]:
+        missing = [change.digest for change in changes if change.digest not in self._labels]
+        for copy in self._ledger.lessons.copies_of(missing, ()):
+            self._labels[copy.lesson.digest] = copy.lesson.label, copy.lesson.weak
+        made = []
+        for change in changes:
+            made.append(self._labels.get(change.digest) == (change.before, change.before_weak))
+            if made[-1]:
+                self._labels[change.digest] = change.after, change.after_weak
+        return made
+
+    def end_choice(self, action: Action) -> None:
+        pass
+
+    def take_back_import(self, action: Action) -> None:
+        pass
+
+
 def undo(
     ledger: Ledger,
     config: Config,
@@ -112,42 +194,27 @@ def undo(
     Consecutive learnings are taken back in one transaction. Moves are not, since an intent has to be on the disk before
     the file is renamed. Raises LedgerError if the ledger can no longer be used.
     """
-    filing = Filing(ledger, config, now)
+    hands = _RealHands(ledger, config, now)
+    yield from _take_back(ledger, hands, actions)
+    later(hands.filing.end)
+
+
+def foresee(ledger: Ledger, config: Config, actions: Iterable[Action]) -> Iterator[UndoOutcome]:
+    """Yield what `undo` would yield for these actions now; it changes nothing.
+
+    An undo may make an earlier action possible, or impossible: both are foreseen.
+    """
+    return _take_back(ledger, _NoHands(ledger, config), actions)
+
+
+def _take_back(ledger: Ledger, hands: _Hands, actions: Iterable[Action]) -> Iterator[UndoOutcome]:
     for kind, following in itertools.groupby(actions, key=lambda action: action.kind):
         if kind == "learned":
             for batch in _batches(following):
-                yield from _relearn(ledger, batch, now())
+                yield from _relearn(ledger, hands, batch)
         else:
             for action in following:
-                yield _undo(ledger, filing, action, now)
-    later(filing.end)
-
-
-def foresee(ledger: Ledger, config: Config, actions: Sequence[Action]) -> Iterator[UndoOutcome]:
-    """Predict the result of taking back actions, without doing it. Each folder is listed once."""
-    folder_of = find_folder(ledger, mailboxes_of(config))
-
-    @functools.cache
-    def bases(folder: int) -> frozenset[str] | None:
-        on_disk = folder_of(folder)
-        try:
-            return None if on_disk is None else frozenset(parse_name(entry.name).key for entry in scan(on_disk))
-        except MaildirError:
-            return None
-
-    name_of = functools.cache(lambda folder: ledger.locations.where(folder)[1])
-    for action, fault in zip(actions, why_not_undone(ledger, actions), strict=True):
-        if fault is not None:
-            yield UndoOutcome(action, fault)
-        elif action.kind != "moved" or action.destination is None or action.source is None:
-            yield UndoOutcome(action)
-        elif (there := bases(action.destination)) is None or folder_of(action.source) is None:
-            yield UndoOutcome(action, SpamnbError(f"cannot undo {action.id}: a folder of that move is gone"))
-        elif action.destination_base in there:
-            yield UndoOutcome(action)
-        else:
-            means = f"the message is no longer in {name_of(action.destination)}, so it stays"
-            yield UndoOutcome(action, MovedSinceError(means), left=True)
+                yield _undo(ledger, hands, action)
 
 
 def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
@@ -162,7 +229,7 @@ def _batches(actions: Iterable[Action]) -> Iterator[list[Action]]:
         yield list(batch.values())
 
 
-def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOutcome]:
+def _relearn(ledger: Ledger, hands: _Hands, batch: Sequence[Action]) -> list[UndoOutcome]:
     """Give messages the lessons that they had before."""
     faults = {action.id: fault for action, fault in zip(batch, why_not_undone(ledger, batch), strict=True)}
     changes = []
@@ -171,42 +238,41 @@ def _relearn(ledger: Ledger, batch: Sequence[Action], at: float) -> list[UndoOut
             learned, again = (action.after, action.after_weak), (action.before, action.before_weak)
             how = ledger.journal.how_before(action)
             changes.append(Relabel(action.digest, *learned, *again, f"undo of {action.id}", how, takes_back=action.id))
-    for change, made in zip(changes, relabel(ledger, changes, at), strict=True):
+    for change, made in zip(changes, hands.relabel(changes), strict=True):
         if not made and change.takes_back is not None:
-            faults[change.takes_back] = SpamnbError(
-                f"cannot undo {change.takes_back}: the message was learned again since; undo that first"
-            )
+            why = "the message was learned again since; undo that first"
+            faults[change.takes_back] = NotUndoneError(change.takes_back, why)
     return [UndoOutcome(action, faults[action.id]) for action in batch]
 
 
-def _undo(ledger: Ledger, filing: Filing, action: Action, now: Callable[[], float]) -> UndoOutcome:
+def _undo(ledger: Ledger, hands: _Hands, action: Action) -> UndoOutcome:
     """Take back a move, an import, a choice, or the request not to be asked about a message again."""
     (fault,) = why_not_undone(ledger, [action])
     if fault is not None:
         return UndoOutcome(action, fault)
     try:
         if action.kind == "moved":
-            filing.undo_move(action)
+            hands.move(action)
         elif action.kind in ("settled", "chosen"):
-            ledger.journal.undone(action.id, f"undo of {action.id}", now())
+            hands.end_choice(action)
         else:
-            take_back_import(ledger, action, now())
+            hands.take_back_import(action)
     except LedgerError as broken:
         if action.kind == "moved":
             raise  # a fault of the ledger would be the same for every action
-        return UndoOutcome(action, SpamnbError(f"cannot undo {action.id}: {broken}"))
+        return UndoOutcome(action, NotUndoneError(action.id, str(broken)))
     except SpamnbError as refused:
         return UndoOutcome(action, refused, left=isinstance(refused, MovedSinceError))
     return UndoOutcome(action)
 
 
-def why_not_undone(ledger: Ledger, actions: Sequence[Action]) -> list[SpamnbError | None]:
+def why_not_undone(ledger: Ledger, actions: Sequence[Action]) -> list[NotUndoneError | None]:
     """Return for each action why it cannot be undone in its present state in the journal, or None."""
     in_history = ledger.journal.those([action.id for action in actions])
     return [_why_not(action, in_history.get(action.id)) for action in actions]
 
 
-def _why_not(action: Action, present: Action | None) -> SpamnbError | None:
+def _why_not(action: Action, present: Action | None) -> NotUndoneError | None:
     if action.kind == "judged":
         why = "a judgement changed nothing"
     elif present is None:
@@ -217,4 +283,4 @@ def _why_not(action: Action, present: Action | None) -> SpamnbError | None:
         why = "the counts of an undone import are not kept; import them again"
     else:
         return None
-    return SpamnbError(f"cannot undo {action.id}: {why}")
+    return NotUndoneError(action.id, why)

@@ -14,8 +14,9 @@ import argparse
 import collections
 import sys
 import time
+from collections.abc import Iterable
 
-from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since, why_not_undone
+from spamnb.acts.undo import NoSuchActionError, UndoOutcome, foresee, of_ids, since, undo, undos_since
 from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock, escaped, plural
 from spamnb.cli.common import exit_codes
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     with ledger:
         actions = _chosen(ledger, options)
         if options.dry_run:
-            return _show(ledger, actions, options)
+            return _show(ledger, config, actions, options)
         if actions and not _is_agreed(actions, options):
             print("Nothing was undone.")
             return 0
@@ -88,20 +89,32 @@ def _totals(actions: list[Action]) -> str:
     )
 
 
-def _show(ledger: Ledger, actions: list[Action], options: argparse.Namespace) -> int:
+def _show(ledger: Ledger, config: Config, actions: list[Action], options: argparse.Namespace) -> int:
     """Print what the command would undo."""
     if not actions:
         print(_NOTHING)
         return 0
-    possible = []
-    for line, fault in zip(ledger.lines.of(actions), why_not_undone(ledger, actions), strict=True):
-        if fault is not None:
-            warn(str(fault))
-        else:
-            possible.append(line.action)
+    outcomes = list(foresee(ledger, config, actions))
+    for outcome, line in zip(outcomes, ledger.lines.of(actions), strict=True):
+        if outcome.fault is None:
             inform(options, f"would undo {_described(line)}")
+        else:
+            _refuse(outcome)
+    possible = [outcome.action for outcome in outcomes if outcome.fault is None]
     print(f"would undo {_totals(possible) or 'nothing'}; nothing was changed")
-    return 0 if len(possible) == len(actions) else exit_codes.ERROR
+    return _code(outcomes)
+
+
+def _refuse(outcome: UndoOutcome) -> None:
+    """Say why an action is not undone: a warning, unless its message only stays where a person has put it."""
+    if outcome.left:
+        print(f"{escaped(str(outcome.fault))}: {escaped(outcome.action.summary)}")
+    else:
+        warn(str(outcome.fault))
+
+
+def _code(outcomes: Iterable[UndoOutcome]) -> int:
+    return exit_codes.ERROR if any(one.fault is not None and not one.left for one in outcomes) else 0
 
 
 def _described(line: Line) -> str:
@@ -124,24 +137,22 @@ def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
 
 
 def _undo(ledger: Ledger, config: Config, actions: list[Action], options: argparse.Namespace) -> int:
-    failed = undone = 0
+    outcomes = []
     start = time.time()
     quiet = options.quiet or is_terminal(sys.stdout)  # on a terminal the lines themselves are the progress
     lines = ledger.lines.of(actions)  # read before the undo
     for outcome, line in zip(
         progress(undo(ledger, config, actions), "undoing", quiet, len(actions)), lines, strict=True
     ):
-        if outcome.left:
-            print(f"left {line.action.id}: {escaped(str(outcome.fault))}: {escaped(line.action.summary)}")
-        elif outcome.fault is not None:
-            failed += 1
-            warn(str(outcome.fault))
-        else:
-            undone += 1
+        outcomes.append(outcome)
+        if outcome.fault is None:
             inform(options, f"undid {_described(line)}")
+        else:
+            _refuse(outcome)
+    undone = sum(outcome.fault is None for outcome in outcomes)
     if not actions:
         print(_NOTHING)
     if undone > _MANY:
         way_back = f"spamnb undo --only undos --since '{clock(start)}'"
         inform(options, f"undid {plural(undone, 'action')}; to take that back: {way_back}")
-    return exit_codes.ERROR if failed else 0
+    return _code(outcomes)

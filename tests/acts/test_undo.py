@@ -11,7 +11,7 @@ from spamnb.acts import training
 from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import FolderWithId, Mover, bases_now, find_folder
 from spamnb.acts.reconsider import outdated
-from spamnb.acts.undo import NoSuchActionError, of_ids, since, undo, undos_since
+from spamnb.acts.undo import NoSuchActionError, foresee, of_ids, since, undo, undos_since
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
@@ -193,10 +193,37 @@ def test_what_a_person_moved_since_is_left(desk: Desk) -> None:
     os.rename(entry.path(desk.folders["Junk"]), Path(desk.folders["Archive"].subdir("cur")) / "other:2,S")
     outcomes = {number: (fault, left) for number, fault, left in desk.take_back(*ids)}
     assert outcomes == {
-        ids[0]: ("cannot undo 1: the message is no longer in Junk", True),
+        ids[0]: ("cannot undo 1: the message is no longer in Junk, so it stays", True),
         ids[1]: ("", False),
     }
     assert desk.lying() == {"INBOX": 1, "Junk": 0, "Archive": 1}
+
+
+def test_what_is_foreseen_is_what_happens(desk: Desk) -> None:
+    """The preview knows what an undo makes possible or impossible for the actions before it, and changes nothing."""
+    moved, gone = desk.spam_moved(1), desk.spam_moved(2)
+    junk, inbox, archive = (desk.known[name] for name in ("Junk", "INBOX", "Archive"))
+    mover = Mover(desk.ledger, time.time, bases_now(), find_folder(desk.ledger, {}), MovedFile(None))
+    (entry, taken) = sorted(scan(desk.folders["Junk"]), key=lambda one: one.name)
+    known = desk.ledger.messages.find(read(message("spam", 1)).digest)
+    assert known is not None
+    for source, target in ((junk, inbox), (inbox, archive)):
+        intent = mover.intend((known.id, known.digest), source, entry, target, "by hand")
+        assert mover.carry_out(intent, entry)
+    os.rename(taken.path(desk.folders["Junk"]), Path(desk.folders["Archive"].subdir("cur")) / "other:2,S")
+    for label in (0, 1):
+        desk.learn(3, label)
+    training.forget(desk.ledger, [read(message("ham", 3)).digest], "a test", time.time(), how=How.HAND)
+    actions = since(desk.ledger, 0.0)
+    for some in (actions, [one for one in actions if one.id in (moved, gone)], actions[1:]):
+        before = desk.lying(), desk.states()
+        foreseen = [(one.action.id, str(one.fault), one.left) for one in foresee(desk.ledger, NO_MAILBOX, some)]
+        assert (desk.lying(), desk.states()) == before
+        done = [(one.action.id, str(one.fault), one.left) for one in undo(desk.ledger, NO_MAILBOX, some)]
+        assert foreseen == done
+        assert {fault for _, fault, _ in foreseen} != {"None"}
+        again = [one.id for one in undos_since(desk.ledger, 0.0)]
+        assert all(fault == "" for _, fault, _ in desk.take_back(*again))
 
 
 def test_a_span_and_its_way_back(desk: Desk) -> None:

@@ -134,8 +134,10 @@ def test_undo_by_id(home: Path, run: Run) -> None:
     """Single actions are undone by id; what was learned again since is refused and named, the others are undone."""
     run("train", "--ham", mail(home / "a", "ham", 3))
     run("train", "--spam", "a/1.eml")
+    foreseen = run("undo", "--dry-run", "1", "2")
+    assert foreseen.out.splitlines()[-1] == "would undo 1 lesson; nothing was changed"
     result = run("undo", "1", "2")
-    assert result.code == 3
+    assert (result.code, foreseen.code, foreseen.err) == (3, 3, result.err)
     assert result.err == "spamnb: cannot undo 2: the message was learned again since; undo that first\n"
     assert result.out.startswith("undid 1: learned ham")
     assert run("undo", "4", "2").code == 0
@@ -162,6 +164,12 @@ def test_undo_of_moves(home: Path, run: Run) -> None:
     os.rename(moved, seen)
     (action,) = [one for one in map(json.loads, run("history", "--json").out.splitlines()) if one["kind"] == "moved"]
     assert (action["source"], action["destination"], action["verdict"]) == ("INBOX", "Junk", "spam")
+    os.rename(seen, root / "cur" / seen.name)
+    for options in ([], ["--dry-run"]):
+        left = run("undo", action["id"], *options)
+        assert f"cannot undo {action['id']}: the message is no longer in Junk, so it stays" in left.out
+        assert (left.code, "undid" in left.out, "would undo 1" in left.out) == (0, False, False)
+    os.rename(root / "cur" / seen.name, seen)
     assert "moved INBOX → Junk" in run("undo", action["id"]).out
     assert (root / "cur" / "1700000000.M1P1.host:2,S").exists()
     assert run("run", "--once").code == 0

@@ -1,6 +1,7 @@
 """Undo some actions, or all of the last hour, of today, or since a line. The page shows their numbers first.
 
-The moves are ticked: they are what goes wrong in an hour. A lesson is seldom wrong, and many are lost at once.
+The filter's moves are ticked: they are what goes wrong in an hour. A lesson is seldom wrong, and many are lost at once.
+A person's own move belongs to the lesson that it taught. Each box has the numbers that hold if it alone is ticked.
 """
 
 from collections import Counter
@@ -26,7 +27,7 @@ SPANS: Mapping[str, str] = {"hour": "The last hour", "today": "Today"}
 _INIT = "init"  # the lessons of `spamnb init`: without these the filter knows nothing, so they are apart from others
 BOXES: Mapping[str, tuple[Kind, ...]] = {
     "moves": ("moved",),
-    "lessons": ("learned", "imported", "settled"),
+    "lessons": ("learned", "imported", "settled", "moved"),
     _INIT: ("learned",),
     "choices": ("chosen",),
 }
@@ -78,8 +79,12 @@ def preview(visit: Visit) -> Response:
     if since is None:
         raise HttpError(404, "This is not in the history.", "To undo, choose a line of the present history.")
     actions = _all_since(ledger, since, BOXES)
-    outcomes = list(taking_back.foresee(ledger, visit.config, actions))
-    faults = {outcome.action.id: str(outcome.fault) for outcome in outcomes if outcome.fault is not None}
+    of_boxes = {
+        box: list(taking_back.foresee(ledger, visit.config, [one for one in actions if _is_in(ledger, box, one)]))
+        for box in BOXES
+    }
+    outcomes = [outcome for some in of_boxes.values() for outcome in some]
+    faults = {outcome.action.id: outcome.why_not for outcome in outcomes if outcome.fault is not None}
     shown = acts(ledger, ledger.lines.of(actions[: _SHOWN * 3]), Names(visit.config))
     return visit.page(
         "undo.html",
@@ -88,26 +93,25 @@ def preview(visit: Visit) -> Response:
         span=span,
         spans=SPANS.items(),
         upto=ledger.journal.newest_id(),
-        boxes=_boxes(outcomes),
+        boxes=_boxes(of_boxes),
         is_possible=len(faults) < len(outcomes),
         lines=[(act, next((faults[id_] for id_ in act.ids if id_ in faults), "")) for act in shown[:_SHOWN]],
         more=len(actions) > _SHOWN * 3 or len(shown) > _SHOWN,
     )
 
 
-def _boxes(outcomes: Sequence[UndoOutcome]) -> list[Box]:
-    """Return the boxes of what there is, with their numbers."""
-    learned = {outcome.action.message for outcome in outcomes if outcome.action.kind == "learned"}
+def _boxes(of_boxes: Mapping[str, Sequence[UndoOutcome]]) -> list[Box]:
+    """Return the boxes of what there is, with their numbers. of_boxes: what an undo of each box would yield."""
+    learned = {one.action.message for some in of_boxes.values() for one in some if one.action.kind == "learned"}
     boxes = []
-    for name, kinds in BOXES.items():
-        of_box = [
-            one for one in outcomes if _is_in(name, one.action) and not _ends_only_the_asking(one.action, learned)
-        ]
+    for name, outcomes in of_boxes.items():
+        of_box = [one for one in outcomes if not _ends_only_the_asking(one.action, learned)]
         numbers = Counter(outcome.action.kind for outcome in of_box if outcome.fault is None)
         stay = [outcome for outcome in of_box if outcome.fault is not None]
-        says = ", ".join(plural(numbers[kind], UNDOABLE[kind]) for kind in kinds if numbers[kind] or kind == kinds[0])
+        kinds = [kind for kind in BOXES[name] if numbers[kind]] or BOXES[name][:1]
+        says = ", ".join(plural(numbers[kind], UNDOABLE[kind]) for kind in kinds)
         if of_box:
-            boxes.append(Box(name, says, sum(numbers.values()), len(stay), str(stay[0].fault) if stay else ""))
+            boxes.append(Box(name, says, sum(numbers.values()), len(stay), stay[0].why_not if stay else ""))
     return boxes
 
 
@@ -116,13 +120,16 @@ def _ends_only_the_asking(action: Action, learned: Container[int]) -> bool:
     return action.kind == "settled" and action.message in learned
 
 
-def _is_in(box: str, action: Action) -> bool:
+def _is_in(ledger: Ledger, box: str, action: Action) -> bool:
+    if action.kind == "moved":
+        is_of_filter = ledger.journal.first(action).verdict is not None
+        return box == ("moves" if is_of_filter else "lessons")
     return action.kind in BOXES[box] and action.is_of_init is (box == _INIT)
 
 
 def _all_since(ledger: Ledger, since: Since, boxes: Collection[str]) -> list[Action]:
     actions = taking_back.since(ledger, since.at, [kind for box in boxes for kind in BOXES[box]])
-    return [action for action in actions if any(_is_in(box, action) for box in boxes)]
+    return [action for action in actions if any(_is_in(ledger, box, action) for box in boxes)]
 
 
 def undo(visit: Visit) -> Response:
