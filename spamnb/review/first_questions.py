@@ -143,7 +143,10 @@ def answer(answers: Answers, digests: Iterable[bytes], label: Label, why: str) -
 
 
 def outside_junk(ledger: Ledger, config: Config, since: float) -> list[bytes]:
-    """Return the messages that a person has called spam since a time, and that still are in a ham folder."""
+    """Return the messages that a person has called spam since a time, and that still are in a ham folder.
+
+    Messages are left out that were in Junk, and that an undo has brought back from there.
+    """
     settled = {action.digest: None for action in ledger.journal.since(since, ["settled"]) if action.state == "done"}
     lessons = filter(None, map(ledger.lessons.find, settled))
     called = [lesson.digest for lesson in lessons if lesson.decision is Label.SPAM]
@@ -152,7 +155,14 @@ def outside_junk(ledger: Ledger, config: Config, since: float) -> list[bytes]:
         digest
         for digest in called
         if any(file.location is not None and file.label is Label.HAM for file in files.of(digest))
+        and not _is_brought_back(ledger, digest)
     ]
+
+
+def _is_brought_back(ledger: Ledger, digest: bytes) -> bool:
+    known = ledger.messages.find(digest)
+    actions = () if known is None else ledger.journal.of_message(known.id)
+    return any(one.kind == "moved" and one.takes_back is not None and one.state == "done" for one in actions)
 
 
 def _in_order(

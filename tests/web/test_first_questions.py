@@ -93,7 +93,7 @@ def test_an_answer_is_a_decision(begin: Callable[[int], Begun]) -> None:
 
 
 def test_mail_moves_after_a_question(begin: Callable[[int], Begun]) -> None:
-    """The page after an answer offers to move what was called spam, for an hour; that can be undone too."""
+    """The page after an answer offers to move what was called spam, for an hour; if that is undone, it is not offered."""
     begun = begin(30)
     asked = _values(begun.page())
     begun.browser.post("/first", label="spam", asked=asked, spam=asked[:2])
@@ -106,6 +106,7 @@ def test_mail_moves_after_a_question(begin: Callable[[int], Begun]) -> None:
     (undo,) = moved.tree.xpath("//form[contains(@action, 'undo')]//input[@name='id']/@value")
     begun.browser.post("/undo", id=undo)
     assert begun.number_in_junk() == 30
+    assert "not in Junk yet" not in begun.page("/").words
 
 
 def test_what_is_not_ticked_is_ham_only_by_its_button(begin: Callable[[int], Begun]) -> None:
