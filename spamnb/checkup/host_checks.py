@@ -167,6 +167,9 @@ def of_register(host: Host, here: Installation, told: Container[str] = ()) -> It
     if new := sum(user.name not in known for user in host.users().users):
         means = f"nothing is known yet of {plural(new, 'user')}"
         yield warning("users", means, "wait until the service has looked at them; see that it runs")
+    if unseen := sum(row.state is FilterState.WAITING for row in rows):
+        means = f"the service has not looked at the mailbox of {plural(unseen, 'user')} yet"
+        yield warning("users", means, "wait: it judges their new mail as soon as it comes; see that it runs")
     yield from _in_need(rows, here.spamnb, told)
 
 

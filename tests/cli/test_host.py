@@ -255,11 +255,13 @@ def test_register(site: Site, host: Host, run: Run) -> None:
     site.maildir("b.example/new/Maildir")
     put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", FilterState.GONE, gone_at=1e9))
     put(host, AccountRow("gesa@a.example", "/m/gesa", FilterState.MOVING, fault="own settings: line 3"))
+    put(host, AccountRow("hugo@a.example", "/m/hugo", FilterState.WAITING))
     found = findings(host, run)
     assert ("fault", "user bob@a.example", f"it has no inbox, since {clock(1e9)}") in found
     assert ("fault", "user eve@a.example", "moving has stopped: too much mail looked like spam") in found
     assert ("warning", "user gesa@a.example", "own settings: line 3") in found
     assert ("warning", "users", "nothing is known yet of 1 user") in found
+    assert ("warning", "users", "the service has not looked at the mailbox of 1 user yet") in found
     assert ("warning", "users", "the mailbox of 1 user is gone, but the ledger stays") in found
     assert f"{call(host)} --user bob@a.example doctor" in run("--config", host.path, "doctor").out
     put(host, *(AccountRow(f"user{number}@a.example", "/m", FilterState.BROKEN, fault="x") for number in range(30)))
