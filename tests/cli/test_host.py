@@ -250,6 +250,17 @@ def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(host, run, "warning", "other users may look into")
 
 
+def test_names_that_nobody_can_have(site: Site, host: Host, run: Run) -> None:
+    """A directory that may be meant for a user is named, with the letter that no name has; a hidden one is counted."""
+    site.maildir("a.example/a b/Maildir")
+    site.maildir("a.example/.hidden/Maildir")
+    site.maildir("a.example/o'neil/Maildir")
+    found = findings(host, run)
+    assert ("warning", "users", f"{site.mail}/a.example/a b is not filtered: ' ' is not allowed in a name") in found
+    assert ("ok", "users", f"1 directory below {site.mail} with a dot before the name: these are ignored") in found
+    assert not any("o'neil" in words for state, _, words in found if state == "warning")
+
+
 def test_register(site: Site, host: Host, run: Run) -> None:
     """What the register says about users comes with the next step; users unknown to it are counted."""
     site.maildir("b.example/new/Maildir")
