@@ -324,6 +324,8 @@ class Scheduler:
             raise
         except PostponedError:
             account.compare_within(0.0, self._running())
+            if account.is_new:  # new mail waits until the old one is recorded
+                self._later = {account: None} | self._later
         except Exception as fault:
             self._failed(account, fault)
         finally:
