@@ -47,7 +47,7 @@ def destination(
     """
     lesson = ledger.lessons.find(mail.known.digest)
     judgement = not_of_unknown_list(ledger, mail.judgement, mail.relations.list_id)
-    verdict, probability, _, listed, vouched = judgement
+    verdict, probability, listed = judgement.verdict, judgement.probability, judgement.listed
     is_barely, why_newsletter, is_newcomer = is_barely_spam(verdict, probability, listed), "", False
     if (verdict is not Verdict.SPAM or is_barely) and not _BY_SENDER.isdisjoint(mailbox.goals):
         goals = mailbox.goals.keys() - ({Role.NEWSLETTERS} if is_barely else set())
@@ -60,7 +60,7 @@ def destination(
         hindrance.stop is not None,
         mailbox.goals,
         rescued=mail.known.rescued_at is not None,
-        vouched=vouched,
+        why_unsure=judgement.why_unsure,
         newsletter=why_newsletter,
         is_newcomer=is_newcomer,
         is_barely=is_barely,

@@ -20,15 +20,13 @@ from spamnb.rules.moving import until_it_moves
 class NotYet:
     """Why a filter moves nothing that has never moved mail.
 
-    waiting: the same in numbers. words: for a person, in whole sentences. needed: how many ham and spam a person still
-    has to show, beside mail that counts soon. weekly: how many of them come in a week, if any is needed; 0: not known.
-    questions: about how many messages the person may be asked, to hasten it. learns_folders: nothing is learned yet,
-    and `init --learn` may find mail from before the filter.
+    waiting: the same in numbers. words: for a person, in whole sentences. weekly: how many ham and spam come in a week,
+    if the person still has to show some; 0: not known. questions: about how many messages the person may be asked, to
+    hasten it. learns_folders: nothing is learned yet, and `init --learn` may find mail from before the filter.
     """
 
     waiting: Waiting
     words: str
-    needed: tuple[int, int]
     weekly: tuple[int, int]
     questions: int = 0
     learns_folders: bool = False
@@ -37,6 +35,12 @@ class NotYet:
     def way(self) -> str:
         """What the answers to the questions bring, in words."""
         return f"To begin {'now' if self.questions >= self.waiting.ham_missing else 'sooner'}"
+
+    @property
+    def needed(self) -> tuple[int, int]:
+        """How many more ham and spam must be learned; none if something else is missing."""
+        is_needed = self.waiting.cause is Cause.LESSONS
+        return (self.waiting.ham_missing, self.waiting.spam_missing) if is_needed else (0, 0)
 
 
 def not_yet(ledger: Ledger | None, config: Config, now: float, missing: str) -> NotYet | None:
@@ -50,13 +54,12 @@ def not_yet(ledger: Ledger | None, config: Config, now: float, missing: str) -> 
     found = nothing_learned(learning) if ledger is None else waiting(ledger, learning)
     if found is None:  # it begins with the next message
         return None
-    needed = _still_to_show(found)
-    weekly = (0, 0) if ledger is None or needed == (0, 0) else ledger.figures.weekly(now)
+    weekly = (0, 0) if ledger is None or _still_to_show(found) == (0, 0) else ledger.figures.weekly(now)
     words = in_words(found, missing, weekly, learning, junk, now)
     if ledger is None:
-        return NotYet(found, words, needed, weekly, learns_folders=True)
+        return NotYet(found, words, weekly, learns_folders=True)
     learns_folders = not found.ham and not found.spam and ledger.locations.has_unlearned_before()
-    return NotYet(found, words, needed, weekly, _questions(ledger, config, found), learns_folders)
+    return NotYet(found, words, weekly, _questions(ledger, config, found), learns_folders)
 
 
 def _questions(ledger: Ledger, config: Config, found: Waiting) -> int:

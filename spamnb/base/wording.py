@@ -1,6 +1,7 @@
 """Text, times and numbers as a person reads them."""
 
 import math
+import shlex
 import time
 import unicodedata
 from collections.abc import Sequence
@@ -21,6 +22,15 @@ def escaped(text: str) -> str:
 def named(path: str) -> str:
     """Return a path that a person gave, for a sentence about it."""
     return escaped(path) or "a file without a name"
+
+
+def option(name: str, value: str) -> str:
+    """Return an option with its value, as a person types it in a shell.
+
+    >>> option("--user", "o'neil"), option("--user", "-x@example.org")
+    ('--user \'o\'"\'"\'neil\'', '--user=-x@example.org')
+    """
+    return f"{name}{'=' if value.startswith('-') else ' '}{escaped(shlex.quote(value))}"
 
 
 def _escape(character: str) -> str:

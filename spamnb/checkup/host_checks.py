@@ -6,10 +6,11 @@ import shlex
 import shutil
 from collections.abc import Container, Iterator, Mapping, Sequence
 
-from spamnb.base.wording import clock, megabytes, plural
+from spamnb.base.wording import clock, megabytes, named, option, plural
 from spamnb.checkup import inotify
 from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.checkup.installation import Installation
+from spamnb.config.template import why_no_name
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.host import Host
 from spamnb.host.register import AccountRow, FilterState, files_in, read
@@ -48,9 +49,8 @@ def of_users(host: Host) -> Iterator[Finding]:
         means = f"no Maildir as {host.mail.text} belongs to {name_of(os.geteuid())}"
         yield fault("users", means, "correct `path`, or run spamnb as the owner of the mail")
     yield from _left_out(found, where)
-    if found.strange:
-        means = f"{_directories(found.strange)} below {where} with a name that no user can have: these are ignored"
-        yield ok("users", means)
+    if hidden := len(found.strange) - len(found.may_be_meant):
+        yield ok("users", f"{_directories(hidden)} below {where} with a dot before the name: these are ignored")
 
 
 def _left_out(found: FoundUsers, where: str) -> Iterator[Finding]:
@@ -61,6 +61,11 @@ def _left_out(found: FoundUsers, where: str) -> Iterator[Finding]:
     if found.links:
         means = f"{plural(found.links, 'link')} in place of users' directories: links are not followed"
         yield warning("users", means, f"if users are meant, move their mail there; all are below {where}")
+    for path in found.may_be_meant[:_SHOWN]:
+        means = f"{named(path)} is not filtered: {why_no_name(os.path.basename(path))} in a name"
+        yield warning("users", means, "if a user is meant, give the mailbox another name; else nothing is to be done")
+    if (more := len(found.may_be_meant) - _SHOWN) > 0:
+        yield warning("users", f"{_directories(more)} more with such names", f"list them: ls {shlex.quote(where)}")
     if found.twice:
         means = f"{plural(found.twice, 'user')} with two Maildirs each: neither is filtered"
         yield warning("users", means, "move one of the two away")
@@ -167,6 +172,9 @@ def of_register(host: Host, here: Installation, told: Container[str] = ()) -> It
     if new := sum(user.name not in known for user in host.users().users):
         means = f"nothing is known yet of {plural(new, 'user')}"
         yield warning("users", means, "wait until the service has looked at them; see that it runs")
+    if unseen := sum(row.state is FilterState.WAITING for row in rows):
+        means = f"the service has not looked at the mailbox of {plural(unseen, 'user')} yet"
+        yield warning("users", means, "wait: it judges their new mail as soon as it comes; see that it runs")
     yield from _in_need(rows, here.spamnb, told)
 
 
@@ -180,7 +188,7 @@ def _in_need(rows: Sequence[AccountRow], spamnb: str, told: Container[str]) -> I
     for state, row in [*((fault, row) for row in worst), *((warning, row) for row in others)][:_SHOWN]:
         since = "" if row.fault_since is None else f", since {clock(row.fault_since)}"
         means = f"{row.fault}{since}" if row.fault else "moving has stopped: too much mail looked like spam"
-        yield state(f"user {row.name}", means, f"{spamnb} --user {shlex.quote(row.name)} doctor")
+        yield state(f"user {row.name}", means, f"{spamnb} {option('--user', row.name)} doctor")
     if (more := len(worst) + len(others) - _SHOWN) > 0:
         yield warning("users", f"{plural(more, 'more user')} with a problem", f"{spamnb} users --all")
 

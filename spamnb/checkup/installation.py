@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from spamnb.base.wording import option
 from spamnb.config import Config, default_config_path
 from spamnb.config.default_paths import SYSTEM_CONFIG, first_directory
 
@@ -79,7 +80,7 @@ def installation(
     """
     path = Path(os.path.abspath(path))
     program = "spamnb" if path == default_config_path(environ) else f"spamnb --config {shlex.quote(str(path))}"
-    spamnb = f"{program} --user {shlex.quote(config.user)}" if config is not None and config.user else program
+    spamnb = f"{program} {option('--user', config.user)}" if config is not None and config.user else program
     if container := environ.get(_CONTAINER):
         return _in_container(environ.get("container", "docker"), shlex.quote(container), spamnb)
     shares = shares or ([config.share.name] if config is not None and config.share else [_ONLY])

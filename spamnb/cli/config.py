@@ -15,7 +15,7 @@ import os
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, LedgerError
-from spamnb.base.wording import escaped
+from spamnb.base.wording import escaped, option
 from spamnb.cli.common.config_and_ledger import command, config_path
 from spamnb.cli.common.output import inform
 from spamnb.config import Config, load_any
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check is None:
         _show(config, whose, options)
     else:
-        doctor = f"spamnb --user {config.user} doctor" if config.user else "spamnb doctor"
+        doctor = f"spamnb {option('--user', config.user)} doctor" if config.user else "spamnb doctor"
         inform(options, f"{whose} has no faults. To check its folders too: {doctor}")
     return 0
 

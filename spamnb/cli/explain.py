@@ -50,6 +50,7 @@ _LISTED = (
     " about a message goes before this."
 )
 _VOUCHED = "It looks like spam, but it is unsure: {why}. If you move it to Junk, the next one of this sender is spam."
+_UNREAD = "It looks like ham, but it is unsure: {why}."
 _HISTORY = {
     Acquaintance.ANSWER: "It answers mail that you have sent, and its sender is a recipient of that mail",
     Acquaintance.CORRESPONDENT: "You know its sender, and their mail usually comes this way",
@@ -116,6 +117,7 @@ def _as_object(
         "history": sorted(explanation.history),
         "listed": explanation.judgement.listed,
         "vouched": explanation.judgement.vouched,
+        "unread": explanation.judgement.unread,
         "clues": [_rounded(clue) for clue in explanation.clues],
         "taught_by": {token: list(map(_taught, teachers)) for token, teachers in explanation.teachers.items()},
     }
@@ -191,6 +193,8 @@ def _explained(
         yield _LISTED.format(list=by, pattern=escaped(judgement.listed))
     if judgement.vouched:
         yield _VOUCHED.format(why=escaped(judgement.vouched))
+    if judgement.unread:
+        yield _UNREAD.format(why=escaped(judgement.unread))
     yield from (f"{text}." for one, text in _HISTORY.items() if one in explanation.history)
     if sender:
         yield escaped(sender)

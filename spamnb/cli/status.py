@@ -22,6 +22,7 @@ from dataclasses import asdict
 
 from spamnb.acts.choices import Standing, in_short, standing
 from spamnb.acts.may_move import Stop, doubted_ham
+from spamnb.acts.waiting import Waiting
 from spamnb.base.errors import ConfigError
 from spamnb.base.label import Label
 from spamnb.base.wording import clock, escaped, megabytes, plural
@@ -159,6 +160,7 @@ def _as_object(
         "not_yet": "" if found.not_yet is None else found.not_yet.words,
         "needed": _of_each((0, 0) if found.not_yet is None else found.not_yet.needed),
         "weekly": _of_each((0, 0) if found.not_yet is None else found.not_yet.weekly),
+        "waits_for": None if found.not_yet is None else _waits_for(found.not_yet.waiting),
         "stopped_at": stop.tripped_at,
         "model": config.scoring.model,
         "chosen": list(map(as_object, chosen)),
@@ -174,6 +176,20 @@ def _as_object(
         "withheld": found.withheld,
         "bytes": {"ledger": found.disk.ledger, "log": found.disk.wal, "copies": found.disk.copies},
         "exchange": None if found.shared is None else asdict(found.shared),
+    }
+
+
+def _waits_for(waiting: Waiting) -> dict[str, object]:
+    """Return what a filter waits for that has never moved mail. Times are seconds since the epoch."""
+    return {
+        "cause": waiting.cause.name.lower(),
+        "learned": _of_each((waiting.ham, waiting.spam)),
+        "of": _of_each((waiting.ham_needed, waiting.spam_needed)),
+        "kept": len(waiting.kept_at),
+        "enough_ham_at": waiting.enough_ham_at,
+        "confirmed": waiting.confirmed,
+        "of_confirmed": waiting.confirmed_needed,
+        "latest_at": waiting.latest_at,
     }
 
 

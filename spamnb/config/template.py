@@ -4,8 +4,9 @@
 part after it. A directory of a path is plain text, or one field, or `{local}@{domain}`. In the path of a mailbox it may
 also be `*`: one directory of any name, for hashed trees. The name of a file may have text around the field.
 
-Nothing here looks at the disk. A name has no "/" and no dot at its beginning, so it cannot lead out of the directory
-above its field. All names in one field differ, so no two users share a path.
+Nothing here looks at the disk. A name is an address of mail without quotation marks (RFC 5321, 4.1.2; RFC 6531, 3.3),
+or the part before its "@". It has no "/" and no dot at its beginning, so it cannot lead out of the directory above its
+field. It has no braces, so it cannot be a field. All names in one field differ, so no two users share a path.
 """
 
 import difflib
@@ -22,7 +23,8 @@ ANY = "*"
 FIELDS = ("{domain}", "{local}", "{user}")
 
 _LONGEST = 254  # bytes of a name: of an address (RFC 5321, 4.5.3.1)
-_PART = r"[A-Za-z0-9_=+](?:[A-Za-z0-9_=+.-]*[A-Za-z0-9_=+-])?"
+_LETTERS = r"A-Za-z0-9!#$%&'*+=?^_`|~\x80-\U0010ffff-"
+_PART = rf"[{_LETTERS}](?:[{_LETTERS}.]*[{_LETTERS}])?"
 _NAME = lazy_pattern(rf"{_PART}(?:@{_PART})?")
 _ADDRESS = "{local}@{domain}"
 _FIELD = lazy_pattern(r"\{[^{}/]*\}")
@@ -37,10 +39,23 @@ _MEANS |= {"domain": "{domain}", "username": "{local}", "user": "{user}"}
 def is_user_name(text: str) -> bool:
     """Return whether a text can be the name of a user: one part, or two with "@" between them.
 
-    >>> [is_user_name(text) for text in ("anna", "anna+x@example.org", ".anna", "a/b", "anna@", "-rf", "")]
-    [True, True, False, False, False, False, False]
+    >>> [is_user_name(text) for text in ("anna", "o'neil+x@example.org", "jörg", ".anna", "a/b", "anna@", "a b", "")]
+    [True, True, True, False, False, False, False, False]
     """
-    return len(text) <= _LONGEST and _NAME.fullmatch(text) is not None
+    return text.isprintable() and len(text.encode()) <= _LONGEST and _NAME.fullmatch(text) is not None
+
+
+def why_no_name(part: str) -> str:
+    """Return why no user or domain has a directory of this name, in words.
+
+    >>> why_no_name("a b"), why_no_name("anna.")
+    ("' ' is not allowed", 'a dot is not allowed at the end')
+    """
+    if odd := next((letter for letter in part if letter not in ".@" and not is_user_name(letter)), ""):
+        return f"{odd!r} is not allowed"
+    if part.startswith(".") or part.endswith("."):
+        return f"a dot is not allowed at the {'beginning' if part.startswith('.') else 'end'}"
+    return "it is too long" if len(part.encode()) > _LONGEST else "it does not fit the path of the mailboxes"
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -133,7 +148,7 @@ class PathTemplate:
             name = f"{values['local']}@{values['domain']}" if "domain" in values else values["local"]
         local, domain = split_name(name)
         agrees = values.get("local", local) == local and values.get("domain", domain) == domain
-        return name if agrees and len(name) <= _LONGEST else None
+        return name if agrees and is_user_name(name) else None
 
 
 @lru_cache(maxsize=16)
@@ -154,7 +169,8 @@ def filled(text: str, name: str) -> str:
 
 def fits(component: str, part: str) -> bool:
     """Return whether a directory with this name matches a component."""
-    return _pattern(component).fullmatch(part) is not None
+    is_name = part.isprintable() or not has_fields(component)
+    return is_name and _pattern(component).fullmatch(part) is not None
 
 
 @lru_cache(maxsize=64)

@@ -20,7 +20,7 @@ def _own(written: str) -> str:
 
 def _user_pattern(written: str) -> str:
     """Return a name or a pattern, in lower case. Raises ValueError with the fault and what to write."""
-    is_bare = is_user_name(written) and "@" not in written
+    is_bare = is_user_name(written) and not {"@", "*", "?"} & {*written}
     if is_of_list(pattern := written.lower() if is_bare else sender_pattern(written)):
         raise ValueError(f"{written[:60]!r} names a mailing list; write a user, such as postmaster@example.org")
     return pattern

@@ -92,7 +92,7 @@ def remember(ledger: Ledger, digest: bytes, judged: JudgedAtDelivery, asker: str
     A power failure loses the last verdicts, and mostly their messages too.
     """
     judgement = judged.judgement
-    said = f"{asker}; {judgement.vouched}" if judgement.vouched else asker
+    said = f"{asker}; {judgement.why_unsure}" if judgement.why_unsure else asker
     early = EarlyVerdict(judgement.verdict, judgement.probability, judgement.log_odds, said, how, now)
     with ledger.without_fsync():
         ledger.early_verdicts.remember(digest, early)

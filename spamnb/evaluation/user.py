@@ -214,7 +214,7 @@ class _Mailbox:
             missing,
             self._is_stopped(),
             self._goals,
-            vouched=UNKNOWN_LIST if is_unknown else "",
+            why_unsure=UNKNOWN_LIST if is_unknown else judgement.why_unsure,
             newsletter=newsletter(sample.reading.relations, self._seen(place), chosen=None),
             is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(sample.reading.relations),
             is_barely=not is_unknown and is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),

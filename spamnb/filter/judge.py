@@ -34,7 +34,8 @@ class Judgement(NamedTuple):
     """A verdict, the calibrated probability of spam, and the score behind it (a mean of log-odds).
 
     listed: the pattern of `senders` that decided the verdict, whatever the probability; or "". vouched: why the
-    message is unsure and not spam, in words, if the person's own server vouches for its sender; or "".
+    message is unsure and not spam, in words, if the person's own server vouches for its sender; or "". unread: why it
+    is unsure and not ham, in words, if some of its text was not read; or "".
     """
 
     verdict: Verdict
@@ -42,6 +43,12 @@ class Judgement(NamedTuple):
     log_odds: float
     listed: str = ""
     vouched: str = ""
+    unread: str = ""
+
+    @property
+    def why_unsure(self) -> str:
+        """Why the message is unsure, whatever the probability, in words; or ""."""
+        return self.vouched or self.unread
 
 
 class Clue(NamedTuple):
@@ -86,6 +93,7 @@ class Explanation(NamedTuple):
 
 _MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
 UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
+UNREAD = "it goes past a limit, so some of its text was not read, and that may be spam"
 
 
 class Filter:
@@ -112,14 +120,14 @@ class Filter:
         if evidence.is_taught:
             odds = _log_odds(tokens, evidence, self._scoring)
             judgement = judgement_of(score(odds, weights(odds, list(map(family_of, tokens)))), self._scoring)
-        return self._priority.decided(judgement, reading.relations, seen)
+        return self._priority.decided(judgement, reading, seen)
 
     def judged_before(self, judgement: Judgement, relations: Relations) -> Judgement:
         """Return a judgement of before: spam may have become unsure, since servers add fields after the verdict."""
         if judgement.verdict is not Verdict.SPAM or not self._priority.names_a_server:
             return judgement
         (seen,) = self._lessons.seen([relations])
-        now = self._priority.decided(judgement, relations, seen)
+        now = self._priority.decided(judgement, Content({}, relations), seen)
         return now if now.vouched else judgement
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
@@ -142,7 +150,7 @@ class Filter:
                 clues.append(Clue(token, counts[0], counts[1], of_token, its_weight, slope * its_weight * of_token))
         clues.sort(key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
-        judgement = self._priority.decided(judgement, reading.relations, seen)
+        judgement = self._priority.decided(judgement, reading, seen)
         return Explanation(judgement, tuple(clues), teachers, len(tokens), seen.known, unused_weight(odds, weight))
 
 
@@ -168,7 +176,7 @@ class FrozenFilter:
         if self._look_up(set(itertools.chain.from_iterable(tokens))):
             judgements = list(map(self._judge_met, tokens))
         return [
-            self._priority.decided(judgement, message.relations, seen)
+            self._priority.decided(judgement, message, seen)
             for judgement, message, seen in zip(judgements, messages, senders, strict=True)
         ]
 
@@ -213,7 +221,11 @@ def judgement_of(mean: float, scoring: Scoring) -> Judgement:
 
 
 class _Priority:
-    """What has priority over the probability: the person's own lists, and a server that vouches for the sender."""
+    """What has priority over the probability.
+
+    The person's own lists, a server that vouches for the sender, and text that was not read: a message with such text
+    is never ham, since a stranger would write spam where it is not read.
+    """
 
     def __init__(self, senders: Senders, trusted: Trusted) -> None:
         self._senders = senders
@@ -225,8 +237,9 @@ class _Priority:
         """Whether there is a server that could vouch for a sender."""
         return self._authserv_id is not None
 
-    def decided(self, judgement: Judgement, relations: Relations, seen: Seen) -> Judgement:
-        """Return the judgement after both. The probability does not change."""
+    def decided(self, judgement: Judgement, message: Reading | Content, seen: Seen) -> Judgement:
+        """Return the judgement after these. The probability does not change."""
+        relations = message.relations
         named = self._senders.named(relations.senders, relations.list_id)
         if named is not None:
             verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
@@ -234,6 +247,8 @@ class _Priority:
         if judgement.verdict is Verdict.SPAM:
             why = voucher(relations, seen, self._authserv_id, self._contacts)
             return judgement._replace(verdict=Verdict.UNSURE, vouched=why) if why else judgement
+        if judgement.verdict is Verdict.HAM and message.is_in_part:
+            return judgement._replace(verdict=Verdict.UNSURE, unread=UNREAD)
         return judgement
 
 

@@ -32,19 +32,24 @@ class User(NamedTuple):
 class FoundUsers:
     """The users that exist, by name, and what else was found on the way to them.
 
-    strange: the number of directories in the place of a name that hold no user. of_others: Maildirs that belong to
+    strange: the directories in the place of a name that is not allowed. of_others: Maildirs that belong to
     another user of the machine. links: the number of links in the place of a directory. twice: names with two Maildirs,
     which therefore do not count as users. unreadable: directories that cannot be read; the users below them are
     unknown. directories: all directories where a user may appear, the fixed one first.
     """
 
     users: tuple[User, ...]
-    strange: int = 0
+    strange: tuple[str, ...] = ()
     of_others: int = 0
     links: int = 0
     twice: int = 0
     unreadable: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
+
+    @property
+    def may_be_meant(self) -> list[str]:
+        """The directories in `strange` that may be meant for users: a dot hides the others."""
+        return sorted(path for path in self.strange if not os.path.basename(path).startswith("."))
 
 
 @dataclass(slots=True)
@@ -58,7 +63,7 @@ class _Walk:
     owner: int
     wanted: str | None = None
     known: Mapping[str, User] = field(default_factory=dict)
-    strange: int = 0
+    strange: list[str] = field(default_factory=list)
     of_others: int = 0
     links: int = 0
     unreadable: list[str] = field(default_factory=list)
@@ -79,7 +84,7 @@ class _Walk:
             elif (name := self.template.match(path)) is not None:
                 yield User(name, Path(path))
             else:
-                self.strange += 1
+                self.strange.append(path)
 
     def _inside(self, paths: list[str], component: str) -> Iterator[str]:
         """Yield the paths in these directories that a component may mean; a path that was not listed may not exist."""
@@ -107,8 +112,9 @@ class _Walk:
             if fault.errno in _LIMITS:
                 raise MaildirError(f"cannot list {named(path)}: {fault.strerror}; {next_step(fault, '')}") from fault
             self.unreadable.append(path)
-        fitting = [f"{path}/{name}" for name in names if fits(component, name)]
-        self.strange += len(names) - len(fitting)
+        fitting: list[str] = []
+        for name in names:
+            (fitting if fits(component, name) else self.strange).append(f"{path}/{name}")
         return fitting
 
     def _is_way(self, path: str) -> bool:
@@ -158,7 +164,7 @@ def find_users(
     double = {user.name for user, after in pairwise(users) if user.name == after.name}
     return FoundUsers(
         tuple(user for user in users if user.name not in double) if double else tuple(users),
-        walk.strange,
+        tuple(walk.strange),
         walk.of_others,
         walk.links,
         len(double),

@@ -200,12 +200,13 @@ def load_host(
 def _written(asked: str) -> list[str]:
     """Return a name as written and in lower case.
 
-    A letter outside of ASCII means no user, even if it is an ASCII letter in lower case, as the sign of kelvin is.
+    A letter outside of ASCII never means one of ASCII, as the sign of kelvin would in lower case.
 
-    >>> _written("Anna@Example.org"), _written("\u212aarla")
-    (['Anna@Example.org', 'anna@example.org'], [])
+    >>> _written("Anna@Example.org"), _written("\u212aarla"), _written("JÖRG")
+    (['Anna@Example.org', 'anna@example.org'], ['\u212aarla'], ['JÖRG', 'jörg'])
     """
-    return list(dict.fromkeys((asked, asked.lower()))) if asked.isascii() else []
+    lower = "".join(letter.lower() if letter.isascii() or not letter.lower().isascii() else letter for letter in asked)
+    return list(dict.fromkeys((asked, lower)))
 
 
 def _meant(asked: str) -> list[str]:

@@ -30,6 +30,7 @@ _FILE = lazy_pattern(r"register-([0-9]+-of-[0-9]+)\.jsonl")
 class FilterState(StrEnum):
     """What the filter of an account does."""
 
+    WAITING = "waiting"  # the service has not looked at its mailbox yet
     MOVING = "moving"
     LEARNING = "learning"  # it must learn more before it moves mail
     STOPPED = "stopped"  # the circuit breaker has stopped moving
@@ -42,8 +43,9 @@ class FilterState(StrEnum):
 class AccountRow:
     """The known state of an account. Times are seconds since the epoch, None for never or not.
 
-    root: the path of its Maildir. stamp: the stamp of its folders at the last comparison with the ledger; None: never.
-    fault: the fault in words, since fault_since; "" for none. gone_at: since when the mailbox is missing.
+    root: the path of its Maildir. new_since: mail that came later is new, though the mailbox is recorded only
+    afterwards; None if all mail counts as old. stamp: the stamp of its folders at the last comparison with the ledger;
+    None: never. fault: the fault in words, since fault_since; "" for none. gone_at: since when the mailbox is missing.
     looked_after_at: the last daily look. ham, spam: the number of learned messages. judged: the numbers of the last 30
     days by verdict; corrected: how many of these verdicts a person has corrected. judged_at: when the last message was
     judged. bytes: the size of its ledger on the disk, with its copies. polled: its folders cannot all be watched, so
@@ -53,6 +55,7 @@ class AccountRow:
     name: str
     root: str
     state: FilterState
+    new_since: float | None = None
     stamp: int | None = None
     fault: str = ""
     fault_since: float | None = None
@@ -188,7 +191,7 @@ _NUMBER: tuple[type, ...] = (int,)
 _TIME = (int, float, type(None))
 _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "root", "state", "fault"), (str,)),
-    **dict.fromkeys(("fault_since", "gone_at", "looked_after_at", "judged_at"), _TIME),
+    **dict.fromkeys(("new_since", "fault_since", "gone_at", "looked_after_at", "judged_at"), _TIME),
     **dict.fromkeys(("ham", "spam", "corrected", "bytes"), _NUMBER),
     "stamp": (int, type(None)),
     "judged": (dict,),
@@ -212,13 +215,13 @@ def _rows_in(path: Path) -> list[AccountRow]:
 
 
 def _row(line: bytes) -> AccountRow | None:
-    """Return the row of a line; None if it is not one. A later version may have more keys."""
+    """Return the row of a line; None if it is not one. An earlier version may have fewer keys, a later one more."""
     try:
         found = _DECODER.decode(line.decode("ascii"))
-        values = {key: found[key] for key in _KEYS}
-        judged = values["judged"]
-        if not all(_is_of(values[key], types) for key, types in _TYPES.items()):
+        values = {key: found[key] for key in _KEYS if key in found}
+        if not all(_is_of(value, _TYPES[key]) for key, value in values.items()):
             return None
+        judged = values.get("judged", {})
         if not (judged.keys() <= _VERDICTS and all(_is_of(number, _NUMBER) for number in judged.values())):
             return None
         return AccountRow(**values | {"state": FilterState(values["state"])})

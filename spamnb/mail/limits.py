@@ -29,6 +29,10 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+# The limits past which text of the message is left out: behind them a stranger can write anything. The others concern
+# the header, links and the styles of deep elements.
+_OF_PARTS, _OF_TEXT = ("message_bytes", "parts", "nesting"), ("text_chars", "unspaced_chars", "html_chars", "html_tags")
+NOTES_OF_TEXT = tuple(f"limit:{name}" for name in (*_OF_PARTS, *_OF_TEXT, "tokens", "work"))
 
 
 class Work:

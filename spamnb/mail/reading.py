@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from spamnb.identity.digests import Digests, digests, identity
-from spamnb.mail.limits import DEFAULT_LIMITS, Limits
+from spamnb.mail.limits import DEFAULT_LIMITS, NOTES_OF_TEXT, Limits
 from spamnb.mail.parsing.message import Message, parse
 from spamnb.mail.relations import Addressees, Relations, addressees, relations
 from spamnb.mail.tokens.tokenizer import tokenize
@@ -26,12 +26,31 @@ class Reading(NamedTuple):
     tokens: Mapping[str, int]
     relations: Relations = Relations()
 
+    @property
+    def is_in_part(self) -> bool:
+        """Whether some of the text was left out: it is past a limit."""
+        return is_in_part(self.tokens)
+
 
 class Content(NamedTuple):
     """The part of a `Reading` that a verdict needs."""
 
     tokens: Mapping[str, int]
     relations: Relations = Relations()
+
+    @property
+    def is_in_part(self) -> bool:
+        """As that of a `Reading`."""
+        return is_in_part(self.tokens)
+
+
+def is_in_part(tokens: Mapping[str, int]) -> bool:
+    """Tell whether some of a message's text was left out when these tokens were made.
+
+    >>> is_in_part({"hello": 1, "limit:text_chars": 1}), is_in_part({"hello": 1, "limit:links": 1})
+    (True, False)
+    """
+    return any(note in tokens for note in NOTES_OF_TEXT)
 
 
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:

@@ -36,7 +36,7 @@ def destination_of(
     goals: Collection[Role],
     *,
     rescued: bool = False,
-    vouched: str = "",
+    why_unsure: str = "",
     newsletter: str = "",
     is_newcomer: bool = False,
     is_barely: bool = False,
@@ -46,15 +46,14 @@ def destination_of(
 
     flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
     learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
-    spam. goals: the roles of the folders that mail may be moved to; spam is one of them. vouched: why the verdict is
-    unsure and not spam, in words, if a server vouches for the sender, or the list is unknown; or "". newsletter: why it
-    belongs to the newsletters, in words; or "". is_newcomer: the person does not know the sender. is_barely: it is
-    called spam, but not surely (`is_barely_spam`). are_many: too much mail of newcomers has come
-    (`too_many_newcomers`).
+    spam. goals: the roles of the folders that mail may be moved to; spam is one of them. why_unsure: why the
+    verdict is unsure, whatever the probability, in words; or "". newsletter: why it belongs to the newsletters, in
+    words; or "". is_newcomer: the person does not know the sender. is_barely: it is called spam, but not surely
+    (`is_barely_spam`). are_many: too much mail of newcomers has come (`too_many_newcomers`).
     """
     verdict = Verdict.SPAM if label == Label.SPAM else verdict
     spam = "a person called this message spam" if label == Label.SPAM else "spam"
-    because = f": {vouched}" if vouched and verdict is Verdict.UNSURE else ""
+    because = f": {why_unsure}" if why_unsure and verdict is Verdict.UNSURE else ""
     newcomer, is_newcomer = f"{verdict}, {_NEWCOMER}", is_newcomer and Role.NEWCOMERS in goals
     is_spared = is_barely and is_newcomer and not are_many and label is None
     wishes: tuple[tuple[bool, Role | None, str], ...] = (

@@ -135,7 +135,8 @@ class Account:
     may pass. state, wants: see above. awake: its mail, ledger and jobs; only while it is awake. not_before: when its
     folders are next compared, and a fault is tried again, by the running clock. jobs_at: when its jobs are next due, by
     that clock, if they are not a part of a daily look. used_at: when it last worked, by that clock. is_doubted: its
-    ledger is examined before it is used.
+    ledger is examined before it is used. new_since: mail that came later is new, even if its mailbox is recorded only
+    after it came; in seconds since the epoch.
     """
 
     __slots__ = (
@@ -155,6 +156,7 @@ class Account:
         "is_doubted",
         "jobs_at",
         "name",
+        "new_since",
         "not_before",
         "roots",
         "state",
@@ -186,6 +188,7 @@ class Account:
         self.not_before = self.jobs_at = math.inf
         self.used_at = -math.inf
         self.is_doubted = False
+        self.new_since = math.inf
         self._read = read
         self._check = check
         self._mail_faults: MailFaults | None = None
@@ -203,6 +206,11 @@ class Account:
     def is_awake(self) -> bool:
         """Whether the account's ledger and mailboxes are open."""
         return self.state is AccountState.AWAKE
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the account is awake, and the mail of a mailbox is not recorded yet."""
+        return self.is_awake and self.awake.is_new
 
     @property
     def is_put_off(self) -> bool:
@@ -226,7 +234,7 @@ class Account:
             if self.config.exchange.database is None:
                 await_nobody(ledger)
             self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
-            context = Context(self.config, ledger, *common, self._remembered, self._mail_faults)
+            context = Context(self.config, ledger, *common, self._remembered, self._mail_faults, self.new_since)
             awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
             stack.callback(awake.close)
             awake.open_new()

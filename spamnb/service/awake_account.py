@@ -57,6 +57,11 @@ class AwakeAccount:
         return [folder.subdir(subdir) for folder in folders for subdir in ("new", "cur")]
 
     @property
+    def is_new(self) -> bool:
+        """Whether the mail of a mailbox is not recorded yet."""
+        return any(mailbox.folders.started_at is None for mailbox in self._watched.values())
+
+    @property
     def is_well(self) -> bool:
         """Whether the mailboxes have no fault that may pass."""
         return not any(root in self._faults for root in self._watched)
@@ -106,11 +111,9 @@ class AwakeAccount:
     def look(self, root: str, path: str, entry: Entry) -> None:
         """Look at a file that may have appeared in the folder at that path.
 
-        In a mailbox that was never seen before, mail is recorded when its folders are compared.
+        In a mailbox that was never seen before, the mail is recorded first.
         """
         mailbox = self._watched[root]
-        if mailbox.folders.started_at is None:
-            return
         with self._guarded(root):
             if not mailbox.is_ready:
                 self.context.reading.load_skipped()

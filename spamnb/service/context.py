@@ -32,6 +32,7 @@ class Context:
     since the epoch. `alive` is called during long work, with its name, outside any transaction; it may raise to end the
     work. departures: shared by all mailboxes of the service. reading: notes what is being read. remembered: what the
     filter still lacked before it may move mail. faults: the lasting faults of the mail.
+    new_since: mail that came later is new, even if its mailbox is recorded only after it came.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Context:
         reading: ReadingNow | None = None,
         remembered: MissingCache | None = None,
         faults: MailFaults | None = None,
+        new_since: float = math.inf,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -55,6 +57,7 @@ class Context:
         self.remembered = remembered or MissingCache()
         self.faults = faults or MailFaults(self.measurements.fault)
         self.reading = AccountsReading(reading or ReadingNow(), ledger, config.user)
+        self.new_since = new_since
         self.bases = bases_now()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN

@@ -65,6 +65,16 @@ class HostUser:
     def stamp(self, stamp: int | None) -> None:
         self.row = replace(self.row, stamp=stamp)
 
+    @property
+    def new_since(self) -> float | None:
+        """Mail that came later is new, also before the mailbox is recorded; None: not before that."""
+        return self.row.new_since
+
+    @new_since.setter
+    def new_since(self, since: float | None) -> None:
+        self.row = replace(self.row, new_since=since)
+        self.account.new_since = math.inf if since is None else since
+
     def line(self) -> str:
         """Return the line of the register. The last one is kept: to make 5,000 takes 40 ms, and mail waits."""
         if self._written is None or self._written[0] is not self.row:
@@ -124,6 +134,7 @@ class HostUsers(dict[str, HostUser]):
             user,
             replace(
                 row,
+                new_since=before.new_since,
                 stamp=before.stamp,
                 looked_after_at=before.looked_after_at,
                 polled=self.is_polled(user),
@@ -151,7 +162,8 @@ class HostUsers(dict[str, HostUser]):
         """Forget what is known of a user whose ledger is deleted."""
         user.counted = user.slept = user.looked = None
         name, root, looked_after_at = user.row.name, user.row.root, user.row.looked_after_at
-        self._change(user, AccountRow(name, root, FilterState.LEARNING, looked_after_at=looked_after_at))
+        self._change(user, AccountRow(name, root, FilterState.WAITING, looked_after_at=looked_after_at))
+        user.new_since = self._tools.now()
 
     def _change(self, user: HostUser, row: AccountRow) -> None:
         user.row = row

@@ -205,13 +205,15 @@ class Roster:
     def _add(self, seen: User) -> HostUser:
         """Add a user who is there: watched, and asleep."""
         row = self._users.absent.pop(seen.name, None)
-        row = row or AccountRow(seen.name, str(seen.root), FilterState.LEARNING, looked_after_at=self._tools.now())
+        now = self._tools.now()
+        row = row or AccountRow(seen.name, str(seen.root), FilterState.WAITING, new_since=now, looked_after_at=now)
         if row.state is FilterState.GONE:
-            row = replace(row, state=FilterState.LEARNING, gone_at=None)
+            row = replace(row, state=FilterState.WAITING, gone_at=None)
         read = partial(self._config_of, seen)
         check = partial(self._host.check_root, seen)
         account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
         self._users[seen.name] = user = HostUser(account, row, _device(seen.root))
+        user.new_since = row.new_since
         user.own_read_at = row.looked_after_at or 0.0
         self.scheduler.add(account)
         with suppress(SpamnbError):  # such as too many open files: the next comparison meets and reports the same
@@ -285,6 +287,7 @@ class Roster:
             if (user := self._users[seen.name]).stamp is None:  # else a disk was mounted late
                 with about(seen.name):
                     _log.info("watching %s", seen.root)
+                user.new_since = None
                 self.scheduler.wait_until_filled(user.account)
         if before != self._users.keys():
             self._write_rows()  # who has come or gone is known at once

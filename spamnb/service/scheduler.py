@@ -303,8 +303,9 @@ class Scheduler:
             with self._working(account):
                 self._changed(account)
         self._awake.pop(account, None)
-        if (fault := account.sleep()) is not None:
-            self._failed(account, fault)
+        with about(account.name):
+            if (fault := account.sleep()) is not None:
+                self._failed(account, fault)
         is_soon = self._running() - self._given_back_at < _GIVEN_BACK_SECONDS
         if was_awake and not (self._awake and (self._row or is_soon)):
             memory.give_back()  # from 80 to 44 MB, for a host with 1,000 users
@@ -317,18 +318,20 @@ class Scheduler:
     def _working(self, account: Account) -> Iterator[None]:
         """Work with an account: a fault ends only this work."""
         outer, self._at_work = self._at_work, self._at_work or account
-        try:
-            with about(account.name):
+        with about(account.name):
+            try:
                 yield
-        except StoppedError:
-            raise
-        except PostponedError:
-            account.compare_within(0.0, self._running())
-        except Exception as fault:
-            self._failed(account, fault)
-        finally:
-            self._at_work = outer
-        self._queue(account)
+            except StoppedError:
+                raise
+            except PostponedError:
+                account.compare_within(0.0, self._running())
+                if account.is_new:  # new mail waits until the old one is recorded
+                    self._later = {account: None} | self._later
+            except Exception as fault:
+                self._failed(account, fault)
+            finally:
+                self._at_work = outer
+            self._queue(account)
 
     def _failed(self, account: Account, fault: Exception) -> None:
         """Try the account again later, after a fault. Raises the fault if it ends the service."""

@@ -10,16 +10,17 @@ from pathlib import Path
 
 from spamnb.base.errors import ConfigError, MaildirError, UsageError
 from spamnb.base.label import Role
-from spamnb.base.wording import escaped, plural
+from spamnb.base.wording import escaped, named, plural
 from spamnb.config import Mailbox
 from spamnb.config.settings import Layout
-from spamnb.config.template import PathTemplate, parse_template
+from spamnb.config.template import PathTemplate, parse_template, why_no_name
 from spamnb.host.find_users import ANYBODY, FoundUsers, User, find_users
 from spamnb.maildir.folders import FolderUnavailableError, detect_layout, find_folders
 from spamnb.setup.dovecot import FromDovecot
 from spamnb.setup.host_roles import count_folders, host_roles, of_many
 
 MOST_LOOKED_AT = 200  # mailboxes whose folders are listed: enough to find folders that a tenth of all users have
+_FEW = 10  # names of directories that are told
 _DOCUMENT = "docs/mail-host.md"
 
 
@@ -75,11 +76,15 @@ class HostProposal:
         found = self.found
         counted = (
             (found.of_others, "Maildir", f"of system users other than {self.user}"),
-            (found.strange, "directory name", "that no user can have"),
             (found.links, "link", "in the place of a directory"),
             (found.twice, "user", "with two Maildirs"),
         )
         lines = [f"left out: {plural(number, noun)} {what}" for number, noun, what in counted if number]
+        lines += [
+            f"left out: {named(path)}, {why_no_name(os.path.basename(path))}" for path in found.may_be_meant[:_FEW]
+        ]
+        if (more := len(found.may_be_meant) - _FEW) > 0:
+            lines.append(f"left out: {plural(more, 'more directory name')} that no user can have: spamnb doctor")
         lines += [f"cannot look into {escaped(path)}: the users below it are not known" for path in found.unreadable]
         if not found.users:
             lines.append(f"nobody has a Maildir yet below {escaped(str(self.template.fixed))}")

@@ -31,7 +31,7 @@ class UsersOfHost:
 
     def __call__(self, request: Request) -> Site:
         """Return the pages of the user who asks. Raises HttpError."""
-        asked = request.headers.get(self._field, "")
+        asked = _as_text(request.headers.get(self._field, ""))
         if not asked:
             raise HttpError(403, "The request does not name a user.", "Tell the person who runs this mail server.")
         try:
@@ -45,3 +45,11 @@ class UsersOfHost:
         config, name = host.config_of(user).config, user.name
         site = replace(self._site, config=lambda: config, kept=self._kept.of(name), owner=name, user=name)
         return replace(site, seal=self._site.seal.of(name))
+
+
+def _as_text(value: str) -> str:
+    """Return the value of a field as UTF-8; WSGI gives each byte as one letter (PEP 3333). "" for other bytes."""
+    try:
+        return value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return ""

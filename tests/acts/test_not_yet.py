@@ -87,6 +87,6 @@ def test_of_a_ledger(ledger: Ledger) -> None:
 
 def test_the_way_to_hasten_it() -> None:
     """Answers begin it now if there are as many as are missing, and else sooner."""
-    found = NotYet(YOUNG, "", (12, 0), (0, 0), questions=12)
+    found = NotYet(YOUNG, "", (0, 0), questions=12)
     assert found.way == "To begin now"
     assert replace(found, questions=11).way == "To begin sooner"

@@ -250,16 +250,29 @@ def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert said(host, run, "warning", "other users may look into")
 
 
+def test_names_that_nobody_can_have(site: Site, host: Host, run: Run) -> None:
+    """A directory that may be meant for a user is named, with the letter that no name has; a hidden one is counted."""
+    site.maildir("a.example/a b/Maildir")
+    site.maildir("a.example/.hidden/Maildir")
+    site.maildir("a.example/o'neil/Maildir")
+    found = findings(host, run)
+    assert ("warning", "users", f"{site.mail}/a.example/a b is not filtered: ' ' is not allowed in a name") in found
+    assert ("ok", "users", f"1 directory below {site.mail} with a dot before the name: these are ignored") in found
+    assert not any("o'neil" in words for state, _, words in found if state == "warning")
+
+
 def test_register(site: Site, host: Host, run: Run) -> None:
     """What the register says about users comes with the next step; users unknown to it are counted."""
     site.maildir("b.example/new/Maildir")
     put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", FilterState.GONE, gone_at=1e9))
     put(host, AccountRow("gesa@a.example", "/m/gesa", FilterState.MOVING, fault="own settings: line 3"))
+    put(host, AccountRow("hugo@a.example", "/m/hugo", FilterState.WAITING))
     found = findings(host, run)
     assert ("fault", "user bob@a.example", f"it has no inbox, since {clock(1e9)}") in found
     assert ("fault", "user eve@a.example", "moving has stopped: too much mail looked like spam") in found
     assert ("warning", "user gesa@a.example", "own settings: line 3") in found
     assert ("warning", "users", "nothing is known yet of 1 user") in found
+    assert ("warning", "users", "the service has not looked at the mailbox of 1 user yet") in found
     assert ("warning", "users", "the mailbox of 1 user is gone, but the ledger stays") in found
     assert f"{call(host)} --user bob@a.example doctor" in run("--config", host.path, "doctor").out
     put(host, *(AccountRow(f"user{number}@a.example", "/m", FilterState.BROKEN, fault="x") for number in range(30)))

@@ -32,6 +32,16 @@ def test_status_says_what_is_missing(home: Path, run: Run) -> None:
     found = json.loads(run("status", "--json").out)
     assert (found["moves"], found["moves_mail"], found["needed"]) == ("nothing", "not yet", {"ham": 20, "spam": 2})
     assert found["missing"] == "20 more ham messages and 2 more spam messages to learn"
+    assert found["waits_for"] == {
+        "cause": "lessons",
+        "learned": {"ham": 0, "spam": 3},
+        "of": {"ham": 20, "spam": 5},
+        "kept": 0,
+        "enough_ham_at": None,
+        "confirmed": 0,
+        "of_confirmed": 5,
+        "latest_at": None,
+    }
     assert found["learned"] == {"ham": 0, "spam": 3}
     assert found["ledger"] == str(ledger_file(home))
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from spamnb.config.template import FIELDS, PathTemplate, fits, is_user_name, parse_template, split_name
 from tests.table import over_rows
 
-parts = st.from_regex(r"[A-Za-z0-9_=+](?:[A-Za-z0-9_=+.-]{0,8}[A-Za-z0-9_=+-])?", fullmatch=True)
+_LETTER = r"[A-Za-z0-9_=+'&!#$%~*?^`|äλ字-]"
+parts = st.from_regex(rf"{_LETTER}(?:(?:{_LETTER}|\.){{0,8}}{_LETTER})?", fullmatch=True)
 names = parts | st.builds("{}@{}".format, parts, parts)
 anything = st.text(st.sampled_from("ab@./+-=_*{}%\n\0 é") | st.characters(), max_size=12)
 
@@ -45,7 +46,8 @@ def templates(draw: st.DrawFn) -> PathTemplate:
 def test_path_to_user_and_back(template: PathTemplate, name: str) -> None:
     """A user's path belongs to this user alone, and a name without a place has no path."""
     assume(template.takes(name))
-    path = str(template.fill(name)).replace("*", "ab")
+    path = "/".join("ab" if part == "*" else part for part in template.text.split("/"))
+    path = str(PathTemplate.of(path).fill(name))
     assert template.match(path) == name
     assert all(fits(component, part) for component, part in zip(template.components, Path(path).parts[1:], strict=True))
 
@@ -86,17 +88,28 @@ def test_only_paths_that_can_be_filled_match(template: PathTemplate, directories
 
 @given(anything)
 def test_names(text: str) -> None:
-    """A name has one part or two with "@" between, of plain letters, and begins with neither a dot nor a hyphen."""
+    """A name has one part or two with "@" between, of printable letters, and each begins and ends without a dot."""
     if is_user_name(text):
-        assert text.isascii()
         assert text.isprintable()
-        assert not {"/", " ", "*", "{", "%", "\\"} & set(text)
-        assert all(part and part[0] not in ".-" and part[-1] != "." for part in text.split("@"))
+        assert not {"/", " ", "{", "}", "\\", '"', ":"} & set(text)
+        assert all(part and part[0] != "." and part[-1] != "." for part in text.split("@"))
 
 
-@over_rows("text", ["", "@", "a@", "@a", "a@b@c", "..", "a/b", "a\n", "ä", "a" * 255, "a b", ".a", "-a", "a."])
+@over_rows("text", ["o'neil", "a&b", "a!b", "#1", "$a", "50%", "~a", "*", "-x", "jörg", "дмитрий", "a?b^c`d|e", "a.b"])
+def test_odd_names(text: str) -> None:
+    """A name has the letters of an address without quotation marks (RFC 5321, 4.1.2), or others than those of ASCII."""
+    assert is_user_name(text)
+    assert is_user_name(f"{text}@example.org")
+    assert parse_template("/m/{domain}/{local}").match(f"/m/example.org/{text}") == f"{text}@example.org"
+
+
+WAYS_OUT = ["", "@", "a@", "@a", "a@b@c", "..", "a/b", ".a", "a."]
+NO_NAMES = [*WAYS_OUT, "a\n", "ä" * 128, "a" * 255, "a b", "{user}", "a\u202eb"]
+
+
+@over_rows("text", NO_NAMES)
 def test_no_names(text: str) -> None:
-    """A text that could lead elsewhere, or pass for an option, is not a name."""
+    """A text that could lead elsewhere, or be shown as something else, is not a name."""
     assert not is_user_name(text)
     assert not is_user_name(f"a@{text}")
 

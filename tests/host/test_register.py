@@ -169,7 +169,7 @@ DAMAGES = {
     "cut short": line_of(BOB).encode()[:-9],
     "a list": b"[1]",
     "deep": b"[" * 100_000,
-    "a column less": without("spam"),
+    "no name": without("name"),
     "no state": but("state", "odd"),
     "no number": but("ham", "many"),
     "a truth for a number": but("ham", True),
@@ -189,6 +189,12 @@ def test_damaged(tmp_path: Path, damage: bytes) -> None:
     path = put(tmp_path, ANNA)
     path.write_bytes(damage + b"\n" + path.read_bytes())
     assert read(tmp_path) == [ANNA]
+
+
+def test_earlier_version(tmp_path: Path) -> None:
+    """What an earlier version did not write has its default, so nobody is unknown after an upgrade."""
+    path_of(tmp_path, Share()).write_bytes(without("new_since") + b"\n")
+    assert read(tmp_path) == [BOB]
 
 
 def test_later_version(tmp_path: Path) -> None:

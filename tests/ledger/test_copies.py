@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 from collections import namedtuple
+from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
@@ -19,8 +20,12 @@ from spamnb.ledger.ledger import Ledger
 from tests.dying import DeathError, Fuse, dead
 from tests.lessons import known, learn, lesson
 
-DAY = 86_400.0
 Usage = namedtuple("Usage", "total used free")
+
+
+def noon(day: int) -> float:
+    """Return noon of a day in local time, in seconds since the epoch; day 1 is 2 January 1970."""
+    return (datetime(1970, 1, 1, 12) + timedelta(days=day)).timestamp()
 
 
 def fill(ledger: Ledger, name: str, tokens: int = 50) -> None:
@@ -39,7 +44,7 @@ def plain(made: str) -> str:
 def test_a_copy_is_a_ledger(ledger: Ledger, path: str) -> None:
     """A copy holds what the ledger holds, commits in its log among it, in one file for the owner alone."""
     fill(ledger, "a")
-    made = roll(path, DAY, 7)
+    made = roll(path, noon(1), 7)
     assert os.path.exists(path + "-wal")
     assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(directory_of(path)).st_mode) == 0o700
@@ -55,7 +60,7 @@ def test_the_newest_stay(ledger: Ledger, path: str) -> None:
     os.mkdir(directory_of(path))
     Path(directory_of(path), "ledger-of-old.sqlite").touch()
     for day in range(1, 11):
-        roll(path, day * DAY, 7)
+        roll(path, noon(day), 7)
     names = [os.path.basename(one) for one in rolling(path)]
     assert names == [f"ledger-1970-01-{day:02}.sqlite.gz" for day in range(11, 4, -1)]
     assert Path(directory_of(path), "ledger-of-old.sqlite").exists()
@@ -64,7 +69,7 @@ def test_the_newest_stay(ledger: Ledger, path: str) -> None:
 def test_copies_of_later_days(ledger: Ledger, path: str) -> None:
     """Copies of days to come, which a wrong clock has made, count as the oldest, and make room for those of today."""
     for day in (1001, 1002, 1, 2):
-        roll(path, day * DAY, 2)
+        roll(path, noon(day), 2)
     assert [os.path.basename(one) for one in rolling(path)] == [f"ledger-1970-01-0{day}.sqlite.gz" for day in (3, 2)]
 
 
@@ -80,7 +85,7 @@ def test_a_disk_that_damages_the_copy(ledger: Ledger, path: str) -> None:
         mock.patch("spamnb.ledger.copies.copy.copy", damaging),
         pytest.raises(LedgerError, match="the ledger itself is sound: check the disk of") as raised,
     ):
-        roll(path, DAY, 7)
+        roll(path, noon(1), 7)
     assert not isinstance(raised.value, LedgerDamagedError)
     assert rolling(path) == []
 
@@ -98,7 +103,7 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
             fill(other, f"step {steps}", 3000)
 
     with mock.patch("spamnb.ledger.copies.copy._PAGES", 50):
-        made = roll(path, DAY, 7, learn_more)
+        made = roll(path, noon(1), 7, learn_more)
     assert steps > 3
     with Ledger(plain(made)) as copied:
         assert copied.lessons.verify() == []
@@ -121,29 +126,29 @@ def test_killed_while_copying(ledger: Ledger, path: str, at: int) -> None:
             raise DeathError
 
     with mock.patch("spamnb.ledger.copies.copy._PAGES", 20), mock.patch("spamnb.ledger.copies.copy._CHUNK", 50_000):
-        old = roll(path, DAY, 7, lambda: steps.append(None))
+        old = roll(path, noon(1), 7, lambda: steps.append(None))
         at = at if at > 0 else len(steps)
         steps.clear()
         with pytest.raises(DeathError):
-            roll(path, 2 * DAY, 7, die)
+            roll(path, noon(2), 7, die)
     assert rest.exists()
     assert rolling(path) == [old]
     os.utime(rest, (0, 0))
-    roll(path, 3 * DAY, 7)
+    roll(path, noon(3), 7)
     assert sorted(os.listdir(directory)) == ["ledger-1970-01-02.sqlite.gz", "ledger-1970-01-04.sqlite.gz"]
 
 
 def test_killed_before_any_call(ledger: Ledger, path: str) -> None:
     """Killed before any call that makes a copy durable or gives it its name, each copy with a name is whole."""
     fill(ledger, "a")
-    old = roll(path, DAY, 7)
+    old = roll(path, noon(1), 7)
     outcomes = set()
     for at in range(1, 100):
         fuse = Fuse(at, dead)
         calls = {name: fuse.through(getattr(os, name)) for name in ("rename", "fsync", "unlink")}
         try:
             with mock.patch.multiple(os, **calls):
-                roll(path, 2 * DAY, 1)
+                roll(path, noon(2), 1)
             killed = False
         except DeathError:
             killed = True
@@ -162,12 +167,12 @@ def test_killed_before_any_call(ledger: Ledger, path: str) -> None:
 def test_full_disk(ledger: Ledger, path: str) -> None:
     """If a copy would fill the disk none is begun, and the older ones stay."""
     fill(ledger, "a")
-    old = roll(path, DAY, 1)
+    old = roll(path, noon(1), 1)
     with (
         mock.patch("spamnb.ledger.copies.copy.shutil.disk_usage", return_value=Usage(0, 0, 1000)),
         pytest.raises(LedgerError, match=r"too little space in .*: free \d+ MB"),
     ):
-        roll(path, 2 * DAY, 1)
+        roll(path, noon(2), 1)
     assert rolling(path) == [old]
 
 
@@ -175,12 +180,12 @@ def test_full_disk(ledger: Ledger, path: str) -> None:
 def test_disk_that_refuses(ledger: Ledger, path: str, call: str) -> None:
     """A disk that fails at any point is an error that names the copy, and the older ones stay."""
     fill(ledger, "a")
-    old = roll(path, DAY, 1)
+    old = roll(path, noon(1), 1)
     with (
         mock.patch(f"spamnb.ledger.copies.copy.os.{call}", side_effect=OSError(28, "No space left on device")),
         pytest.raises(LedgerError, match=r"could not be copied to .*1970-01-03.*No space left.*; free some space"),
     ):
-        roll(path, 2 * DAY, 1)
+        roll(path, noon(2), 1)
     assert rolling(path) == [old]
     assert os.listdir(directory_of(path)) == [os.path.basename(old)]
 
@@ -200,18 +205,18 @@ def test_what_to_do_about_a_copy(ledger: Ledger, path: str, number: int, step: s
         mock.patch("spamnb.ledger.copies.copy.os.makedirs", side_effect=OSError(number, os.strerror(number))),
         pytest.raises(LedgerError, match=rf"copied to .*: {os.strerror(number)}; {step}$"),
     ):
-        roll(path, DAY, 1)
+        roll(path, noon(1), 1)
 
 
 def test_damaged_ledger_is_not_copied(path: str) -> None:
     """A damaged ledger makes no copy, so that it cannot push the sound ones out."""
     with Ledger(path) as ledger:
         fill(ledger, "a", 5000)
-    old = roll(path, DAY, 1)
+    old = roll(path, noon(1), 1)
     garble(path)
     assert faults_of(path)
     with pytest.raises(LedgerError, match="damaged"):
-        roll(path, 2 * DAY, 1)
+        roll(path, noon(2), 1)
     assert rolling(path) == [old]
 
 
@@ -285,7 +290,7 @@ def test_nothing_to_read(tmp_path: Path) -> None:
 def test_sizes(ledger: Ledger, path: str, tmp_path: Path) -> None:
     """The sizes of the ledger, its log and its copies; 0 for missing ones."""
     fill(ledger, "a")
-    made = [roll(path, day * DAY, 7) for day in (1, 2)]
+    made = [roll(path, noon(day), 7) for day in (1, 2)]
     expected = Sizes(os.path.getsize(path), os.path.getsize(path + "-wal"), sum(map(os.path.getsize, made)))
     assert sizes(path) == expected
     assert min(expected.ledger, expected.wal, expected.copies) > 0

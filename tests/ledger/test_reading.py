@@ -18,7 +18,7 @@ from spamnb.ledger.copies.recovery import recover, restore
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.file.readonly import faults_of, look_into
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.test_copies import DAY, fill
+from tests.ledger.test_copies import fill, noon
 from tests.ledger.test_schema import unprivileged
 from tests.lessons import learn, lesson, wrong_count
 from tests.patience import PATIENCE
@@ -211,25 +211,25 @@ def test_parts_of_another_program(closed: str, tmp_path: Path, statement: str) -
     change(evil, statement)
     before = Path(closed).read_bytes()
     with pytest.raises(LedgerError, match=r"evil\.sqlite has parts that spamnb did not make .*evil"):
-        restore(closed, evil, 9 * DAY)
+        restore(closed, evil, noon(9))
     assert Path(closed).read_bytes() == before
     change(closed, statement)
     with pytest.raises(LedgerError, match="did not make"):
-        recover(closed, 9 * DAY)
+        recover(closed, noon(9))
     with pytest.raises(LedgerError, match="did not make"):
-        roll(closed, 9 * DAY, 7)
+        roll(closed, noon(9), 7)
     assert rolling(closed) == []
 
 
 def test_a_changed_table(closed: str) -> None:
     """A table whose definition was changed is damage: the newest copy that has none takes the ledger's place."""
-    sound = roll(closed, DAY, 7)
+    sound = roll(closed, noon(1), 7)
     changed = sound.replace("1970-01-02.sqlite.gz", "1970-01-03.sqlite")
     copy(closed, changed)
     for path in (closed, changed):
         change(path, "ALTER TABLE state ADD COLUMN more DEFAULT 7")
         assert faults_of(path) == ["its table state is not as it should be"]
-    done = recover(closed, 9 * DAY)
+    done = recover(closed, noon(9))
     assert done is not None
     assert done.source == sound
 
@@ -242,7 +242,7 @@ def test_statistics_are_no_harm(closed: str) -> None:
 
 def test_a_damaged_packed_copy(closed: str) -> None:
     """A compressed copy that was changed or cut short anywhere is found to be, without unpacking it to the disk."""
-    packed = Path(roll(closed, DAY, 7))
+    packed = Path(roll(closed, noon(1), 7))
     whole = packed.read_bytes()
     assert faults_of_copy(str(packed)) == []
     for damaged in (
@@ -256,7 +256,7 @@ def test_a_damaged_packed_copy(closed: str) -> None:
         packed.write_bytes(damaged)
         assert len(faults_of_copy(str(packed))) == 1
         with pytest.raises(LedgerError, match="is damaged"):
-            restore(closed, str(packed), 9 * DAY)
+            restore(closed, str(packed), noon(9))
     assert held_of(closed).spam == 1
     assert beside(closed) == {"ledger.sqlite", "copies"}
 
@@ -268,7 +268,7 @@ def test_a_packed_copy_that_unpacks_without_end(closed: str) -> None:
     with mock.patch("spamnb.ledger.copies.copy._SPARE", 1 << 20):
         assert faults_of_copy(str(bomb)) == ["it holds more than 100 times its size, which no copy does"]
         with pytest.raises(LedgerError, match="not restored, it is damaged"):
-            restore(closed, str(bomb), 9 * DAY)
+            restore(closed, str(bomb), noon(9))
     assert held_of(closed).spam == 1
 
 
@@ -289,7 +289,7 @@ def test_examining_is_broken_off(closed: str) -> None:
 
 def test_plain_copies_of_before(closed: str) -> None:
     """Uncompressed copies are readable; of one day the compressed one comes first."""
-    packed = roll(closed, DAY, 7)
+    packed = roll(closed, noon(1), 7)
     older, same = (packed.replace("1970-01-02.sqlite.gz", f"1970-01-0{day}.sqlite") for day in (1, 2))
     for plain in (older, same):
         copy(closed, plain)
@@ -297,7 +297,7 @@ def test_plain_copies_of_before(closed: str) -> None:
     os.unlink(packed)
     os.truncate(same, 5000)
     os.truncate(closed, 5000)
-    done = recover(closed, 9 * DAY)
+    done = recover(closed, noon(9))
     assert done is not None
     assert done.source == older
     assert held_of(closed).spam == 1
@@ -316,10 +316,10 @@ def test_counts_of_a_copy_are_compared(closed: str) -> None:
             other.execute("ROLLBACK")
         change(closed, "PRAGMA journal_mode = DELETE", statement)
         with pytest.raises(LedgerError, match=r"was not copied, it is damaged \(totals: counted"):
-            roll(closed, DAY, 7)
+            roll(closed, noon(1), 7)
         Path(closed).write_bytes(kept)
     assert rolling(closed) == []
-    roll(closed, DAY, 7)
+    roll(closed, noon(1), 7)
 
 
 # --- the log ------------------------------------------------------------------------------------------------

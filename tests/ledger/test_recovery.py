@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from unittest import mock
 
@@ -17,10 +18,8 @@ from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import put
 from spamnb.ledger.ledger import Ledger
 from tests.dying import DeathError, Fuse, dead
-from tests.ledger.test_copies import garble
+from tests.ledger.test_copies import garble, noon
 from tests.lessons import label_of, learn, lesson
-
-DAY = 86_400.0
 
 
 def used(path: str) -> None:
@@ -28,16 +27,16 @@ def used(path: str) -> None:
     with Ledger(path) as ledger:
         for number, day in enumerate((1, 2, 3)):
             tokens = {f"{number}.{i}": 1 for i in range(3000)}
-            learn(ledger, [lesson(f"m{number}", number % 2, tokens, at=day * DAY)])
+            learn(ledger, [lesson(f"m{number}", number % 2, tokens, at=noon(day))])
             if number == 0:
                 mailbox, _ = ledger.locations.mailbox("/mail")
-                ledger.locations.start(mailbox, DAY)
+                ledger.locations.start(mailbox, noon(1))
                 inbox, junk = ledger.locations.folder(mailbox, "INBOX"), ledger.locations.folder(mailbox, "Junk")
                 seen = ledger.messages.ensure(b"placed", "")
-                ledger.locations.put(inbox, "1.a.b", seen.id, "appeared", b"", "", DAY)
-                ledger.journal.intend(seen.id, (inbox, "1.a.b"), (junk, "1.a.b"), "spam", DAY)
+                ledger.locations.put(inbox, "1.a.b", seen.id, "appeared", b"", "", noon(1))
+                ledger.journal.intend(seen.id, (inbox, "1.a.b"), (junk, "1.a.b"), "spam", noon(1))
             if day < 3:
-                roll(path, day * DAY, 7)
+                roll(path, noon(day), 7)
 
 
 def labels(path: str) -> dict[str, int | None]:
@@ -82,7 +81,7 @@ def test_damage(path: str, damage: Callable[[str], None]) -> None:
     used(path)
     damage(path)
     before = Path(path).read_bytes() if os.path.exists(path) else None
-    done = recover(path, 9 * DAY)
+    done = recover(path, datetime(1970, 1, 10, tzinfo=UTC).timestamp())
     assert done is not None
     assert done.source == rolling(path)[0]
     assert labels(path) == {"m0": 0, "m1": 1, "m2": None}
@@ -91,14 +90,14 @@ def test_damage(path: str, damage: Callable[[str], None]) -> None:
     else:
         assert done.aside == f"{path}.damaged-1970-01-10T00-00-00Z"
         assert Path(done.aside).read_bytes() == before
-    assert recover(path, 10 * DAY) is None
+    assert recover(path, noon(10)) is None
 
 
 def test_nothing_of_places_is_kept(path: str) -> None:
     """A restore brings no places of mail: mailboxes are new, and open moves are given up."""
     used(path)
     garble(path)
-    recover(path, 9 * DAY)
+    recover(path, noon(9))
     with Ledger(path) as ledger:
         mailbox, started_at = ledger.locations.mailbox("/mail")
         assert started_at is None
@@ -107,7 +106,7 @@ def test_nothing_of_places_is_kept(path: str) -> None:
         assert placed is not None
         assert ledger.locations.of_message(placed.id) == []
         assert ledger.journal.intents() == []
-        assert ledger.state.restored_at == 9 * DAY
+        assert ledger.state.restored_at == noon(9)
 
 
 def test_log_is_set_aside_with_its_file(path: str) -> None:
@@ -119,7 +118,7 @@ def test_log_is_set_aside_with_its_file(path: str) -> None:
         kept = Path(path).read_bytes()
     Path(path + "-wal").write_bytes(log)  # as a kill leaves it
     Path(path).write_bytes(kept[: len(kept) // 2])
-    done = recover(path, 9 * DAY)
+    done = recover(path, noon(9))
     assert done is not None
     assert Path(f"{done.aside}-wal").read_bytes() == log
     assert labels(path) == {"m0": 0, "m1": 1, "m2": None}
@@ -131,7 +130,7 @@ def test_damaged_copies_are_passed_over(path: str) -> None:
     newest, older = rolling(path)
     cut(newest)
     garble(path)
-    done = recover(path, 9 * DAY)
+    done = recover(path, noon(9))
     assert done is not None
     assert done.source == older
     assert labels(path) == {"m0": 0, "m1": None, "m2": None}
@@ -143,7 +142,7 @@ def test_copies_of_later_days_are_passed_over(path: str) -> None:
     newest, older = rolling(path)
     os.rename(older, older.replace("1970-01-02", "2033-05-18"))
     garble(path)
-    done = recover(path, 9 * DAY)
+    done = recover(path, noon(9))
     assert done is not None
     assert done.source == newest
 
@@ -158,7 +157,7 @@ def test_a_busy_ledger_is_not_a_damaged_copy(path: str) -> None:
         mock.patch("spamnb.ledger.copies.recovery.held_of", side_effect=busy),
         pytest.raises(LedgerBusyError),
     ):
-        recover(path, 9 * DAY)
+        recover(path, noon(9))
     assert Path(path).read_bytes() == before
 
 
@@ -171,18 +170,18 @@ def test_no_sound_copy(path: str, damage: Callable[[str], None]) -> None:
     damage(path)
     before = Path(path).read_bytes()
     with pytest.raises(LedgerLostError, match="spamnb restore FILE") as raised:
-        recover(path, 9 * DAY)
+        recover(path, noon(9))
     assert raised.value.exit_code == 78
     assert Path(path).read_bytes() == before
 
 
 def test_sound_or_new(path: str) -> None:
     """A sound ledger stays unchanged, and a missing one is not restored."""
-    assert recover(path, DAY) is None
+    assert recover(path, noon(1)) is None
     assert not os.path.exists(path)
     used(path)
     before = Path(path).read_bytes()
-    assert recover(path, 9 * DAY) is None
+    assert recover(path, noon(9)) is None
     assert Path(path).read_bytes() == before
 
 
@@ -192,7 +191,7 @@ def test_another_programs_database_is_not_damage(path: str) -> None:
     with Ledger(path) as ledger:
         ledger._connection.execute("PRAGMA user_version = 99")
     with pytest.raises(LedgerError, match="upgrade spamnb"):
-        recover(path, 9 * DAY)
+        recover(path, noon(9))
     assert os.listdir(os.path.dirname(path)).count("ledger.sqlite") == 1
     assert not list(Path(path).parent.glob("*.damaged-*"))
 
@@ -205,7 +204,7 @@ def test_not_while_others_have_it_open(path: str) -> None:
         mock.patch.object(time, "monotonic", side_effect=range(0, 1000, 5)),
         pytest.raises(LedgerBusyError, match="try again"),
     ):
-        restore(path, rolling(path)[0], 9 * DAY)
+        restore(path, rolling(path)[0], noon(9))
     assert labels(path)["m2"] == 0
 
 
@@ -217,7 +216,7 @@ def test_full_disk(path: str) -> None:
         mock.patch("spamnb.ledger.copies.recovery.copy_from", side_effect=OSError(28, "No space left on device")),
         pytest.raises(OSError, match="No space"),
     ):
-        restore(path, rolling(path)[0], 9 * DAY)
+        restore(path, rolling(path)[0], noon(9))
     assert sorted(os.listdir(os.path.dirname(path))) == before
     assert labels(path) == {"m0": 0, "m1": 1, "m2": 0}
 
@@ -225,7 +224,7 @@ def test_full_disk(path: str) -> None:
 def test_an_earlier_one_set_aside_is_not_overwritten(path: str) -> None:
     """Two replacements in one second keep both former ledgers."""
     used(path)
-    first, second = (restore(path, rolling(path)[0], 9 * DAY).aside for _ in range(2))
+    first, second = (restore(path, rolling(path)[0], noon(9)).aside for _ in range(2))
     assert first != second
     assert first is not None
     assert labels(first)["m2"] == 0
@@ -256,7 +255,7 @@ def test_killed_at_any_step(path: str, tmp_path: Path) -> None:
             unlink=fuse.through(os.unlink),
         ):
             try:
-                restore(here, str(tmp_path / "kept" / "ledger-1970-01-02.sqlite.gz"), 9 * DAY)
+                restore(here, str(tmp_path / "kept" / "ledger-1970-01-02.sqlite.gz"), noon(9))
                 killed = False
             except DeathError:
                 killed = True
@@ -296,7 +295,7 @@ def test_no_new_file(path: str) -> None:
     used(path)
     before = sorted(os.listdir(os.path.dirname(path)))
     with pytest.raises(FileNotFoundError):
-        put(path, f"{path}.new", DAY, "replaced")
+        put(path, f"{path}.new", noon(1), "replaced")
     assert sorted(os.listdir(os.path.dirname(path))) == before
     assert labels(path)["m2"] == 0
 
@@ -308,7 +307,7 @@ def test_no_new_ledger_beside_copies(path: str, damage: Callable[[str], None]) -
     damage(path)
     with pytest.raises(LedgerError, match="move them away to begin again"):
         Ledger(path)
-    assert recover(path, 9 * DAY) is not None
+    assert recover(path, noon(9)) is not None
     assert labels(path)["m1"] == 1
 
 

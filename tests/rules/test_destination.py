@@ -50,7 +50,7 @@ def test_new_mail(
 ) -> None:
     """A message goes by its verdict. If a server vouches for an unsure newsletter, the reason names the server."""
     is_newcomer, are_many = newcomer
-    sender = {"vouched": vouched, "is_newcomer": is_newcomer, "are_many": are_many}
+    sender = {"why_unsure": vouched, "is_newcomer": is_newcomer, "are_many": are_many}
     then = destination_of(verdict, "", label, "", False, goals, **sender)  # type: ignore[arg-type]
     assert (then.goal, then.why) == (goal, why)
 
@@ -126,6 +126,6 @@ def test_newsletters(
     verdict: Verdict, label: Label | None, goals: tuple[Role, ...], goal: Role | None, why: str
 ) -> None:
     """A newsletter that is not spam goes to its folder, also one of a newcomer, or one that a server vouches for."""
-    how = {"vouched": WHY, "newsletter": "a newsletter", "is_newcomer": True}
+    how = {"why_unsure": WHY, "newsletter": "a newsletter", "is_newcomer": True}
     then = destination_of(verdict, "", label, "", False, goals, **how)  # type: ignore[arg-type]
     assert (then.goal, then.why) == (goal, why)

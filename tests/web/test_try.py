@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
+from spamnb.filter.judge import UNREAD
 from spamnb.identity.digests import identity
 from spamnb.web.http import HttpError
 from spamnb.web.upload import MOST_BYTES, read_parts
@@ -167,3 +168,10 @@ def test_a_newsletter_that_the_server_vouches_for(desk: WebDesk) -> None:
     page = send(Browser(pages), form(file=raw))
     assert page.tree.xpath("//*[@id='verdict']//*[contains(@class, 'verdict')]/@class") == ["verdict unsure"]
     assert "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam." in page.words
+
+
+def test_a_letter_of_which_some_text_is_not_read(desk: WebDesk) -> None:
+    """The page says why a letter is unsure that looks like ham."""
+    page = send(desk.browser, form(file=message("ham", 200) + b"best wishes\n" * 80_000))
+    assert page.tree.xpath("//*[@id='verdict']//*[contains(@class, 'verdict')]/@class") == ["verdict unsure"]
+    assert f"It looks like ham, but it is unsure: {UNREAD}." in page.words

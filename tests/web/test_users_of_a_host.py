@@ -159,6 +159,16 @@ def test_forms_of_other_pages(desk: HostDesk, server: PageServer) -> None:
     assert files_of(desk, DORA) == before
 
 
+def test_a_name_beyond_ascii(tmp_path: Path) -> None:
+    """A proxy writes a user's name in UTF-8 (WSGI gives its bytes as letters); other bytes are nobody's name."""
+    desk = HostDesk(tmp_path, "jörg@one.example")
+    with pages_of_all(desk) as server:
+        for encoding, status in (("utf-8", 200), ("latin-1", 403)):
+            name = "jörg@one.example".encode(encoding).decode("latin-1")
+            assert as_user(server, name).get("/").status == status, encoding
+    desk.end()
+
+
 @pytest.mark.parametrize("how", ["before", "meanwhile"])
 def test_who_is_left_out(fresh: HostDesk, how: str) -> None:
     """A user whom the configuration leaves out, before the start or since, has no pages."""

@@ -3,12 +3,11 @@
 import argparse
 import contextlib
 import os
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spamnb.base.errors import ConfigError, LedgerError
-from spamnb.base.wording import escaped
+from spamnb.base.wording import option
 from spamnb.cli.common.output import warn
 from spamnb.config import Config, default_config_path, default_ledger_path, load, load_any
 from spamnb.config.default_paths import SYSTEM_CONFIG, own_config_paths
@@ -44,7 +43,7 @@ def new_ledger_path(options: argparse.Namespace) -> Path | None:
 def command(options: argparse.Namespace) -> str:
     """Return the beginning of the next command to type, with the configuration and the user if they were named."""
     named = [("--config", options.config), ("--user", options.for_user)]
-    return " ".join(["spamnb", *(f"{option} {escaped(shlex.quote(value))}" for option, value in named if value)])
+    return " ".join(["spamnb", *(option(name, value) for name, value in named if value)])
 
 
 def configuration(options: argparse.Namespace, *, of_all: bool = False) -> Config:

@@ -83,8 +83,8 @@ class Message(NamedTuple):
 def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     """Read a message (RFC 5322, RFC 2045-2049). Any bytes yield a Message."""
     notes: list[str] = []
-    if len(raw) > limits.message_bytes:
-        notes.append("limit:message_bytes")
+    is_cut = len(raw) > limits.message_bytes
+    if is_cut:
         raw = raw[: limits.message_bytes]
     work = Work(limits.work)
     some = work.quarter()
@@ -94,11 +94,13 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     spoken = cache(lambda: _fallback_charset(entity))
     reader = _Parts(limits, spoken)
     texts, attachments, calendars, attached_texts, pages = [], [], [], [], []
+    if is_cut and not (entity.parts and entity.parts[-1].form is Form.FILE and entity.parts[-1].size):
+        notes.append("limit:message_bytes")
     for part in entity.parts:
         notes.extend(part.notes)
         if part.is_attached:
             attachments.append(Attachment(part.media_type, decode_field(part.filename, spoken), part.size))
-            if part is entity.parts[-1] and "limit:message_bytes" in notes:
+            if is_cut and part is entity.parts[-1]:
                 attachments[-1] = attachments[-1]._replace(is_cut=True)
         if part.form in _SHOWN:
             texts.extend([reader.text(each, work) for each in reader.in_each_charset(part)])

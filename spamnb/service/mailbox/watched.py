@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -74,10 +75,14 @@ class WatchedMailbox:
         self.is_ready = True
 
     def _record_existing(self) -> None:
-        """Record the mail that was in the mailbox before the filter: it is known, and never moved."""
+        """Record the mail that was in the mailbox before the filter: it is known, and never moved.
+
+        A service that finds thousands of mailboxes records the last one many minutes later. It leaves the mail of these
+        minutes for the comparison, as new mail.
+        """
         root, recorded = self.folders.root, 0
         for folder in self.folders:
-            entries = list(self.folders.entries(folder))
+            entries = [entry for entry in self.folders.entries(folder) if not self._is_new(folder, entry)]
             for start in range(0, len(entries), _BATCH):
                 found = list(self._existing(folder, entries[start : start + _BATCH], f"{root}: {recorded} messages"))
                 self._performer.record_before(folder, found)
@@ -85,6 +90,20 @@ class WatchedMailbox:
         self.folders.started_at = self._now()
         self._ledger.locations.start(self.folders.id, self.folders.started_at)
         _log.info("recorded %s in %s; they will not be moved", plural(recorded, "existing message"), root)
+
+    def _is_new(self, folder: WatchedFolder, entry: Entry) -> bool:
+        """Whether a file was delivered after the service first saw that this mailbox is there.
+
+        A later renaming, as by a person's move, sets the status of the file, but not its time.
+        """
+        since = self._context.new_since
+        if since == math.inf:
+            return False
+        try:
+            status = os.lstat(entry.path(folder))
+        except OSError:
+            return False
+        return since <= min(status.st_mtime, status.st_ctime) and status.st_mtime <= self._now()
 
     def _existing(self, folder: WatchedFolder, entries: Iterable[Entry], status: str) -> Iterator[tuple[Name, Digests]]:
         """Yield the names of some files, and their messages' digests; they are read before the ledger is held."""

@@ -159,7 +159,7 @@ def test_a_living_user_is_forgotten(desk: Desk) -> None:
     assert forgotten(desk, ONE) == []
     desk.pass_time(6.0)
     row = desk.rows()[ONE]
-    assert (row.state, row.ham, row.spam, row.judged) == (FilterState.LEARNING, 0, 0, {})
+    assert (row.state, row.ham, row.spam, row.judged) == (FilterState.WAITING, 0, 0, {})
     desk.deliver(ONE)
     desk.settle()
     assert len(desk.contents(ONE)) + len(desk.contents(ONE, "Junk")) == 3
