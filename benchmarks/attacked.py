@@ -116,6 +116,24 @@ def as_one_part(raw: bytes, behind_from: bytes = b"") -> bytes:
     return b"".join([*lines[:place], behind_from, *lines[place:], declared, body])
 
 
+def as_signed_newsletter(raw: bytes, server: str, sender: str, address: str) -> bytes:
+    """Send the message from an address that signs it, over a machine with an IP address, with List-Unsubscribe.
+
+    server: of the person, which writes that the signature is valid.
+    """
+    message = message_from_bytes(raw, policy=_AS_IT_WAS)
+    domain = sender.rpartition("@")[2]
+    own = {
+        "Authentication-Results": f"{server}; dkim=pass header.d={domain}",
+        "Received": f"from {domain} (unknown [{address}]) by {server} with ESMTPS; Mon, 1 Jun 2026 10:00:00 +0000",
+        "List-Unsubscribe": f"<https://{domain}/bye>",
+        "From": sender,
+    }
+    for name in own:
+        del message[name]
+    return "".join(f"{name}: {value}\n" for name, value in own.items()).encode() + message.as_bytes()
+
+
 def as_answer(raw: bytes, other: bytes) -> bytes:
     """Return the message with the other message's Message-ID in In-Reply-To and References."""
     message, source = (message_from_bytes(one, policy=_AS_IT_WAS) for one in (raw, other))

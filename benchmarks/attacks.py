@@ -20,12 +20,15 @@ the second half. It is written in ways that may hide the one from the filter, or
 once with four. As Markdown there is one line per group of ways, with the way by which least is caught. header: the
 texts of the first 300 spam of the second half are one HTML part in base64 each. From is the first field. After it come
 lines at which some programs end a header, or more header than is read. These run with `--header` alone, by spamnb
-alone.
+alone. signed: the first 150 spam of the second half, signed by the spammer's own domain, with List-Unsubscribe, by
+spamnb alone. The person names the server that says so. Each is judged; then the first half of them is moved to Junk,
+and the rest comes from other addresses, subdomains or paths of the spammers. They have one domain, or a domain for each
+two messages. These run with `--signed` alone.
 
 (1-ROCA)% is 100 times 1 minus the area under the ROC curve; lower is better.
 
-    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--history | --header | --hidden OTHERS]
-                                [--markdown | --json]
+    python benchmarks/attacks.py CORPUS [--seed 0] [--limit N] [--only TEXT] [--markdown | --json]
+                                [--history | --header | --signed | --hidden OTHERS]
 """
 
 import json
@@ -48,6 +51,7 @@ from attacked import (
     Vocabulary,
     as_answer,
     as_one_part,
+    as_signed_newsletter,
     letter,
     lines,
     with_body,
@@ -61,6 +65,7 @@ from spamnb.config import Scoring, Senders
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.filter.judge import Filter
+from spamnb.filter.vouching import Trusted
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import Reading, read
@@ -80,6 +85,18 @@ _FORGED = {
 }
 
 _HIDDEN_OF = 100  # spam that is written with a letter
+_SIGNED, _SERVER = 150, "mx.home.example"
+_SPAMMERS: dict[str, Callable[[int], str]] = {
+    "one domain": lambda _: "offers.example",
+    "a domain for each": lambda number: f"offers{number}.example",
+}
+_AS_BEFORE = "news@mail.{}", "9.9.9.7"
+_OTHERWISE = {
+    "a new local part": ("deals@mail.{}", "9.9.9.7"),
+    "a new subdomain": ("news@letters.{}", "9.9.9.7"),
+    "a new path": ("news@mail.{}", "8.8.4.4"),
+    "all three": ("deals@letters.{}", "8.8.4.4"),
+}
 _FEW_FIELDS = ("from", "to", "subject", "date")
 _FIRST = 300  # spam whose header is attacked
 _BEHIND_FROM = {
@@ -125,6 +142,9 @@ def main() -> None:
     how.add_argument(
         "--header", action="store_true", help="only lines in the header that are not fields, by spamnb alone"
     )
+    how.add_argument(
+        "--signed", action="store_true", help="only newsletters of spammers who sign them, by spamnb alone"
+    )
     how.add_argument("--hidden", metavar="OTHERS", help="only ways to hide a letter of the ham of that corpus")
     parser.add_argument("--markdown", action="store_true", help="print the figures as a table in Markdown")
     options = parser.parse_args()
@@ -136,6 +156,9 @@ def main() -> None:
             _print_groups(of_ways)
         else:
             common.report([row._asdict() for row in of_ways], options.json)
+        return
+    if options.signed:
+        common.report([row._asdict() for row in _of_signed(corpus)], options.json)
         return
     figures = []
     with tempfile.TemporaryDirectory() as directory:
@@ -194,6 +217,40 @@ def _caught(way: tuple[str, str]) -> _OfWay:
     return _HIDDEN[0].caught(*way)
 
 
+class _Signed(NamedTuple):
+    """How many newsletters of spammers are caught, without and with a server that vouches for them."""
+
+    spammers: str
+    mail: str
+    messages: int
+    caught_without: int
+    caught: int
+
+
+def _of_signed(corpus: common.Halves) -> Iterator[_Signed]:
+    """Yield what is caught of signed spam at first, and after half of it was moved to Junk."""
+    spam = [_bytes(each) for each in corpus.second if each.label is Label.SPAM][:_SIGNED]
+    half = len(spam) // 2
+    for spammers, domain_of in _SPAMMERS.items():
+        first = _signed_by(spam, domain_of, half, *_AS_BEFORE)
+        contender = _InProcess(True)
+        contender.train(corpus.first)
+        yield _Signed(spammers, "at first", len(first), *map(contender.caught, (None, _SERVER), (first, first)))
+        contender.learn(first[:half], Label.SPAM)
+        for mail, (sender, address) in {"the same address": _AS_BEFORE, **_OTHERWISE}.items():
+            rest = _signed_by(spam, domain_of, half, sender, address)[half:]
+            yield _Signed(spammers, mail, len(rest), *map(contender.caught, (None, _SERVER), (rest, rest)))
+
+
+def _signed_by(
+    spam: Sequence[bytes], domain_of: Callable[[int], str], half: int, sender: str, address: str
+) -> list[Reading]:
+    return [
+        read(as_signed_newsletter(raw, _SERVER, sender.format(domain_of(number % half)), address))
+        for number, raw in enumerate(spam)
+    ]
+
+
 def _of_hidden(corpus: common.Halves, others: Sequence[Labelled], only: str, seed: int) -> list[_OfWay]:
     """Return how many of the first spam are caught with a letter of others' ham, by the way of writing.
 
@@ -250,9 +307,16 @@ class _InProcess:
     def train(self, messages: Sequence[Labelled]) -> None:
         """Learn the messages with their true labels, each class in order."""
         for label in Label:
-            for message in messages:
-                if message.label is label:
-                    self._lessons.learn([self._read(message)], label, "", 0.0, how=How.HAND)
+            self.learn([self._read(message) for message in messages if message.label is label], label)
+
+    def learn(self, readings: Sequence[Reading], label: Label) -> None:
+        """Learn some messages."""
+        self._lessons.learn(readings, label, "", 0.0, how=How.HAND)
+
+    def caught(self, server: str | None, readings: Sequence[Reading]) -> int:
+        """Return how many of the messages are spam; server: that the person has named."""
+        judge = Filter(self._lessons, Scoring(), Senders(), Trusted(server)).judge
+        return sum(judge(reading).verdict is Verdict.SPAM for reading in readings)
 
     def score(self, messages: Sequence[Labelled], *_options: str) -> list[str]:
         """Return a line for each message, as `spamnb score --json` prints it."""

@@ -29,6 +29,7 @@ STEPS = (
     CREATE TABLE spamnb (version int NOT NULL, made uuid NOT NULL DEFAULT gen_random_uuid());
     INSERT INTO spamnb (version) VALUES (1)
     """,
+    "UPDATE spamnb SET version = 2",  # relations may also say who answers for the message (16 bytes)
 )  # step n turns version n into version n + 1; each step after the first sets the version
 
 VERSION = len(STEPS)

@@ -20,7 +20,7 @@ from spamnb.base.label import LEARNED_BY, How, Label
 from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped
 from spamnb.exchange.port import LogRow
-from spamnb.ledger.lessons.acquaintance import sender_of
+from spamnb.ledger.lessons.acquaintance import unpacked as unpacked_relations
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX
 from spamnb.ledger.lessons.port import Lesson, LessonCopy
 
@@ -83,7 +83,7 @@ def read(account: str, row: Sequence[Any]) -> LogRow:
             raise ValueError("its cause is not one that this version knows")
         if not _FIRST <= at <= _LAST or not 0 < len(digest) <= _LONGEST_DIGEST or tokenizer < 0:
             raise ValueError("its time, its digest or its tokenizer is impossible")
-        sender_of(relations)
+        unpacked_relations(relations)
         texts = escaped(summary)[:_LONGEST_TEXT], escaped(why)[:_LONGEST_TEXT]
         learned = None if label is None else Label(label)
         lesson = Lesson(number, digest, texts[0], learned, weak, at, texts[1], How(how), None)

@@ -8,9 +8,9 @@ id that a token has got. total.change: the number of the last change of a lesson
 number of the change that made the lesson. lesson.weak: the label was learned without a person's decision; any decision
 replaces it. lesson.takes_back: a value of its learner, not used here. import.takes_back: the same, of the one who has
 taken the import back; then this row is left without its tokens. It is NULL while the import counts.
-lesson.sender_over_path, sent.answer, recipient.address: hashes by which senders are known (`mail.relations`). A message
-that the person has sent has a row in `sent` for each possible answer, or one row with 0; and a row in `recipient` for
-each recipient.
+lesson.sender_over_path, sent.answer, recipient.address: hashes by which senders are known (`mail.relations`).
+lesson.signed_by: the hash of who answers for the message, if it was signed. A message that the person has sent has a
+row in `sent` for each possible answer, or one row with 0; and a row in `recipient` for each recipient.
 
 This host's history (`ledger.history`): all other tables. No statement names tables of both parts. `message` has a row
 for each message that was seen, judged or learned, and for each import. label, weak and learned_at repeat its lesson, as
@@ -217,16 +217,22 @@ _ACQUAINTANCES = """
 _GOALS = """
     ALTER TABLE action ADD COLUMN goal TEXT;
     UPDATE action SET goal = verdict WHERE kind = 'moved' AND takes_back IS NULL"""
+# A decision counts for all mail for which the same holder answers. Lessons of before do not say who that is.
+_SIGNED = """
+    ALTER TABLE lesson ADD COLUMN signed_by INTEGER;
+    CREATE INDEX lesson_signed ON lesson (signed_by, label, weak) WHERE signed_by IS NOT NULL"""
 _STEPS = (
     f"{_LESSONS};{_HISTORY};{_SENDERS}",
     f"{_ACQUAINTANCES};{_GOALS}",
+    _SIGNED,
 )  # step n makes version n + 1 out of version n; steps are only ever added
 # By version: what the next step adds, and a reader of such a ledger lacks. It is of its connection alone.
 _TO_READ = {
     1: """
     CREATE TEMP TABLE recipient (digest BLOB NOT NULL, address INTEGER NOT NULL);
     CREATE TEMP VIEW action AS
-        SELECT *, iif(kind = 'moved' AND takes_back IS NULL, verdict, NULL) AS goal FROM main.action"""
+        SELECT *, iif(kind = 'moved' AND takes_back IS NULL, verdict, NULL) AS goal FROM main.action""",
+    2: "CREATE TEMP VIEW lesson AS SELECT *, NULL AS signed_by FROM main.lesson",
 }
 
 _MARK = "INSERT INTO state VALUES ('mark', lower(hex(randomblob(16))))"  # `State.mark`

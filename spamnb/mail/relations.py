@@ -8,7 +8,8 @@ Mail programs put sent messages there without Received fields. Their From may be
 a secret, so it is not checked.
 
 Authentication-Results (RFC 8601) tells more, but only to those who know the name of the person's own server. So the
-fields are kept unread here (see `spamnb.mail.own_results`).
+fields are kept unread here (see `spamnb.mail.own_results`). A lesson keeps who has signed its message, by the server at
+the top, whoever that is. A stranger who is believed there wins nothing: the server vouches for less mail then.
 
 All of this is kept as hashes of 8 bytes: an integer of SQLite, an eighth of the size of addresses. They need no key,
 since the summaries beside them in the ledger name senders in plain text. With a million of them kept, a stranger's
@@ -20,6 +21,8 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.authentication import authentication, server_at
+from spamnb.mail.holders import holder_of
 from spamnb.mail.own_results import own_results
 from spamnb.mail.parsing.message import Message
 from spamnb.mail.parsing.shown_addresses import shown_addresses
@@ -63,6 +66,16 @@ class Relations(NamedTuple):
         """Return the hash of the sender over this path; None if one of them is not known, or not the only one."""
         is_known = self.sender and self.path and not self.others
         return _hashed("address", self.sender, self.path) if is_known else None
+
+    @property
+    def signed_by(self) -> int | None:
+        """Return the hash of who answers for this message; None if the server at the top does not vouch for From."""
+        server = server_at(self.results)
+        if not server or not self.sender or self.others:
+            return None
+        found = authentication(self.results, server, self.sender, are_below=self.are_results_below)
+        holder = holder_of(self.sender) if found is not None and found.is_aligned else ""
+        return _hashed("holder", holder) if holder else None
 
     @property
     def as_recipient(self) -> int | None:

@@ -464,6 +464,7 @@ def test_taken_over_otherwise(lessons: Lessons) -> None:
         lambda copy: copy._replace(tokens={"hello": 2}),
         lambda copy: copy._replace(tokens={"hello": 1, "more": 1}),
         lambda copy: copy._replace(relations=bytes(7) + b"1"),
+        lambda copy: copy._replace(relations=bytes(15) + b"1"),
         lambda copy: copy._replace(tokenizer=VERSION + 1),
         lambda copy: copy._replace(lesson=replace(copy.lesson, at=1.5)),
         lambda copy: copy._replace(lesson=replace(copy.lesson, how=How.TELL)),
@@ -606,6 +607,42 @@ def test_weak_ham_is_kept_mail(lessons: Lessons) -> None:
     assert lessons.verify() == []
 
 
+def signed(number: int, sender: str, domain: str = "") -> Reading:
+    """A message with a valid signature of a domain; "" for that of its sender."""
+    results = (f"mx.example.org; dkim=pass header.d={domain or sender.rpartition('@')[2]}",)
+    relations = Relations(sender, path="9.9.9", results=results)
+    return Reading(digest(number), f"message {number}", {"hello": 1}, relations)
+
+
+def test_decisions_about_signed_mail(lessons: Lessons) -> None:
+    """Decisions about signed mail are counted for all for whom the same holder answers; weak lessons are not."""
+    lessons.learn([signed(1, "a@shop.example"), signed(2, "b@mail.shop.example")], SPAM, "moved", 1.0, how=How.MOVE)
+    lessons.learn([signed(3, "c@shop.example")], HAM, "moved", 1.0, how=How.MOVE)
+    lessons.learn([signed(4, "d@shop.example")], SPAM, "left in Junk", 1.0, how=How.SILENCE, weak=True)
+    lessons.learn([signed(5, "e@shop.example", "evil.example"), mail(6, "f@shop.example")], SPAM, "", 1.0, how=How.MOVE)
+    assert seen(lessons, signed(9, "g@letters.shop.example")) == Seen(signed_ham=1, signed_spam=2)
+    assert (
+        seen(lessons, signed(9, "g@shop.example", "evil.example")) == seen(lessons, mail(9, "g@shop.example")) == Seen()
+    )
+    assert seen(lessons, signed(1, "a@shop.example"), without=digest(1)) == Seen(signed_ham=1, signed_spam=1)
+    assert seen(lessons, signed(9, "g@shop.example"), without=digest(4)) == Seen(signed_ham=1, signed_spam=2)
+    lessons.relabel([Relabel(digest(2), SPAM, False, HAM, False, "moved back", How.MOVE)], 2.0)
+    lessons.forget([digest(1)], "an error", 2.0, how=How.HAND)
+    assert seen(lessons, signed(9, "g@shop.example")) == Seen(signed_ham=2)
+    assert lessons.verify() == []
+
+
+def test_signed_mail_in_another_store(lessons: Lessons) -> None:
+    """Another store that takes the lessons over counts these decisions too."""
+    other = MemoryLessons()
+    other.learn([signed(1, "a@shop.example")], SPAM, "moved", 1.0, how=How.MOVE)
+    other.learn([signed(2, "b@gmail.com")._replace(relations=Relations())], SPAM, "moved", 1.0, how=How.MOVE)
+    assert lessons.take_over(copies(other)) == 2
+    assert seen(lessons, signed(9, "g@shop.example")) == Seen(signed_spam=1)
+    assert lessons.take_over(copies(other)) == 0
+    assert lessons.verify() == []
+
+
 def test_whom_one_has_written_to(lessons: Lessons) -> None:
     """A recipient of sent mail is known as such over any path, until that mail is forgotten."""
     ann, bob = (mail(1, sender).relations.as_recipient or 0 for sender in ("ann@b.example", "bob@b.example"))
@@ -678,8 +715,10 @@ class Step(NamedTuple):
 
 
 def related(number: int) -> Reading:
-    """One of a few messages that have senders and paths in common."""
-    return mail(number, f"{'ab'[number % 2]}@b.example", ["9.9.9", "b.example", ""][number % 3], (number,))
+    """One of a few messages that have senders, paths and signatures in common."""
+    one = mail(number, f"{'ab'[number % 2]}@b.example", ["9.9.9", "b.example", ""][number % 3], (number,))
+    results = (f"mx.example.org; dkim={['pass', 'fail'][number // 2 % 2]} header.d=b.example",)
+    return one._replace(relations=one.relations._replace(results=results))
 
 
 def sent_by(number: int) -> Addressees:

@@ -32,6 +32,7 @@ ANY_NUMBER = {
     ("directory", "device"),
     ("directory", "inode"),
     ("lesson", "sender_over_path"),
+    ("lesson", "signed_by"),
     ("sent", "answer"),
     ("recipient", "address"),
 }
@@ -77,7 +78,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         db.execute("INSERT INTO choice VALUES (2, 'spam_cutoff', NULL, 0.9, 'prompt')")
         db.execute("INSERT INTO action (at, choice, kind, state, why) VALUES (1.0, 2, 'chosen', 'done', '')")
-        db.execute("UPDATE lesson SET takes_back = 1, sender_over_path = 5 WHERE digest = ?", (b"a",))
+        db.execute("UPDATE lesson SET takes_back = 1, sender_over_path = 5, signed_by = 6 WHERE digest = ?", (b"a",))
         db.execute("UPDATE import SET takes_back = 1")
         db.execute("INSERT INTO state VALUES ('restored at', '1.0')")
         assert ledger.verify() == []

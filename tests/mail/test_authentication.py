@@ -56,7 +56,8 @@ NOTHING = Authentication()
         # a signature for the address alone, or for the domain below or above that of From
         ("mx.example.org; dkim=pass header.i=bounce@shop.example", PASSED),
         ("mx.example.org; dkim=pass header.d=a.letters.shop.example", PASSED),
-        ("mx.example.org; dkim=pass header.d=orders.shop.example", PASSED),
+        # but not for one beside it: these two may be strangers
+        ("mx.example.org; dkim=pass header.d=orders.shop.example", Authentication("pass")),
         # several signatures: one of them is enough
         (
             "mx.example.org; dkim=pass header.d=sender.example header.i=@sender.example;"
@@ -75,9 +76,13 @@ NOTHING = Authentication()
         ("mx.example.org; dkim=pass (header.d=shop.example)", Authentication("pass")),
         ("mx.example.org; x-dkim=pass header.d=shop.example", NOTHING),
         ("mx.example.org; arc=pass header.d=shop.example", NOTHING),
-        ("mx.example.org; dkim=passed header.d=shop.example", NOTHING),
+        ("mx.example.org; dkim=passed header.d=shop.example", Authentication("unknown")),
         # DMARC for another domain, none, or two results, of which one must be forged
-        ("mx.example.org; dmarc=pass", Authentication(dmarc="aligned")),
+        ("mx.example.org; dmarc=pass", Authentication(dmarc="pass")),
+        (
+            "mx.example.org; dmarc=pass header.from=a.example header.from=letters.shop.example",
+            Authentication(dmarc="pass"),
+        ),
         ("mx.example.org; dmarc=pass header.from=evil.example", Authentication(dmarc="pass")),
         ("mx.example.org; dmarc=fail header.from=letters.shop.example", Authentication(dmarc="fail")),
         ("mx.example.org; dmarc=pass header.from=letters.shop.example; dmarc=fail", Authentication()),
@@ -132,7 +137,7 @@ FORGED = f"{OURS}; dkim=pass {SHOP}"
     ("fields", "expected"),
     [
         # one field for each method, by one server or by several of the site, in any order
-        ([f"{OURS}; dmarc=pass", f"{OURS}; spf=pass", FORGED], Authentication("aligned", "pass", "aligned")),
+        ([f"{OURS}; dmarc=pass", f"{OURS}; spf=pass", FORGED], Authentication("aligned", "pass", "pass")),
         (
             [f"{OURS}; bimi=none", "mx2.example.org; arc=none", "example.org; spf=pass", FORGED],
             PASSED._replace(spf="pass"),
@@ -141,7 +146,7 @@ FORGED = f"{OURS}; dkim=pass {SHOP}"
         # the upper field of a method counts, even if its result is not one
         ([f"{OURS}; dkim=fail", FORGED], Authentication("fail")),
         ([f"{OURS}; dkim=none; spf=pass", FORGED], Authentication("none", "pass")),
-        ([f"{OURS}; dkim=unknown", FORGED], NOTHING),
+        ([f"{OURS}; dkim=passed", FORGED], Authentication("unknown")),
         ([f"{OURS}; dkim=", FORGED], PASSED),
         ([f"{OURS}; dkim=pass header.d=evil.example", FORGED], Authentication("pass")),
         ([f"{OURS}; dmarc=pass; dmarc=fail", f"{OURS}; dmarc=pass"], NOTHING),
@@ -179,8 +184,8 @@ FORGED = f"{OURS}; dkim=pass {SHOP}"
         ([f"; mx.example.org; dkim=pass {SHOP}"], None),
         ([f"mx.example.org,evil.example; dkim=pass {SHOP}"], None),
         # results that are none
-        ([f"{OURS}; dkim=aligned {SHOP}"], NOTHING),
-        ([f"{OURS}; dkim = 'pass' {SHOP}"], NOTHING),
+        ([f"{OURS}; dkim=aligned {SHOP}"], Authentication("unknown")),
+        ([f"{OURS}; dkim = 'pass' {SHOP}"], Authentication("unknown")),
         ([f"{OURS}; reason=x dkim=pass {SHOP}"], NOTHING),
         ([f"{OURS}; dkim=none (comment; dkim=pass {SHOP})"], Authentication("none")),
         ([f'{OURS}; dkim=none reason="; dkim=pass {SHOP}"'], Authentication("none")),
@@ -200,7 +205,7 @@ def test_several_fields(fields: Sequence[str], expected: Authentication | None) 
         ([f"{OURS}; x-ptr=pass", f"{OURS}; bimi=none", FORGED], PASSED),
         ([f"{OURS}; spf=fail", FORGED], Authentication(spf="fail")),
         ([f"{OURS}; spf=fail", "mx2.example.org; dmarc=pass"], Authentication(spf="fail")),
-        ([f"{OURS}; dkim=unknown", f"{OURS}; dmarc=pass"], NOTHING),
+        ([f"{OURS}; dkim=unknown", f"{OURS}; dmarc=pass"], Authentication("unknown")),
         ([OURS, FORGED], NOTHING),
         ([f"{OURS}; none", FORGED], NOTHING),
         ([f"{OURS};", FORGED], NOTHING),
@@ -250,7 +255,10 @@ def test_a_field_without_a_name() -> None:
     ("sender", "domain", "is_aligned"),
     [
         ("a@shop.co.uk", "mail.shop.co.uk", True),
-        ("a@news.shop.co.uk", "mail.shop.co.uk", True),
+        ("a@mail.shop.co.uk", "shop.co.uk", True),
+        ("a@news.shop.co.uk", "mail.shop.co.uk", False),
+        ("a@victim.onmicrosoft.com", "evil.onmicrosoft.com", False),
+        ("a@impots.gouv.fr", "evil.gouv.fr", False),
         ("a@shop.co.uk", "evil.co.uk", False),
         ("a@bit.example", "bit.example", True),
         ("a@news.dhl.de", "dhl.de", True),
@@ -265,10 +273,35 @@ def test_a_field_without_a_name() -> None:
     ],
 )
 def test_domains(sender: str, domain: str, is_aligned: bool) -> None:
-    """Two domains are of one site if one is below the other, or both are below one registered domain."""
+    """A signature counts if one of the two domains is below the other; two beside each other may be strangers."""
     found = authentication([f"{OURS}; dkim=pass header.d={domain}"], OURS, sender)
     assert found is not None
     assert found.is_aligned is is_aligned
+
+
+@over_rows(
+    ("dmarc", "is_aligned", "is_by_policy"),
+    [
+        ("fail", False, False),
+        ("permerror", False, False),
+        ("none", True, False),
+        ("temperror", True, False),
+        ("bestguesspass", True, False),
+        ("pass", True, True),
+    ],
+)
+def test_dmarc_denies(dmarc: str, is_aligned: bool, is_by_policy: bool) -> None:
+    """If DMARC fails, or the domain's policy cannot be read, a signature of From's domain does not help.
+
+    Only DMARC that passes is a policy, if the server asks for policies.
+    """
+    for header_from in (" header.from=shop.example", ""):
+        found = authentication([f"{OURS}; dkim=pass {SHOP}; dmarc={dmarc}{header_from}"], OURS, "b@shop.example")
+        assert found is not None
+        assert (found.is_aligned, found.is_by_policy) == (is_aligned, is_by_policy)
+    without = authentication([f"{OURS}; dkim=pass {SHOP}"], OURS, "b@shop.example")
+    assert without is not None
+    assert without.is_by_policy
 
 
 @given(st.text(st.sampled_from('mx.example.org;"()\\= \n\tdkim=pass'), max_size=60))

@@ -230,3 +230,29 @@ def test_what_the_ledger_keeps_never_changes(written: str) -> None:
     relations = read(raw.encode()).relations
     assert (relations.sender_over_path, relations.answers) == (PINNED[written], (45670309958857759,))
     assert relations.as_recipient == 7816401782954352632
+
+
+@over_rows(
+    ("results", "sender", "is_signed"),
+    [
+        (["mx.example.org; dkim=pass header.d=shop.example"], "news@shop.example", True),
+        (["mx.example.org; dkim=pass header.d=shop.example"], "b@mail.shop.example", True),
+        (["dkim=pass header.d=shop.example"], "news@shop.example", True),  # Microsoft's, which has no name
+        (["mx.example.org; dmarc=pass header.from=shop.example"], "news@shop.example", True),
+        (["mx.example.org; dmarc=pass"], "news@shop.example", False),
+        (["mx.example.org; dkim=fail header.d=shop.example"], "news@shop.example", False),
+        (["mx.example.org; dkim=pass header.d=evil.example"], "news@shop.example", False),
+        (["mx.example.org; dkim=pass header.d=shop.example; dmarc=fail"], "news@shop.example", False),
+        (["mx.example.org; ("], "news@shop.example", False),
+        ([], "news@shop.example", False),
+        (["mx.example.org; dkim=pass header.d=shop.example"], "", False),
+    ],
+)
+def test_who_answers_for_a_message(results: list[str], sender: str, is_signed: bool) -> None:
+    """A lesson keeps the holder of From's domain if the server at the top vouches for it; this hash never changes."""
+    found = Relations(sender, results=tuple(results)).signed_by
+    assert found == (PINNED_HOLDER if is_signed else None)
+    assert Relations(sender, others=("b@b.example",), results=tuple(results)).signed_by is None
+
+
+PINNED_HOLDER = 6768891755184008799

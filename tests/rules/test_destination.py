@@ -10,7 +10,7 @@ ALL = (*BOTH, Role.NEWCOMERS)
 EACH = (*ALL, Role.NEWSLETTERS)
 KNOWN, NEWCOMER, ONE_OF_MANY = (False, False), (True, False), (True, True)
 STRANGE, MANY = "from somebody you do not know yet", "like more than half of the mail of the last day"
-WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
+WHY = "mx.example.org vouches for this newsletter, and you have called no mail of shop.example spam"
 
 
 @over_rows(

@@ -8,11 +8,12 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.contacts import address_book
 from spamnb.delivery.pipe import filtered
+from spamnb.ledger.ledger import Ledger
 from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
 from tests.service.conftest import Site
 
 KEY = "authserv_id: mx.example.org"
-WHY = "mx.example.org vouches for this newsletter, and you have not called mail of this sender spam"
+WHY = "mx.example.org vouches for this newsletter, and you have called no mail of shop.example spam"
 
 
 def newsletter(number: int, *fields: str) -> bytes:
@@ -37,8 +38,12 @@ def taught(site: Site) -> Site:
 
 
 def test_it_stays_until_a_person_decides(taught: Site) -> None:
-    """It stays in the inbox, and the history says why; once one is moved to Junk, the next goes there too."""
-    first, second, third = (newsletter(number, SIGNED, BORDER) for number in range(3))
+    """It stays in the inbox, and the history says why; once one is moved to Junk, the next of this site go there too.
+
+    The unsure one of another site goes to the folder for unsure mail.
+    """
+    first, second = newsletter(0, SIGNED, BORDER), newsletter(1, SIGNED, BORDER).replace(b"news@", b"letters@")
+    third = newsletter(2, SIGNED.replace("shop", "club"), BORDER).replace(b"news@shop", b"news@club")
     taught.deliver(first)
     taught.work()
     assert taught.contents("Junk") == []
@@ -49,9 +54,24 @@ def test_it_stays_until_a_person_decides(taught: Site) -> None:
     taught.work()
     assert sorted(taught.contents("Junk")) == sorted([first, second])
     taught.configure(KEY, unsure_folder="Maybe")
-    taught.deliver(third.replace(b"news@shop", b"letters@shop"))
+    taught.deliver(third)
     taught.work()
-    assert third.replace(b"news@shop", b"letters@shop") not in [*taught.contents("INBOX"), *taught.contents("Junk")]
+    assert third not in [*taught.contents("INBOX"), *taught.contents("Junk")]
+
+
+def test_undo_of_the_move(taught: Site) -> None:
+    """If the move to Junk is undone, the server vouches for mail of the site again."""
+    first, second = newsletter(0, SIGNED, BORDER), newsletter(1, SIGNED, BORDER).replace(b"news@", b"letters@")
+    taught.deliver(first)
+    taught.work()
+    taught.move(first, "INBOX", "Junk")
+    taught.work()
+    with Ledger(str(taught.ledger)) as ledger:
+        (learned,) = [action for action in ledger.journal.newest(1) if action.kind == "learned"]
+    assert taught.spamnb("undo", str(learned.id)) == 0
+    taught.deliver(second)
+    taught.work()
+    assert taught.why(second) == f"unsure: {WHY}"
 
 
 def test_without_the_key_it_is_spam(site: Site) -> None:

@@ -2,6 +2,7 @@
 
 `python -m tests.upgrade.kept` keeps that of the present version in a directory beside this file, as the last step
 before its release (.ci/release asks for it). Until then the form of its ledger may change, and it is kept again.
+`ledger-2` is that of a program between two releases, whose ledger has version 2.
 """
 
 import contextlib

@@ -7,9 +7,10 @@ and answers count. All else only says who is a newcomer (`rules/acquaintances.py
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from spamnb.base.label import Label
+from spamnb.mail.relations import Relations
 
 _HASH_BYTES = 8  # of the hashes of `mail.relations`
 
@@ -46,6 +47,7 @@ class Seen(NamedTuple):
 
     ham, spam: a person has called mail of this sender over this path so. answered: the message answers one of the
     person's. kept: there is weak ham of this sender over this path. written_to: the person has written to this address.
+    signed_ham, signed_spam: how many decisions call mail so for which the same holder answers (`Relations.signed_by`).
     """
 
     ham: bool = False
@@ -53,6 +55,8 @@ class Seen(NamedTuple):
     answered: bool = False
     kept: bool = False
     written_to: bool = False
+    signed_ham: int = 0
+    signed_spam: int = 0
 
     def after(self, label: Label) -> "Seen":
         """Return what is known after mail of that sender over that path got this label."""
@@ -76,17 +80,39 @@ def tokens_of(known: Iterable[Acquaintance]) -> list[str]:
     return [f"known:{each}" for each in sorted(known)]
 
 
-def packed(sender_over_path: int | None) -> bytes:
+class KeptRelations(NamedTuple):
+    """What a lesson keeps of the relations of its message, as hashes; None for what they do not say.
+
+    signed_by: who answers for the message.
+    """
+
+    sender_over_path: int | None = None
+    signed_by: int | None = None
+
+    @classmethod
+    def of(cls, relations: Relations) -> Self:
+        """Return what is kept of these relations."""
+        return cls(relations.sender_over_path, relations.signed_by)
+
+
+def packed(kept: KeptRelations) -> bytes:
     """Return what a lesson keeps of the relations of its message, in the form for another store.
 
-    >>> packed(-2).hex(), packed(None), sender_of(packed(-2)), sender_of(b"")
-    ('fffffffffffffffe', b'', -2, None)
+    Hashes are never 0, so 0 stands for None.
+
+    >>> packed(KeptRelations(-2)).hex(), packed(KeptRelations()), packed(KeptRelations(None, 3)).hex()
+    ('fffffffffffffffe', b'', '00000000000000000000000000000003')
+    >>> unpacked(packed(KeptRelations(-2, 3)))
+    KeptRelations(sender_over_path=-2, signed_by=3)
     """
-    return b"" if sender_over_path is None else sender_over_path.to_bytes(_HASH_BYTES, "big", signed=True)
+    hashes = kept if kept.signed_by is not None else kept[: kept.sender_over_path is not None]
+    return b"".join((each or 0).to_bytes(_HASH_BYTES, "big", signed=True) for each in hashes)
 
 
-def sender_of(relations: bytes) -> int | None:
-    """Return the sender over the path, packed by `packed`. Raises ValueError for other bytes."""
-    if len(relations) not in (0, _HASH_BYTES):
+def unpacked(relations: bytes) -> KeptRelations:
+    """Return what `packed` has packed. Raises ValueError for other bytes."""
+    if len(relations) not in (0, _HASH_BYTES, 2 * _HASH_BYTES):
         raise ValueError(f"{len(relations)} bytes are not relations")
-    return int.from_bytes(relations, "big", signed=True) if relations else None
+    starts = range(0, len(relations), _HASH_BYTES)
+    hashes = [int.from_bytes(relations[start : start + _HASH_BYTES], "big", signed=True) for start in starts]
+    return KeptRelations(*(each or None for each in hashes))

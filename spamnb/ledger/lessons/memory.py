@@ -14,7 +14,7 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
-from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, packed, sender_of, tokens_of
+from spamnb.ledger.lessons.acquaintance import Acquaintance, KeptRelations, Seen, packed, tokens_of, unpacked
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
@@ -37,7 +37,7 @@ from spamnb.mail.tokens.tokenizer import VERSION
 
 
 class _Kept(NamedTuple):
-    """A learned message: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its sender.
+    """A learned message: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its relations.
 
     tokenizer: the version that has read it.
     """
@@ -45,13 +45,17 @@ class _Kept(NamedTuple):
     lesson: Lesson
     ids: NDArray[np.int64]
     occurrences: NDArray[np.int64]
-    sender_over_path: int | None
+    relations: KeptRelations
     tokenizer: int = VERSION
 
     @property
-    def called(self) -> tuple[int | None, Label | None, bool]:
-        """What the lesson says of its sender: the sender over the path, the label, and whether it is weak."""
-        return self.sender_over_path, self.lesson.label, self.lesson.weak
+    def called(self) -> list["_Called"]:
+        """What the lesson says of its sender over the path, and of who answers for the message."""
+        return [(*known, self.lesson.label, self.lesson.weak) for known in self.relations._asdict().items()]
+
+
+_Called = tuple[str, int | None, Label | None, bool]
+"""A field of `KeptRelations` and its hash, the label of such mail, and whether it is weak."""
 
 
 class _Import(NamedTuple):
@@ -78,7 +82,7 @@ class MemoryLessons:
         self._kept: dict[bytes, _Kept] = {}
         self._imports: list[_Import] = []
         self._last = 0
-        self._called: Counter[tuple[int | None, Label | None, bool]] = Counter()  # by sender over path, label, is weak
+        self._called: Counter[_Called] = Counter()
         self._sent: dict[bytes, list[Addressees]] = {}
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
@@ -191,7 +195,7 @@ class MemoryLessons:
             kept = self._kept[reading.digest]
             known = [token for token in tokens_of(Acquaintance) if self._ids.get(token) in kept.ids]
             ids, occurrences = self._numbered({**reading.tokens, **dict.fromkeys(known, 1)})
-            again = _Kept(kept.lesson, ids, occurrences, kept.sender_over_path)
+            again = _Kept(kept.lesson, ids, occurrences, kept.relations)
             self._add(kept, -1)
             self._add(again, 1)
             self._kept[reading.digest] = again
@@ -232,7 +236,7 @@ class MemoryLessons:
             for kept in wanted
         }
         return [
-            LessonCopy(kept.lesson, kept.tokenizer, tokens.get(kept.lesson.digest), packed(kept.sender_over_path))
+            LessonCopy(kept.lesson, kept.tokenizer, tokens.get(kept.lesson.digest), packed(kept.relations))
             for kept in found
         ]
 
@@ -241,7 +245,7 @@ class MemoryLessons:
         made = []
         for kept in lessons:  # if one lacks its tokens, nothing is taken over
             ids, occurrences = self._numbered(kept.with_its_tokens())
-            made.append(_Kept(kept.lesson, ids, occurrences, sender_of(kept.relations), kept.tokenizer))
+            made.append(_Kept(kept.lesson, ids, occurrences, unpacked(kept.relations), kept.tokenizer))
         changed = 0
         for new in made:
             former = self._kept.get(new.lesson.digest)
@@ -285,18 +289,21 @@ class MemoryLessons:
     def _seen(self, relations: Relations, own: _Kept | None = None) -> Seen:
         """Return what is kept about the sender of a message; without the lesson `own`."""
         sent = list(chain.from_iterable(self._sent.values()))
+        of = KeptRelations.of(relations)
+        over_path, signed = ("sender_over_path", of.sender_over_path), ("signed_by", of.signed_by)
         return Seen(
-            ham=self._is_called(relations, Label.HAM, own),
-            spam=self._is_called(relations, Label.SPAM, own),
+            ham=self._called_so((*over_path, Label.HAM, False), own) > 0,
+            spam=self._called_so((*over_path, Label.SPAM, False), own) > 0,
             answered=any(not set(relations.answers).isdisjoint(each.answers) for each in sent),
-            kept=self._is_called(relations, Label.HAM, own, weak=True),
+            kept=self._called_so((*over_path, Label.HAM, True), own) > 0,
             written_to=any(relations.as_recipient in each.recipients for each in sent),
+            signed_ham=self._called_so((*signed, Label.HAM, False), own),
+            signed_spam=self._called_so((*signed, Label.SPAM, False), own),
         )
 
-    def _is_called(self, relations: Relations, label: Label, own: _Kept | None, *, weak: bool = False) -> bool:
-        """Tell whether mail of the same sender over the same path has this label; without the lesson `own`."""
-        asked = relations.sender_over_path, label, weak
-        return asked[0] is not None and self._called[asked] > (own is not None and own.called == asked)
+    def _called_so(self, asked: _Called, own: _Kept | None) -> int:
+        """Return how many lessons say this; without the lesson `own`."""
+        return 0 if asked[1] is None else self._called[asked] - (own is not None and asked in own.called)
 
     def add_sent(self, messages: Mapping[bytes, Addressees]) -> None:
         """Keep to whom a person's sent messages went, by the identities of the messages."""
@@ -360,10 +367,10 @@ class MemoryLessons:
         used = [row for row in rows if row[0] + row[1]]
         yield from write(used, number, ham, spam, self.stats().tokenizers)
 
-    def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+    def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], KeptRelations]:
         more = tokens_of(self._seen(reading.relations).known)
         tokens = {**reading.tokens, **dict.fromkeys(more, 1)} if more else reading.tokens
-        return *self._numbered(tokens), reading.relations.sender_over_path
+        return *self._numbered(tokens), KeptRelations.of(reading.relations)
 
     def _numbered(self, tokens: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         known = self._ids
@@ -384,7 +391,8 @@ class MemoryLessons:
     def _add(self, kept: _Kept, sign: int) -> None:
         """Add a learned message to the counts, or subtract it."""
         label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences
-        self._called[kept.called] += sign
+        for called in kept.called:
+            self._called[called] += sign
         if label is None:
             return
         self._count(label, ids, sign, np.full(len(ids), sign), sign * occurrences)
@@ -435,7 +443,7 @@ def _are_same(one: _Kept, other: _Kept) -> bool:
     """Whether two lessons of a message agree, except in their numbers and in texts for people."""
     return (
         one.lesson.is_as(other.lesson)
-        and (one.sender_over_path, one.tokenizer) == (other.sender_over_path, other.tokenizer)
+        and (one.relations, one.tokenizer) == (other.relations, other.tokenizer)
         and dict(zip(one.ids.tolist(), one.occurrences.tolist(), strict=True))
         == dict(zip(other.ids.tolist(), other.occurrences.tolist(), strict=True))
     )

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.base.label import How, Label, label_or_none
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.acquaintance import packed, sender_of
+from spamnb.ledger.lessons.acquaintance import KeptRelations, packed
+from spamnb.ledger.lessons.acquaintance import unpacked as unpacked_relations
 from spamnb.ledger.lessons.batch import gather
 from spamnb.ledger.lessons.port import Lesson, LessonCopy
 from spamnb.ledger.lessons.sqlite.counts import ONE, Dictionary, Rows, Sum, next_changes, of_class
@@ -19,14 +20,14 @@ from spamnb.ledger.queries import look_up_bound
 
 _SELECT = (
     "SELECT id, change, digest, summary, label, weak, learned_at, why, how, takes_back, tokenizer, tokens,"
-    " sender_over_path FROM lesson WHERE digest"
+    " sender_over_path, signed_by FROM lesson WHERE digest"
 )
 _PUT = (
     "INSERT INTO lesson (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens,"
-    " sender_over_path) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET"
-    " (summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path, takes_back) ="
-    " (excluded.summary, excluded.change, excluded.label, excluded.weak, excluded.learned_at, excluded.why,"
-    " excluded.how, excluded.tokenizer, excluded.tokens, excluded.sender_over_path, NULL)"
+    " sender_over_path, signed_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (digest) DO UPDATE SET"
+    " (summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path, signed_by, takes_back)"
+    " = (excluded.summary, excluded.change, excluded.label, excluded.weak, excluded.learned_at, excluded.why,"
+    " excluded.how, excluded.tokenizer, excluded.tokens, excluded.sender_over_path, excluded.signed_by, NULL)"
 )
 
 
@@ -37,7 +38,7 @@ class Row(NamedTuple):
     lesson: Lesson
     tokenizer: int
     tokens: bytes
-    sender_over_path: int | None
+    relations: KeptRelations
 
 
 class _Taken(NamedTuple):
@@ -55,11 +56,10 @@ class _Taken(NamedTuple):
 def rows_of(db: Connection, digests: Sequence[bytes]) -> dict[bytes, Row]:
     """Return the lessons of these messages, by their identities."""
     found = {}
-    for number, change, digest, summary, label, weak, at, why, how, takes_back, *rest in look_up_bound(
-        db, _SELECT, digests
-    ):
+    for row in look_up_bound(db, _SELECT, digests):
+        number, change, digest, summary, label, weak, at, why, how, takes_back, tokenizer, tokens, *hashes = row
         lesson = Lesson(change, digest, summary, label_or_none(label), bool(weak), at, why, How(how), takes_back)
-        found[digest] = Row(number, lesson, *rest)
+        found[digest] = Row(number, lesson, tokenizer, tokens, KeptRelations(*hashes))
     return found
 
 
@@ -78,10 +78,7 @@ def copies(
         }
     except KeyError as fault:
         raise LedgerDamagedError("a learned message holds a token that has no text: see `spamnb verify`") from fault
-    return [
-        LessonCopy(row.lesson, row.tokenizer, tokens.get(row.lesson.digest), packed(row.sender_over_path))
-        for row in rows
-    ]
+    return [LessonCopy(row.lesson, row.tokenizer, tokens.get(row.lesson.digest), packed(row.relations)) for row in rows]
 
 
 def take_over(db: Connection, lessons: Iterable[LessonCopy]) -> int:
@@ -121,7 +118,7 @@ def _is_so(former: Row | None, taken: _Taken) -> bool:
     copy = taken.copy
     if former is None or not former.lesson.is_as(copy.lesson):
         return False
-    if (former.tokenizer, former.sender_over_path) != (copy.tokenizer, sender_of(copy.relations)):
+    if (former.tokenizer, former.relations) != (copy.tokenizer, unpacked_relations(copy.relations)):
         return False
     if former.tokens == taken.blob:
         return True  # else they may be compressed differently
@@ -141,4 +138,4 @@ def _add(sum_: Sum, taken: _Taken) -> None:
 def _row(taken: _Taken, number: int) -> tuple[object, ...]:
     lesson, tokenizer, _, relations = taken.copy
     learned = lesson.label, lesson.weak, lesson.at, lesson.why, lesson.how
-    return lesson.digest, lesson.summary, number, *learned, tokenizer, taken.blob, sender_of(relations)
+    return lesson.digest, lesson.summary, number, *learned, tokenizer, taken.blob, *unpacked_relations(relations)

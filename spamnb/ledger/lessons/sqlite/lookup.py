@@ -22,7 +22,9 @@ _SEEN = """
         EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 1 AND weak = 0 AND digest IS NOT ?2),
         EXISTS (SELECT 1 FROM json_each(?3) AS asked CROSS JOIN sent ON answer = asked.value),
         EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND weak = 1 AND digest IS NOT ?2),
-        EXISTS (SELECT 1 FROM recipient WHERE address = ?4)"""
+        EXISTS (SELECT 1 FROM recipient WHERE address = ?4),
+        (SELECT count(*) FROM lesson WHERE signed_by = ?5 AND label = 0 AND weak = 0 AND digest IS NOT ?2),
+        (SELECT count(*) FROM lesson WHERE signed_by = ?5 AND label = 1 AND weak = 0 AND digest IS NOT ?2)"""
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
     " ham_occurrences, spam_occurrences, vocabulary"
@@ -59,8 +61,10 @@ def whole(row: Sequence[int] | None) -> Sequence[int]:
 
 def look_up_seen(db: Connection, relations: Relations, without: bytes | None = None) -> Seen:
     """Return what is kept about the sender of a message; `without` the lesson of that identity."""
-    asked = (relations.sender_over_path, without, json.dumps(relations.answers), relations.as_recipient)
-    return Seen(*map(bool, db.row(_SEEN, asked)))
+    answers = json.dumps(relations.answers)
+    asked = (relations.sender_over_path, without, answers, relations.as_recipient, relations.signed_by)
+    ham, spam, answered, kept, written_to, signed_ham, signed_spam = db.row(_SEEN, asked)
+    return Seen(bool(ham), bool(spam), bool(answered), bool(kept), bool(written_to), signed_ham, signed_spam)
 
 
 class SqliteEvidence:

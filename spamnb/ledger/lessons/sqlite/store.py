@@ -11,7 +11,7 @@ from spamnb.base.label import How, Label, label_or_none
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.acquaintance import Seen, tokens_of
+from spamnb.ledger.lessons.acquaintance import KeptRelations, Seen, tokens_of
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
@@ -380,10 +380,10 @@ class SqliteLessons(SqliteEvidence, SqliteSentMail):
         blobs = pack_all(ids[rows.columns], rows.occurrences, rows.lengths)
         self._db.executemany(
             "INSERT INTO lesson"
-            " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " (digest, summary, change, label, weak, learned_at, why, how, tokenizer, tokens, sender_over_path,"
+            " signed_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (new.digest, new.summary, number, *learned, VERSION, blob, new.relations.sender_over_path)
+                (new.digest, new.summary, number, *learned, VERSION, blob, *KeptRelations.of(new.relations))
                 for new, number, blob in zip(messages, next_changes(self._db, len(messages)), blobs, strict=True)
             ],
         )
