@@ -106,7 +106,7 @@ def _show(ledger: Ledger, config: Config, actions: list[Action], options: argpar
 
 
 def _refuse(outcome: UndoOutcome) -> None:
-    """Say why an action is not undone. It is no fault that a person has moved the message since then."""
+    """Say why an action is not undone. A person may have moved the message since then, and that is right."""
     if outcome.left:
         print(f"{escaped(str(outcome.fault))}: {escaped(outcome.action.summary)}")
     else:

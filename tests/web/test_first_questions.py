@@ -93,7 +93,7 @@ def test_an_answer_is_a_decision(begin: Callable[[int], Begun]) -> None:
 
 
 def test_mail_moves_after_a_question(begin: Callable[[int], Begun]) -> None:
-    """The page after an answer offers to move what was called spam, for an hour; if that is undone, it is not offered."""
+    """For an hour, the page after an answer offers to move what was called spam; after an undo it does not."""
     begun = begin(30)
     asked = _values(begun.page())
     begun.browser.post("/first", label="spam", asked=asked, spam=asked[:2])
