@@ -27,8 +27,8 @@ def named(path: str) -> str:
 def option(name: str, value: str) -> str:
     """Return an option with its value, as a person types it in a shell.
 
-    >>> option("--user", "o'neil"), option("--user", "-x@example.org")
-    ('--user \'o\'"\'"\'neil\'', '--user=-x@example.org')
+    >>> print(option("--user", "o'neil"), option("--user", "-x@example.org"))
+    --user 'o'"'"'neil' --user=-x@example.org
     """
     return f"{name}{'=' if value.startswith('-') else ' '}{escaped(shlex.quote(value))}"
 

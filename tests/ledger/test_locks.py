@@ -18,7 +18,7 @@ from spamnb.ledger.copies.recovery import recover
 from spamnb.ledger.file.locks import open_lock
 from spamnb.ledger.file.replacement import holding
 from spamnb.ledger.ledger import Ledger
-from tests.ledger.test_copies import DAY, fill
+from tests.ledger.test_copies import fill, noon
 from tests.ledger.test_schema import unprivileged
 
 LOCK = """
@@ -126,13 +126,13 @@ def test_a_stranger_locks_all_that_is_there(public: str) -> None:
     path = os.path.join(public, "ledger.sqlite")
     with Ledger(path) as ledger:
         fill(ledger, "a", 5000)
-    roll(path, DAY, 7)
+    roll(path, noon(1), 7)
     with locked_by_a_stranger(*inside(public)) as locked:
         assert locked == 1, "the directory"
         with Ledger(path, busy_seconds=0.5) as ledger, Ledger(path, busy_seconds=0.5, only_read=True):
             fill(ledger, "b")
         os.truncate(path, 5000)
-        assert recover(path, 9 * DAY) is not None
+        assert recover(path, noon(9)) is not None
 
 
 def test_a_reader_without_a_lock(public: str) -> None:
@@ -166,5 +166,5 @@ def test_a_sound_ledger_needs_nobody_to_leave(path: str) -> None:
         fill(ledger, "a")
         with Ledger(path, only_read=True) as reader, reader.snapshot():
             reader.lessons.totals()
-            assert recover(path, DAY) is None
+            assert recover(path, noon(1)) is None
     assert not os.path.exists(path + ".restored.part")
