@@ -10,6 +10,7 @@ from spamnb.base.label import Role, Verdict
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Judgement
 from spamnb.ledger.history.messages import MessageRow
+from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
 from spamnb.rules.destination import (
@@ -75,11 +76,11 @@ def not_of_unknown_list(ledger: Ledger, judgement: Judgement, list_id: str) -> J
     that has not begun waits until its person has sorted such mail too.
     """
 
-    def is_called_spam() -> bool:
-        return ledger.senders.learned("", list_id)[1].spam > 0
+    def of_list() -> Learned:
+        return ledger.senders.learned("", list_id)[1]
 
     ham = int(ledger.lessons.totals()[0]) if list_id and judgement.verdict is Verdict.SPAM else 0
-    if is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, is_called_spam):
+    if is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, of_list):
         return judgement._replace(verdict=Verdict.UNSURE, vouched=UNKNOWN_LIST)
     return judgement
 

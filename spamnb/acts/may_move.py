@@ -26,6 +26,7 @@ from spamnb.filter.leave_one_out import without_groups
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lesson, Lessons
 from spamnb.rules import moving as rules
+from spamnb.rules.destination import is_young
 from spamnb.rules.reactions import Reaction, reaction_to_left_behind
 from spamnb.rules.weak_lessons import is_doubtful
 
@@ -210,18 +211,19 @@ def why_it_waits(ledger: Ledger, learning: Learning) -> str:
 
 
 def left_behind(ledger: Ledger, learning: Learning) -> Mapping[int, Reaction]:
-    """Return the reactions to messages from before moving began that a person has left behind.
+    """Return the reactions to messages that a person has left behind.
 
-    A ledger may not know when moving began, since an earlier program wrote it. Then such mail teaches nothing.
+    They are from before moving began, or of a list that a young filter does not know. A ledger may not know when moving
+    began, since nothing was judged before, or an earlier program wrote it. Then mail from before teaches nothing.
     """
     state, begun = ledger.state, has_begun(ledger, learning)
     until = state.begun_at if begun else math.inf
-    if until is None:
-        return {}
+    before, spares_lists = -math.inf if until is None else until, is_young(int(ledger.lessons.totals()[0]))
     knows_enough = begun or state.ready_at is not None
+    left = ledger.messages.left_behind(before, only_called_spam=begun, lists=spares_lists)
     reactions = {
-        message: reaction_to_left_behind(is_called_spam, knows_enough=knows_enough, has_begun=begun)
-        for message, is_called_spam in ledger.messages.left_behind(until, only_called_spam=begun).items()
+        message: reaction_to_left_behind(is_spam, knows_enough=knows_enough, has_begun=begun, is_spared=is_later)
+        for message, is_spam, is_later in left
     }
     return {message: reaction for message, reaction in reactions.items() if reaction is not None}
 

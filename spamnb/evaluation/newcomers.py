@@ -40,9 +40,9 @@ class Newcomers:
         of_list = self._learned(self._of_list[relations.list_id])
         return not why_known(relations, seen, of_address, of_list, frozenset(), "") and self._knows_enough()
 
-    def is_called_spam(self, list_id: str) -> bool:
-        """Tell whether any mail of a list was learned as spam."""
-        return self._learned(self._of_list[list_id]).spam > 0
+    def of_list(self, list_id: str) -> Learned:
+        """Return what is learned of a list."""
+        return self._learned(self._of_list[list_id])
 
     @property
     def are_many(self) -> bool:

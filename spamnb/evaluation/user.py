@@ -37,7 +37,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules import weak_lessons
-from spamnb.rules.destination import UNKNOWN_LIST, destination_of, is_barely_spam, is_unknown_list
+from spamnb.rules.destination import UNKNOWN_LIST, destination_of, is_barely_spam, is_unknown_list, is_young
 from spamnb.rules.moving import USUAL, WINDOW, fewest, is_taught, trips, why_it_waits
 from spamnb.rules.newsletters import newsletter
 from spamnb.rules.reactions import reaction_to_kept, reaction_to_left_behind
@@ -178,6 +178,7 @@ class _Mailbox:
         # In the inbox since before moving began, and not learned; whether the user leaves it there.
         self._lying: dict[int, bool] = {}
         self._called_spam: list[int] = []  # by the filter, before moving began
+        self._spared: set[int] = set()  # called spam since then, but of lists that the filter does not know
         self._sorted_until = -1  # the newest message that the user has moved to spam
         self._stopped = False
 
@@ -207,6 +208,8 @@ class _Mailbox:
         if (missing := self._lacking()) and judgement.verdict is Verdict.SPAM:
             self._called_spam.append(place)
         is_unknown = self._is_of_unknown_list(judgement, sample.reading.relations.list_id)
+        if is_unknown and not missing:
+            self._spared.add(place)
         then = destination_of(
             Verdict.UNSURE if is_unknown else judgement.verdict,
             "",
@@ -273,8 +276,8 @@ class _Mailbox:
             self._do(habit.corrected_after, self._move_to_inbox, place)
 
     def _lie(self, place: int, *, is_left: bool) -> None:
-        """Note a message that comes to the inbox before the filter has begun to move mail."""
-        if self._missing != "":
+        """Note a message that comes to the inbox before the filter has begun to move mail, or that it has spared."""
+        if self._missing != "" or place in self._spared:
             self._lying[place] = is_left
 
     @property
@@ -303,10 +306,16 @@ class _Mailbox:
 
     def _learn_left_behind(self) -> None:
         """Learn the mail that the user has left, while moving later mail to spam."""
-        called_spam = set(self._called_spam)
+        called_spam, young = set(self._called_spam), is_young(self._lessons.totals().tolist()[0])
         for place in filter(self._is_left_behind, list(self._lying) if self._learning.kept else ()):
+            is_spared = place in self._spared
+            if is_spared and not young:
+                continue
             meant = reaction_to_left_behind(
-                place in called_spam, knows_enough=self._ready is not None, has_begun=self._missing == ""
+                is_spared or place in called_spam,
+                knows_enough=self._ready is not None,
+                has_begun=self._missing == "",
+                is_spared=is_spared,
             )
             if meant is None or (meant.doubtful and not self._teaches_ham(place)):
                 continue
@@ -428,8 +437,8 @@ class _Mailbox:
 
     def _is_of_unknown_list(self, judgement: Judgement, list_id: str) -> bool:
         ham = self._lessons.totals().tolist()[0]
-        is_called_spam = partial(self._newcomers.is_called_spam, list_id)
-        return is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, is_called_spam)
+        of_list = partial(self._newcomers.of_list, list_id)
+        return is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, of_list)
 
     def _is_stopped(self) -> bool:
         may_stop = self._has_breaker and not self._stopped and not self._missing

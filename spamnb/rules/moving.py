@@ -147,8 +147,8 @@ def why_it_waits(unsorted: int, days: float, fates: Sequence[bool], learning: Le
     of them, as many as the filter needs of spam.
 
     csdmc2010 by the time of arrival, begun empty at the messages 100, 120, … 240, habit `tidy`, ham moved and spam
-    caught of the first 200: 38 and 56 % if any five later messages end the wait, and two days do; 13 and 63 % by all
-    rules of today. By Date, where six starts are one event, 14 and 53 %, and 48 and 59 %.
+    caught of the first 200: 38 and 56 % if any five later messages end the wait, and two days do; 6 and 62 % by all
+    rules of today. By Date, where six starts are one event, 14 and 53 %, and 11 and 57 %.
 
     >>> [why_it_waits(3, days, fates, Learning()) for days, fates in ((4.0, []), (0.0, [True] * 5))]
     ['', '']

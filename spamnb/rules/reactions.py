@@ -367,16 +367,19 @@ def reaction_to_kept(
     return None
 
 
-def reaction_to_left_behind(is_called_spam: bool, *, knows_enough: bool, has_begun: bool) -> Reaction | None:
+def reaction_to_left_behind(
+    is_called_spam: bool, *, knows_enough: bool, has_begun: bool, is_spared: bool = False
+) -> Reaction | None:
     """Return the reaction to mail from before moving began that a person has read, while moving later mail to spam.
 
     This person has passed it by. is_called_spam: by the filter, when it came. knows_enough: the filter knows enough to
     begin. Then it would move such mail, so it learns what the person has left of it, whatever it thinks of that. Once
-    moving has begun, it learns no other mail so.
+    moving has begun, it learns no other mail so. is_spared: it came after moving began, and the filter did not move it,
+    since it does not know its list.
     """
     if has_begun and not is_called_spam:
         return None
-    is_doubtful = not (is_called_spam and knows_enough)
+    is_doubtful = is_spared or not (is_called_spam and knows_enough)
     return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True, doubtful=is_doubtful)
 
 

@@ -135,9 +135,10 @@ def lies(flags: str, role: Role, days: float, origin: Origin = "appeared") -> tu
     return None if meant is None else (meant.step, meant.weak, meant.rescued)
 
 
-def left_behind(is_called_spam: bool, knows_enough: bool, has_begun: bool) -> bool | None:
+def left_behind(is_called_spam: bool, knows_enough: bool, has_begun: bool, is_spared: bool = False) -> bool | None:
     """Return whether the filter may doubt a message that a person has left behind; None if it teaches nothing."""
-    meant = reaction_to_left_behind(is_called_spam, knows_enough=knows_enough, has_begun=has_begun)
+    facts = {"knows_enough": knows_enough, "has_begun": has_begun, "is_spared": is_spared}
+    meant = reaction_to_left_behind(is_called_spam, **facts)
     assert meant is None or (meant.step, meant.weak, meant.how) == (Step.LEARN_HAM, True, How.KEPT)
     return None if meant is None else meant.doubtful
 
@@ -219,6 +220,9 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
             (False, True, True, None),
         )
     ],
+    # tests/service/test_unknown_lists.py has its conditions.
+    "left in the inbox since, because [its list is not known](#when-the-filter-begins-to-move-mail), while you moved"
+    " later mail to Junk": [(partial(left_behind, True, True, True, True), True)],
     # tests/service/test_untouched.py has its conditions.
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": [
         (partial(weak_lessons.teaches_spam, probability(then), probability(today)), min(then, today) > 1.77)

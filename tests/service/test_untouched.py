@@ -24,20 +24,14 @@ from spamnb.rules.weak_lessons import LAY_IN_SPAM
 from spamnb.service.jobs import OutdatedLessons
 from spamnb.service.mailbox import untouched
 from tests.lessons import NO_MAILBOX
-from tests.service.desk import DAY, ROLES, Desk
+from tests.service.desk import DAY, ROLES, Desk, moving_desk
 
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    """A mailbox, and a ledger that knows forty ham and forty spam by decisions, long ago."""
-    found = Desk(tmp_path, "mail")
-    for kind in ("ham", "spam"):
-        for number in range(40):
-            learn(found.ledger, read(message(kind, number)), Label.of(kind), "a test", found.now(), how=How.HAND)
-    found.restart(minimum_messages=20)
-    yield found
-    found.stop()
-    found.ledger.close()
+    """A mailbox, and a filter that moves mail."""
+    with moving_desk(tmp_path) as found:
+        yield found
 
 
 def mark(desk: Desk, content: bytes, folder: str, flags: str) -> None:

@@ -42,6 +42,17 @@ class ActedOn(NamedTuple):
     folder: str
 
 
+class LeftBehind(NamedTuple):
+    """A message that a person has read and left.
+
+    is_called_spam: by the filter. is_later: it was judged after the time that the caller names.
+    """
+
+    message: int
+    is_called_spam: bool
+    is_later: bool
+
+
 # Of a message `m`: the filter by itself has forgotten its lesson, and may learn it again. A person who takes a weak
 # lesson back does not want that; a person who takes a decision back wants everything as before.
 FORGOTTEN_BY_FILTER = (
@@ -244,17 +255,18 @@ class Messages:
         )
         return [bool(fate) for (fate,) in rows]
 
-    def left_behind(self, until: float, *, only_called_spam: bool = False) -> dict[int, bool]:
+    def left_behind(self, until: float, *, only_called_spam: bool = False, lists: bool = False) -> list[LeftBehind]:
         """Return messages that a person has read, and left in place, while calling a later message spam.
 
-        Beside each is whether the filter called it spam. until: only messages judged up to that time. only_called_spam:
-        leave the others out. Messages that were ever learned are left out.
+        until: only messages judged up to that time, and if `lists`, later mail of lists. only_called_spam: leave out
+        what the filter did not call spam. Messages that were ever learned are left out.
         """
         left = (
-            f"SELECT m.id, m.verdict = 'spam' {_LYING} AND m.judged_at <= ? AND (m.verdict = 'spam' OR NOT ?)"
-            f" AND {_LEFT_BEHIND}"
+            f"SELECT m.id, m.verdict = 'spam', m.judged_at > ?1 {_LYING} AND (m.verdict = 'spam' OR NOT ?2)"
+            f" AND (m.judged_at <= ?1 OR ?3 AND m.list IS NOT NULL) AND {_LEFT_BEHIND}"
         )
-        return {message: bool(is_spam) for message, is_spam in self._db.rows(left, (until, only_called_spam))}
+        rows = self._db.rows(left, (until, only_called_spam, lists))
+        return [LeftBehind(message, bool(is_spam), bool(is_later)) for message, is_spam, is_later in rows]
 
     def learned_weakly(self, since: float, most: int) -> list[bytes]:
         """Return the identities of messages learned weakly since a time, the newest first, at most `most`."""
