@@ -15,15 +15,15 @@ class Limits:
     header_bytes: int = 64 << 10  # of one header; Postfix accepts 100 KB. Telling fields are read behind it, too
     header_fields: int = 200  # csdmc2010 has at most 65; the most telling ones are read behind it
     field_chars: int = 4 << 10  # of one field's value
-    parts: int = 100
-    nesting: int = 10
-    text_chars: int = 200_000  # over all text parts
+    parts: int = 100  # with text; as many without it: files, and empty ones
+    nesting: int = 20
+    text_chars: int = 200_000  # over all text parts, without runs of blanks
     unspaced_chars: int = 40_000  # letters of Chinese and other scripts without spaces: each of them makes a token
-    html_chars: int = 400_000  # of markup over all HTML parts
+    html_chars: int = 1 << 20  # of markup over all HTML parts: most of it may be comments, styles and attributes
     html_tags: int = 40_000  # number of "<" in it
     html_depth: int = 200  # below it, elements look like those around them
     links: int = 200
-    work: int = 400_000  # units, see Work
+    work: int = 300_000  # units, see Work
     tokens: int = 4_000  # distinct
     token_chars: int = 24  # of a word; a longer word becomes a shape
 
@@ -66,8 +66,12 @@ class Work:
 
     def quarter(self) -> "Work":
         """Take a quarter for one stage, until `rejoin`: a header must not use up what the text needs."""
-        part = Work(self.left // 4)
-        self.left -= part.left
+        return self.without(self.left - self.left // 4)
+
+    def without(self, units: int) -> "Work":
+        """Take all but that many units for one stage, until `rejoin`."""
+        part = Work(self.left - units)
+        self.left = units
         return part
 
     def rejoin(self, part: "Work") -> None:

@@ -136,6 +136,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (filled(b"content-disposition: ", PART_HEAD), filled(b" ", PART_HEAD, b"content-disposition:")),
     ),
     "web.routes._PART": (every, (fill("{", NAME), fill("{a", NAME), fill("a", NAME, "{"))),
+    "mail.shares._BLANKS": (every, (fill("\u200b", BODY), fill("\u200b ", BODY), fill("a\u200b", BODY))),
     "mail.header_block._BLANK_LINES": (
         every,
         (filled(b" ", BODY), filled(b" \t\r", BODY), filled(b"\n ", BODY, after=b"x")),

@@ -58,3 +58,10 @@ def test_twice_the_odd_pieces_cost_twice_as_much(piece):
     repaired(piece)
     once, twice = (lines_run(lambda number=number: repaired(piece * number)) for number in (500, 1000))
     assert twice < 2.2 * once
+
+
+def test_an_element_of_very_many_attributes_has_none():
+    """libxml2 compares each attribute with all before it; a few are kept, and without them no text is hidden."""
+    many = " ".join(f"a{number:x}=b" for number in range(2000))
+    assert repaired(f"<p hidden {many}>x").endswith("<p>x")
+    assert repaired("<p hidden>x").endswith("<p hidden>x")

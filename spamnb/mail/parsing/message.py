@@ -1,9 +1,8 @@
 """A message as its reader sees it: decoded header fields, texts, links and attachments."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from itertools import chain
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
@@ -16,10 +15,13 @@ from spamnb.mail.parsing.mime import Entity, Part, parse_entity
 from spamnb.mail.parsing.part_forms import HTML, Form
 from spamnb.mail.parsing.readings import is_text_type
 from spamnb.mail.parsing.shown_addresses import authors
+from spamnb.mail.shares import DOUBT, fair_shares, markup_ends, shortened, text_ends, without_blanks
 
 _ENRICHED = lazy_pattern(r"<param>[^<]{0,200}</param>|</?[a-z][a-z0-9-]{0,59}>", re.IGNORECASE)  # RFC 1896
 _SHOWN = (Form.TEXT, Form.HTML)
 _LATER = (Form.CALENDAR, Form.ATTACHED, Form.PAGE)
+_REFERENCES = 100_000  # "&" in markup; as many letters are half of the text that is read
+_END_OF_ANY = "\nEND:X\n"  # a joint in a calendar: what is behind it is not in an alarm
 _SIGNATURE_SPACE = "-- "
 _UNITS_UTF8, _UNITS_BROKEN, _UNITS_FLOWED = 1, 12, 15  # of work, per hundred bytes
 _UNITS_CALENDAR = 10  # per hundred characters
@@ -93,7 +95,7 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     notes.extend(entity.notes)
     spoken = cache(lambda: _fallback_charset(entity))
     reader = _Parts(limits, spoken)
-    texts, attachments, calendars, attached_texts, pages = [], [], [], [], []
+    attachments: list[Attachment] = []
     if is_cut and not (entity.parts and entity.parts[-1].form is Form.FILE and entity.parts[-1].size):
         notes.append("limit:message_bytes")
     for part in entity.parts:
@@ -103,22 +105,13 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
             if is_cut and part is entity.parts[-1]:
                 attachments[-1] = attachments[-1]._replace(is_cut=True)
         if part.form in _SHOWN:
-            texts.extend([reader.text(each, work) for each in reader.in_each_charset(part)])
+            reader.take(part, work)
     some = work.quarter()  # attachments must not use up what the text needs, so they come after it
     later = [part for part in entity.parts if part.form in _LATER]
-    later.sort(key=lambda part: _LATER.index(part.form))  # nor what an invitation needs
-    for part in chain.from_iterable(map(reader.in_each_charset, later)):
-        if part.form is Form.CALENDAR:
-            calendars.append(reader.calendar(part, some))
-            if part.media_type == "text/plain":  # programs that do not look at the name of the file
-                attached_texts.append(reader.text(part, some))
-        elif part.form is Form.ATTACHED:
-            attached_texts.append(reader.text(part, some))
-        elif part.form is Form.PAGE:
-            pages.append(reader.page(part, some))
-            if is_text_type(part.media_type):  # Thunderbird shows it
-                attached_texts.append(Text(pages[-1], part.media_type in HTML, part.group))
+    for part in sorted(later, key=lambda part: _LATER.index(part.form)):  # nor what an invitation needs
+        reader.take(part, some)
     work.rejoin(some)
+    reader.cut()
     notes.extend(reader.notes)
     some = work.quarter()
     fields = decode_fields(entity.fields, spoken, some)
@@ -130,11 +123,11 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
         fields=fields,
         authors=authors([value for name, value in entity.fields if name == "from"], spoken),
         subjects=tuple([value for _, value in inner]),
-        texts=tuple(texts),
+        texts=tuple(reader.texts),
         attachments=tuple(attachments),
-        calendars=tuple(calendars),
-        attached_texts=tuple(attached_texts),
-        pages=tuple(pages),
+        calendars=tuple(reader.calendars),
+        attached_texts=tuple(reader.attached_texts),
+        pages=tuple(reader.pages),
         structure=tuple(part.path for part in entity.parts),
         charsets=tuple([part.charset or "none" for part in entity.parts if not part.is_attached]),
         notes=tuple(dict.fromkeys(notes)),
@@ -142,18 +135,87 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     )
 
 
+class _Written(NamedTuple):
+    """What a part shows, before it is cut to its share. calendar: the invitation whose text it is."""
+
+    part: Part
+    text: str
+    is_html: bool
+    calendar: Calendar | None = None
+
+
 class _Parts:
-    """Reads the parts of one message, within its limits."""
+    """Reads the parts of one message, within its limits: `take` them all, then `cut` what they show."""
 
     def __init__(self, limits: Limits, spoken: Callable[[], str]) -> None:
         self.notes: list[str] = []
+        self.texts: list[Text] = []
+        self.calendars: list[Calendar] = []
+        self.attached_texts: list[Text] = []
+        self.pages: list[str] = []
         self._limits = limits
         self._fallback_charset = spoken
-        self._chars = {False: limits.text_chars, True: limits.html_chars}
-        self._tags = limits.html_tags
+        self._written: list[_Written] = []
         self._groups = 0
 
-    def in_each_charset(self, part: Part) -> Iterator[Part]:
+    def take(self, part: Part, work: Work) -> None:
+        """Read what a part shows, in each charset in which programs show it."""
+        for each in self._in_each_charset(part):
+            is_html = each.form is Form.HTML
+            if each.form is Form.PAGE:
+                text = _decode_text(_affordable(each, work), True, self._fallback_charset)[0]
+                self._written.append(_Written(each, text, True))
+                continue
+            if each.form is Form.CALENDAR:
+                calendar = self._calendar(each, work)
+                self._written.append(_Written(each, calendar.text, calendar.is_html, calendar))
+            if each.form is not Form.CALENDAR or each.media_type == "text/plain":  # not all look at the file's name
+                self._written.append(_Written(each, self._text(each, is_html, work), is_html))
+
+    def cut(self) -> None:
+        """Cut each text to its share, and sort the texts by their forms."""
+        pages = [each for each in self._written if each.is_html]
+        others = [each for each in self._written if not each.is_html]
+        lengths, most = [len(each.text) for each in others], self._limits.text_chars
+        if sum(lengths) > most:
+            others = [each._replace(text=without_blanks(each.text)) for each in others]
+            lengths = [len(each.text) for each in others]
+        for each, share in zip(others, fair_shares(lengths, most), strict=True):
+            if len(each.text) > share:
+                self.notes.append("limit:text_chars")
+            self._keep(each, [shortened(each.text, share)])
+        shares = fair_shares([len(each.text) for each in pages], self._limits.html_chars)
+        tags = fair_shares([each.text.count("<") for each in pages], self._limits.html_tags)
+        for each, share, most_tags in zip(pages, shares, tags, strict=True):
+            self._keep(each, self._ends_of_page(each.text, share, most_tags))
+
+    def _ends_of_page(self, markup: str, share: int, tags: int) -> list[str]:
+        """Return some markup; if it is longer than its share or has more tags, its start and its end, both in doubt."""
+        pieces: tuple[str, ...] = (markup,)
+        if (references := markup.count("&")) > _REFERENCES:
+            share = min(share, len(markup) * _REFERENCES // references)
+        if markup.count("<") > tags:
+            self.notes.append("limit:html_tags")
+            pieces = markup_ends(markup, tags)
+        if sum(map(len, pieces)) > share:
+            self.notes.append("limit:html_chars")
+            start, end = text_ends(markup, share)
+            pieces = (start[: len(pieces[0])], end[-len(pieces[-1]) :])
+        return [DOUBT + piece for piece in pieces if piece] if len(pieces) > 1 else [markup]
+
+    def _keep(self, written: _Written, pieces: Sequence[str]) -> None:
+        part = written.part
+        if written.calendar is not None:
+            self.calendars += [written.calendar._replace(text=piece, group=part.group) for piece in pieces]
+        elif part.form is Form.PAGE:
+            self.pages += pieces
+            if is_text_type(part.media_type):  # Thunderbird shows it
+                self.attached_texts += [Text(piece, part.media_type in HTML, part.group) for piece in pieces]
+        else:
+            of_form = self.texts if part.form in _SHOWN else self.attached_texts
+            of_form += [Text(piece, written.is_html, part.group) for piece in pieces]
+
+    def _in_each_charset(self, part: Part) -> Iterator[Part]:
         """Yield the part, and if some programs do not know its charset, as an alternative how they show it."""
         content = as_bytes(part.content, part.charset)
         if not content:
@@ -164,49 +226,30 @@ class _Parts:
         yield part
         yield part._replace(charset="", content=content)
 
-    def text(self, part: Part, work: Work) -> Text:
+    def _text(self, part: Part, is_html: bool, work: Work) -> str:
         """Return the text that a part shows."""
-        is_html = part.form is Form.HTML
         text = self._decoded(part, is_html, work)
         if part.media_type in {"text/enriched", "text/richtext"}:
             text = _ENRICHED.sub("", text)
         if part.flowed and not is_html:
             text = unflow(text, part.flowed == "delsp")
-        return Text(self._cut(text, is_html), is_html, part.group)
+        return text
 
-    def calendar(self, part: Part, work: Work) -> Calendar:
+    def _calendar(self, part: Part, work: Work) -> Calendar:
         """Return the text that an invitation shows."""
         written = self._decoded(part, False, work)
         if len(written) > self._limits.text_chars:
             self.notes.append("limit:text_chars")
-            written = written[: self._limits.text_chars]
+            written = _END_OF_ANY.join(text_ends(written, self._limits.text_chars))
         calendar = read_calendar(written[: work.share(len(written), _UNITS_CALENDAR)])
         if not part.is_attached and calendar == NO_CALENDAR:  # not a calendar at all: programs show it unchanged
             calendar = calendar._replace(text=written)
-        return calendar._replace(text=self._cut(calendar.text, calendar.is_html), group=part.group)
-
-    def page(self, part: Part, work: Work) -> str:
-        """Return the markup of an attached page."""
-        return self._cut(_decode_text(_affordable(part, work), True, self._fallback_charset)[0], True)
+        return calendar
 
     def _decoded(self, part: Part, is_html: bool, work: Work) -> str:
         text, fault = _decode_text(_affordable(part, work), is_html, self._fallback_charset)
         if fault:
             self.notes.append(f"charset-{fault}:")
-        return text
-
-    def _cut(self, text: str, is_html: bool) -> str:
-        """Return as much of a text as is still read."""
-        if len(text) > self._chars[is_html]:
-            self.notes.append("limit:html_chars" if is_html else "limit:text_chars")
-            text = text[: self._chars[is_html]]
-        self._chars[is_html] -= len(text)
-        if is_html:
-            tags = text.count("<")
-            if tags > self._tags:
-                self.notes.append("limit:html_tags")
-                text = "<".join(text.split("<", self._tags + 1)[:-1])
-            self._tags = max(0, self._tags - tags)
         return text
 
 

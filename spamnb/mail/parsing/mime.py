@@ -16,7 +16,8 @@ from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_field
 from spamnb.mail.parsing.part_forms import Form, form_of
 from spamnb.mail.parsing.readings import MESSAGES, is_text_type, readings, undone
 from spamnb.mail.parsing.signed_data import signed_content
-from spamnb.mail.parsing.transfer import decode_transfer, without_uuencoded
+from spamnb.mail.parsing.transfer import UUENCODED, decode_transfer, without_uuencoded
+from spamnb.mail.shares import both_ends
 
 _LIKE_BOUNDARY = lazy_pattern(
     rb"^(--(?:[^\r\n]{0,199}[^\r\n\t ])?)[ \t]{0,200}\r?\n(?=content-)", re.MULTILINE | re.IGNORECASE
@@ -25,7 +26,9 @@ _AFTER_BOUNDARY = lazy_pattern(rb"(--)?[ \t]*(?:\r*\n|\r|\r?\Z)")
 _Section = tuple[bytes, int]
 _DIGEST = "multipart/digest"
 _NO_FIELDS = HeaderBlock(())
-_BYTES_A_UNIT = 100  # of work, for a body that is read again
+_UNITS_A_PART = 40  # of work
+_BYTES_A_UNIT = 100  # of work, for a body that is decoded once more
+_BYTES_A_UNIT_OF_READING = 20  # for a body whose parts are read once more
 _NAME_CHARS = 200  # of a file's name, from each end: a long name hides the type of the file
 
 
@@ -72,8 +75,19 @@ def parse_entity(raw: bytes, limits: Limits, work: Work) -> Entity:
     """Read a whole message. Any bytes yield an Entity."""
     walk = _Walk(limits, work)
     block, body = walk.split(without_envelope(raw))
-    parts = tuple(walk.leaves(block, body, (), 0, 0))
-    return Entity(block.fields, tuple(walk.inner), parts, tuple(dict.fromkeys(walk.notes)))
+    parts = list(walk.leaves(block, body, (), 0, 0))
+    if len(parts) > limits.parts:
+        parts = _chosen(parts, limits.parts, walk.notes)
+    return Entity(block.fields, tuple(walk.inner), tuple(parts), tuple(dict.fromkeys(walk.notes)))
+
+
+def _chosen(parts: list[Part], most: int, notes: list[str]) -> list[Part]:
+    """Return at most that many parts with text, and as many others, the first and the last ones, in order."""
+    with_text = [number for number, part in enumerate(parts) if part.form is not Form.FILE and part.content.strip()]
+    others = sorted(set(range(len(parts))).difference(with_text))
+    if len(with_text) > most:
+        notes.append("limit:parts")
+    return [parts[number] for number in sorted(both_ends(with_text, most) + both_ends(others, most))]
 
 
 class _Walk:
@@ -84,7 +98,6 @@ class _Walk:
         self.work = work
         self.notes: list[str] = []
         self.inner: list[tuple[str, str]] = []
-        self.parts = 0
         self.groups = 0
         self.multiparts: dict[str, list[str]] = {}  # the media types of those so far, by their boundaries
 
@@ -104,17 +117,13 @@ class _Walk:
         if above[-1:] == (_DIGEST,) and not header.first("content-type"):  # RFC 2046, 5.1.5
             header = header.with_first("content-type", "message/rfc822")
         for number, (block, content) in enumerate(readings(header, body)):
-            if number == 0 or self.work.take(len(content) // _BYTES_A_UNIT):
+            if number == 0 or self.work.take(len(content) // _BYTES_A_UNIT_OF_READING):
                 yield from self.leaves_as_read(block, content, above, group, depth)
 
     def leaves_as_read(
         self, block: HeaderBlock, body: bytes, above: tuple[str, ...], group: int, depth: int
     ) -> Iterator[Part]:
         """Yield the leaves of one entity in one reading, in order."""
-        self.parts += 1
-        if self.parts > self.limits.parts:
-            self.notes.append("limit:parts")
-            return
         own_type = block.first("content-type")
         kind = media_type(own_type)
         path = (*above, kind)
@@ -142,8 +151,6 @@ class _Walk:
                     self.groups += 1
                     group = self.groups
                 for section, closed in sections:
-                    if self.parts > self.limits.parts:
-                        break
                     # QUIRK: if a multipart within has the same boundary, Dovecot and GMime close that one first.
                     if closed < len(kinds) - outside:
                         inner, inner_body = self.split(section)
@@ -193,15 +200,17 @@ class _Walk:
 
     def _sections(self, line: bytes, body: bytes) -> Iterator[_Section]:
         # The boundary is found as a literal: compiling a pattern of it takes as long as reading a short message.
-        start, place, number, closed = None, body.find(line), 0, 0
-        while place >= 0 and self.work.take(1):
+        start, place, closed = None, body.find(line), 0
+        while place >= 0:
+            if not self.work.take(1):
+                return
             end = _AFTER_BOUNDARY.match(body, place + len(line))
             if end and (place == 0 or body[place - 1] in b"\r\n"):
                 if start is not None:
                     yield body[start:place], closed
-                start, number = end.end(), number + 1
-                if number > self.limits.parts + 1:
-                    return
+                    if not self.work.take(_UNITS_A_PART):
+                        return
+                start = end.end()
                 if end[1] is not None:
                     start, closed = None, closed + 1
             place = body.find(line, end.end() if end else place + 1)
@@ -215,7 +224,10 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     declared = parameters(block.first("content-type"), work)
     disposition = block.first("content-disposition")
     filename = parameters(disposition, work).get("filename") or declared.get("name", "")
-    content, broken = decode_transfer(body, transfer_encoding(block.first("content-transfer-encoding")))
+    encoding = transfer_encoding(block.first("content-transfer-encoding"))
+    if encoding in UUENCODED and not work.take(body.count(b"\n")):
+        encoding = ""
+    content, broken = decode_transfer(body, encoding)
     notes, size = [broken] if broken else [], len(content)
     textual = is_text_type(path[-1])
     if path[-1] == "text/plain" and b"begin " in content:

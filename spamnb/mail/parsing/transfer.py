@@ -5,6 +5,7 @@ import re
 
 from spamnb.base.patterns import lazy_pattern
 
+UUENCODED = frozenset({"x-uuencode", "uuencode", "x-uue", "uue"})
 _NOT_BASE64 = bytes(c for c in range(256) if not (chr(c).isalnum() and c < 128) and c not in b"+/")
 # Soft line breaks that `binascii` does not know. Blanks after the mark are padding (RFC 2045, 6.7). After a lone return
 # it drops everything up to the next newline.
@@ -26,7 +27,7 @@ def decode_transfer(body: bytes, encoding: str) -> tuple[bytes, str]:
         return binascii.a2b_qp(_PADDED_BREAK.sub(b"=\n", body)), ""
     if encoding == "base64":
         return _decode_base64(body)
-    if encoding in {"x-uuencode", "uuencode", "x-uue", "uue"}:
+    if encoding in UUENCODED:
         return _decode_uu(body), ""
     return body, ""
 

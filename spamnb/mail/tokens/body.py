@@ -2,20 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.calendar import Calendar
 from spamnb.mail.parsing.message import Message, Text
+from spamnb.mail.shares import shortened, without_blanks
 from spamnb.mail.tokens.text import (
     count_forms,
     forms,
     grams,
     limit_unspaced,
     normalise,
+    number_unspaced,
     pairs,
     runs_of_marks,
     split_words,
@@ -38,6 +43,7 @@ _SHOUTED = lazy_pattern(r"[A-Z][A-Z]{3,19}(?![^\W_])")  # `re` finds a set faste
 _OPENING, _OPENING_PAIRS, _CLOSING = 10, 20, 20
 _UNITS_ASCII, _UNITS_BEYOND, _UNITS_MARKUP = 50, 130, 15  # of work, per hundred characters
 _UNITS_A_TAG = 6
+_MOST_UNITS = 8  # of work, for a character: each is a tag, or of a word, or both
 _MOST_GRAMS = 1000  # at this number, those of further texts are left out: words need room, too
 
 
@@ -52,6 +58,38 @@ class _Shared:
     unspaced: int
     edges: dict[str, int] = field(default_factory=dict)
 
+    @contextmanager
+    def without_needs(self, texts: "_Texts", place: int) -> Iterator[None]:
+        """Hold back what the texts behind a long one need, at most half of what is left: it could use up all."""
+        work, unspaced, held_back = self.work, self.unspaced, 0
+        size = len(texts.texts[place].text)
+        if place + 1 < len(texts.texts) and (_MOST_UNITS * size > work.left // 2 or size > unspaced // 2):
+            units, letters = texts.needs[place + 1]
+            self.work = work.without(min(work.left // 2, units))
+            held_back = min(unspaced // 2, letters)
+            self.unspaced -= held_back
+        yield
+        self.unspaced += held_back
+        if self.work is not work:
+            work.rejoin(self.work)
+            self.work = work
+
+
+class _Texts:
+    """Texts in the order in which they are read."""
+
+    def __init__(self, texts: Sequence[Text | Calendar]) -> None:
+        self.texts = texts
+
+    @cached_property
+    def needs(self) -> list[tuple[int, int]]:
+        """The work for each text with all behind it, and their letters of scripts without spaces."""
+        behind = accumulate(
+            ((_need(each), number_unspaced(each.text)) for each in reversed(self.texts)),
+            lambda one, other: (one[0] + other[0], one[1] + other[1]),
+        )
+        return [*behind][::-1]
+
 
 _Read = Callable[[str, Limits, _Shared], Counter[str]]
 
@@ -65,8 +103,10 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
     groups: dict[int, Counter[str]] = {}
     shared = _Shared(work, limits.unspaced_chars)
 
-    def add(text: Text | Calendar, read_markup: _Read) -> None:
-        found = (read_markup if text.is_html else _plain)(text.text, limits, shared)
+    def add(texts: _Texts, place: int, read_markup: _Read) -> None:
+        text = texts.texts[place]
+        with shared.without_needs(texts, place):
+            found = (read_markup if text.is_html else _plain)(text.text, limits, shared)
         if not text.group:
             total.update(found)
         elif text.group not in groups:
@@ -74,13 +114,13 @@ def body_tokens(message: Message, limits: Limits, work: Work) -> dict[str, int]:
         else:
             _raise_to(groups[text.group], found)
 
-    for text in message.texts:
-        add(text, _html)
-    for calendar in message.calendars:
-        add(calendar, _html_of_calendar)
+    shown = _Texts((*message.texts, *message.calendars))
+    for place in range(len(shown.texts)):
+        add(shown, place, _html if place < len(message.texts) else _html_of_calendar)
     for_pages = work.quarter()
-    for text in message.attached_texts:
-        add(text, _html_of_page)
+    attached = _Texts(message.attached_texts)
+    for place in range(len(attached.texts)):
+        add(attached, place, _html_of_page)
     work.rejoin(for_pages)
     for found in groups.values():
         total.update(found)
@@ -103,15 +143,15 @@ def _raise_to(counts: Counter[str], found: Counter[str]) -> None:
 
 
 def _plain(text: str, limits: Limits, shared: _Shared) -> Counter[str]:
-    text = text[: shared.work.share(len(text), _units(text))]
+    text = shortened(text, shared.work.share(len(text), _units(text)))
     if "-----BEGIN " in text:
         text = _ARMOUR.sub("", text)
     shown, notes = normalise(text, limits.text_chars)
     if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
-        shown = shown[: limits.text_chars]
+        shown = shortened(shown, limits.text_chars)
         notes.append("limit:text_chars")
     if (more_letters := len(shown) - len(text)) > 0:  # and the parts of a message can hold many such texts
-        shown = shown[: len(text) + shared.work.share(more_letters, _UNITS_BEYOND)]
+        shown = shortened(shown, len(text) + shared.work.share(more_letters, _UNITS_BEYOND))
     if not shown.isascii():
         shown, unspaced = limit_unspaced(shown, shared.unspaced)
         if unspaced > shared.unspaced:
@@ -142,6 +182,14 @@ def _plain(text: str, limits: Limits, shared: _Shared) -> Counter[str]:
     return tokens
 
 
+def _need(text: Text | Calendar) -> int:
+    """Return about how much work a text takes."""
+    units = len(text.text) * _units(text.text) // 100
+    return (
+        units + _UNITS_MARKUP * len(text.text) // 100 + _UNITS_A_TAG * text.text.count("<") if text.is_html else units
+    )
+
+
 def _units(text: str) -> int:
     """Return the work for a hundred characters of a text."""
     if text.isascii():
@@ -154,11 +202,9 @@ def _html(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
 
     read: HtmlText = read_html(_affordable(markup, shared.work), limits, shared.work)
-    tokens = _plain(read.visible[: limits.text_chars], limits, shared)
+    tokens = _shown(read.visible, limits, shared)
     if read.certain != read.visible:  # both readings count: neither a stranger's words nor a disguise may hide
-        tokens |= _plain(read.certain[: limits.text_chars], limits, shared)
-    if max(len(read.visible), len(read.hidden)) > limits.text_chars:
-        tokens["limit:text_chars"] = 1
+        tokens |= _shown(read.certain, limits, shared)
     more = [*read.notes, *(f"html:{feature}" for feature in sorted(read.features))]
     if read.hidden.strip():
         more.append("html:hidden-text")
@@ -173,6 +219,16 @@ def _html(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
     return tokens
 
 
+def _shown(text: str, limits: Limits, shared: _Shared) -> Counter[str]:
+    """Return the tokens of the text of a page."""
+    if len(text) > limits.text_chars:
+        text = without_blanks(text)
+    tokens = _plain(shortened(text, limits.text_chars), limits, shared)
+    if len(text) > limits.text_chars:
+        tokens["limit:text_chars"] = 1
+    return tokens
+
+
 def _html_of_calendar(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
     found = _html(markup, limits, shared)
     return found | _plain(_TAG.sub(" ", markup), limits, shared)  # most programs show it unchanged: nothing is hidden
@@ -182,7 +238,7 @@ def _html_of_page(markup: str, limits: Limits, shared: _Shared) -> Counter[str]:
     """Return the tokens of an attached page's text alone: what the page does has tokens of another kind."""
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - as above
 
-    return _plain(read_html(_affordable(markup, shared.work), limits, shared.work).visible, limits, shared)
+    return _shown(read_html(_affordable(markup, shared.work), limits, shared.work).visible, limits, shared)
 
 
 def _page(markup: str, limits: Limits, work: Work) -> Iterator[str]:

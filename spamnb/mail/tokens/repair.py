@@ -62,6 +62,7 @@ _KNOWN_NUMBER = "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#x(?:[2-7][0
 _KNOWN = f"(?-i:nbsp|amp|lt|gt|quot|copy|reg)|{_KNOWN_NUMBER}"
 _ODD_REFERENCE = lazy_pattern(rf"&(?=[#a-z])(?!(?:{_KNOWN});)(?:#|[a-z][a-z0-9]*+;|(?-i:{_OLD_NAME}))", _FLAGS)
 _ZEROS = lazy_pattern("(?<=[#x])0+(?=[0-9a-f])", _FLAGS)
+_ATTRIBUTES = 2000  # names and values: libxml2 compares each with all before it; without any, no text is hidden
 _NUMBER_CHARS = 10  # of a reference; Python refuses a number of thousands of digits
 
 
@@ -129,10 +130,12 @@ def _plain_attributes(markup: str, place: int) -> tuple[str, int]:
         if name is None:
             if piece[0] == ">":
                 plain.append("/>" if is_closed else ">")
-                return "".join(plain), piece.end()
+                return "".join(plain) if len(plain) <= _ATTRIBUTES else ">", piece.end()
             is_closed = piece[0].endswith("/")
             continue
         is_closed = False
+        if len(plain) > _ATTRIBUTES:
+            continue
         plain.append(" " + _plain_name(name))
         if value is not None:
             quotes = value[:1] if value[:1] in {'"', "'"} else ""

@@ -12,6 +12,7 @@ from itertools import chain
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
 from spamnb.mail.parsing.calendar import Calendar
 from spamnb.mail.parsing.message import Attachment, Message
+from spamnb.mail.shares import both_ends
 from spamnb.mail.tokens.body import body_tokens
 from spamnb.mail.tokens.header import header_tokens
 from spamnb.mail.tokens.text import normalise
@@ -26,7 +27,7 @@ VERSION = 8  # raised when the same message yields other tokens; kept with each 
 def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int]:
     """Return the tokens of a message, and how often each occurs in it.
 
-    Never empty. At most `limits.tokens` distinct tokens: the first ones.
+    Never empty. At most `limits.tokens` distinct tokens: the first and the last ones.
     """
     tokens = dict(Counter(chain(_structure(message), header_tokens(message, limits))))
     bodies = body_tokens(message, limits, Work(message.work))
@@ -35,7 +36,7 @@ def tokenize(message: Message, limits: Limits = DEFAULT_LIMITS) -> dict[str, int
     if not "".join(tokens).isprintable() or max(map(len, tokens)) > _TOKEN_CHARS:
         _make_presentable(tokens)
     if len(tokens) > limits.tokens:
-        tokens = dict(list(tokens.items())[: limits.tokens - 1])
+        tokens = dict(both_ends(list(tokens.items()), limits.tokens - 1))
         tokens["limit:tokens"] = 1
     return tokens
 
