@@ -43,6 +43,7 @@ from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
+_NOT_HERE = (FilterState.GONE, FilterState.LEFT_OUT)
 _PLACES = ""  # the root of hints that somebody may have come or gone
 _BUSY_SECONDS = 0.2  # to wait if another process holds a ledger or the register: all accounts wait
 _CACHE = 1_000  # KB of a ledger's pages; a host has many open at once
@@ -193,7 +194,7 @@ class Roster:
         for row in rows:
             if self._is_gone(row, found):
                 self._put_gone(row)
-            elif row.state is not FilterState.GONE:
+            elif row.state not in _NOT_HERE:
                 left.append(User(row.name, Path(row.root)))
         self._come(left)
         for seen in left:
@@ -207,8 +208,8 @@ class Roster:
         row = self._users.absent.pop(seen.name, None)
         now = self._tools.now()
         row = row or AccountRow(seen.name, str(seen.root), FilterState.WAITING, new_since=now, looked_after_at=now)
-        if row.state is FilterState.GONE:
-            row = replace(row, state=FilterState.WAITING, gone_at=None)
+        if row.state in _NOT_HERE:
+            row = replace(row, state=FilterState.WAITING, new_since=now, gone_at=None)
         read = partial(self._config_of, seen)
         check = partial(self._host.check_root, seen)
         account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
@@ -320,14 +321,16 @@ class Roster:
             self.scheduler.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
-        """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
+        """Record that a user is gone, or left out. Forget a user without a ledger's directory, as after a renaming."""
+        is_left_out = self._host.template.users.leaves_out(row.name)
+        state = FilterState.LEFT_OUT if is_left_out else FilterState.GONE
         if not os.path.lexists(self._host.ledger_of(row.name).parent):
             self._users.absent.pop(row.name, None)
-        elif row.state is not FilterState.GONE:
+        elif row.state is not state:
             self._users.absent[row.name] = replace(
                 row,
-                state=FilterState.GONE,
-                gone_at=self._tools.now(),
+                state=state,
+                gone_at=None if is_left_out else self._tools.now(),
                 fault="",
                 fault_since=None,
                 stamp=None,

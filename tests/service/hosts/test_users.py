@@ -363,7 +363,7 @@ def test_who_is_left_out(desk: Desk) -> None:
     assert desk.watched == "2 users"
     assert desk.are_moved({name: content for name, content in mail.items() if name.endswith("two.example")})
     assert desk.contents(ONE) == [mail[ONE]]
-    assert desk.rows()[ONE].state is FilterState.GONE
+    assert (desk.rows()[ONE].state, desk.rows()[ONE].gone_at) == (FilterState.LEFT_OUT, None)
     desk.configure()
     desk.reload()
     desk.settle()
