@@ -63,8 +63,8 @@ class Host:
     def requests(self) -> Path:
         """The directory in which commands ask the services.
 
-        A directory with the name of a user: to let go of the ledger. With a dot behind the name, since no name ends so: to
-        look at the ledger again.
+        A directory with the name of a user asks to let go of the ledger. With a dot behind the name, since no name ends
+        so, it asks to look at the ledger again.
         """
         return self.directory / "register.requests"
 
