@@ -184,6 +184,7 @@ class _OfWay(NamedTuple):
     way: str
     all_fields: int
     few_fields: int
+    called_ham: int  # of both together
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,20 +195,20 @@ class _Hidden:
     spam: list[tuple[bytes, str, str]]
 
     def caught(self, group: str, name: str) -> _OfWay:
-        """Return how many of the spam are caught if they are written in one way."""
+        """Return how many of the spam are caught, and called ham, if they are written in one way."""
         way = WAYS[group][name]
         with tempfile.TemporaryDirectory() as directory:
             path = Path(directory) / "message"
 
-            def is_caught(raw: bytes, fields: Sequence[str], own: str, other: str) -> bool:
+            def verdict(raw: bytes, fields: Sequence[str], own: str, other: str) -> str:
                 path.write_bytes(with_body(raw, way(other, own), fields))
-                scored = common.scored(self.contender, [Labelled(str(path), path.name, Label.SPAM)])
-                return scored[0].verdict == Verdict.SPAM
+                return common.scored(self.contender, [Labelled(str(path), path.name, Label.SPAM)])[0].verdict
 
             of_all, of_few = (
-                sum(is_caught(raw, fields, own, other) for raw, own, other in self.spam) for fields in ((), _FEW_FIELDS)
+                [verdict(raw, fields, own, other) for raw, own, other in self.spam] for fields in ((), _FEW_FIELDS)
             )
-        return _OfWay(group, name, of_all, of_few)
+        called_ham = (of_all + of_few).count(Verdict.HAM)
+        return _OfWay(group, name, of_all.count(Verdict.SPAM), of_few.count(Verdict.SPAM), called_ham)
 
 
 _HIDDEN: list[_Hidden] = []
@@ -478,13 +479,16 @@ def _measures(messages: Sequence[Labelled], scored: Sequence[common.Scored]) -> 
 
 def _print_groups(figures: Sequence[_OfWay]) -> None:
     """Print a line per group of ways: what is caught in sight, and at least."""
-    print("| group | ways | all fields, in sight | at least | few fields, in sight | at least | way |")
-    print("|---" * 7 + "|")
+    print("| group | ways | all fields, in sight | at least | few fields, in sight | at least | way | called ham |")
+    print("|---" * 8 + "|")
     for group in dict.fromkeys(row.group for row in figures):
         in_sight, *others = (row for row in figures if row.group == group)
         worst = min(others, key=lambda row: row.few_fields)
         of_all = f"{in_sight.all_fields} | {min(row.all_fields for row in others)}"
-        print(f"| {group} | {len(others)} | {of_all} | {in_sight.few_fields} | {worst.few_fields} | {worst.way} |")
+        print(
+            f"| {group} | {len(others)} | {of_all} | {in_sight.few_fields} | {worst.few_fields} | {worst.way} | "
+            f"{max(row.called_ham for row in others)} |"
+        )
 
 
 def _print_markdown(figures: Sequence[dict[str, object]]) -> None:

@@ -237,6 +237,53 @@ def _signed(letter: str, spam: str) -> bytes:
     return _FIELD + two_parts(b"mixed", plain(letter), fields + base64.encodebytes(whole))
 
 
+def _parts(*parts: bytes, kind: bytes = b"mixed", boundary: bytes = b"=_b") -> bytes:
+    body = b"".join(b"--" + boundary + b"\nContent-Type: " + part + b"\n" for part in parts)
+    return b'multipart/%s; boundary="%s"\n\n' % (kind, boundary) + body + b"--" + boundary + b"--\n"
+
+
+def _in_parts(before: bytes, number: int, behind: int = 0) -> Way:
+    """Put that many such parts between the letter and the spam, and others behind it."""
+    return lambda letter, spam: (
+        _FIELD + _parts(plain(letter), *[before] * number, page(marked(spam)), *[before] * behind)
+    )
+
+
+def _deep(levels: int, kind: bytes = b"mixed") -> Way:
+    """Put the spam into that many parts in one another."""
+
+    def way(letter: str, spam: str) -> bytes:
+        part = page(marked(spam))
+        for level in range(levels):
+            part = _parts(part, kind=kind, boundary=b"=_%d=" % level)
+        return _FIELD + _parts(plain(letter), part)
+
+    return way
+
+
+def _forwarded(levels: int) -> Way:
+    """Put the spam into that many messages in one another."""
+    return lambda letter, spam: (
+        _FIELD + _parts(plain(letter), b"message/rfc822\n\nContent-Type: " * levels + page(marked(spam)))
+    )
+
+
+def _between(before: str, behind: str = "") -> Way:
+    """Put markup before and behind the spam, below the letter."""
+    return lambda letter, spam: _FIELD + page(f"<div>{marked(letter)}</div>{before}<p>{marked(spam)}</p>{behind}")
+
+
+def _in_plain(before: str, behind: str = "") -> Way:
+    """Put text before and behind the spam, below the letter."""
+    return lambda letter, spam: _FIELD + plain(f"{letter}\n{before}\n{spam}\n{behind}")
+
+
+_EMPTY = b"text/plain\n\n"
+_SMALL = b"text/plain\n\nBest wishes"
+_WORDS = "Best wishes to all of you\n"
+_PICTURE = b"image/png\nContent-Transfer-Encoding: base64\n\n" + base64.encodebytes(bytes(range(256)) * 8000)
+_COMMENT, _SHEET = f"<!--{'x ' * 200_000}-->", f"<style>{'p.a{color:red}' * 20_000}</style>"
+
 _IN_SIGHT = in_markup("<div>%s</div>", "<div>%s</div>")
 
 # The first of each group has both texts in sight; the others are compared with it.
@@ -252,6 +299,9 @@ WAYS: dict[str, dict[str, Way]] = {
         "declared as `utf-7`, spam with `+` before each word": _declared(b"utf-7", "+"),
         "declared as `iso-2022-kr`, spam in its escapes": _declared(b"iso-2022-kr", "\x1b$)C\x0e", "\x0f"),
         "spam in the transfer encoding `uue`": _in_uue,
+        "spam behind 200,000 line ends": _in_plain("\n" * 200_000),
+        "spam between 200,000 line ends": _in_plain("\n" * 200_000, "\n" * 200_000),
+        "spam behind 200,000 letters of no width": _in_plain("\u200b" * 200_000),
     },
     "HTML, letter that no program shows": {
         "in sight": _IN_SIGHT,
@@ -377,5 +427,50 @@ WAYS: dict[str, dict[str, Way]] = {
         "letter in plain text, spam: attached HTML": _attached(_ATTACHED["attached HTML"]),
         "letter in plain text, spam: within a signature (S/MIME)": _signed,
         "letter in plain text, spam: behind a multipart with its parent's boundary": _in_the_same_boundary,
+    },
+    "parts in great number, in one another, and large": {
+        "in sight": lambda letter, spam: _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam))),
+        "spam behind 100 empty parts": _in_parts(_EMPTY, 100),
+        "spam behind 1,000 empty parts": _in_parts(_EMPTY, 1000),
+        "spam behind 300 tiny pictures": _in_parts(b"image/gif\n\nGIF89a", 300),
+        "spam behind a large picture": _in_parts(_PICTURE, 1),
+        "spam between two large pictures": _in_parts(_PICTURE, 1, 1),
+        "spam behind 10 levels": _deep(10),
+        "spam behind 19 levels": _deep(19),
+        "spam behind 19 levels of alternatives": _deep(19, b"alternative"),
+        "spam in 19 forwarded messages": _forwarded(19),
+        "spam behind a part of 200,000 letters": _in_parts(plain(_WORDS * 8000), 1),
+        "spam between two parts of 200,000 letters": _in_parts(plain(_WORDS * 8000), 1, 1),
+        "spam behind a page of 200,000 letters": _in_parts(page(_WORDS * 8000), 1),
+        "spam behind a part of 40,000 Chinese letters": _in_parts(plain("漢字。" * 20_000), 1),
+        "spam behind a forwarded header of 1,000 fields": lambda letter, spam: (
+            _FIELD
+            + _parts(plain(letter), b"message/rfc822\n\n" + b"X-A: b\n" * 1000 + b"Content-Type: " + page(marked(spam)))
+        ),
+        "spam in a boundary that is never closed": lambda letter, spam: (
+            _FIELD + _parts(plain(letter), page(marked(spam))).removesuffix(b"--=_b--\n")
+        ),
+    },
+    "text and markup that nobody sees": {
+        "in sight": _IN_SIGHT,
+        "spam behind 400 KB of comment": _between(_COMMENT),
+        "spam between comments of 300 KB": _between(_COMMENT[:300_000] + "-->", _COMMENT[:300_000] + "-->"),
+        "spam behind 280 KB of style sheet": _between(_SHEET),
+        "spam behind 5,000 style sheets": _between("<style>a{color:red}</style>" * 5000),
+        "spam behind an attribute of 400 KB": _between(f"<p title='{'x ' * 200_000}'>"),
+        "spam behind a link of 400 KB": _between(f"<a href='http://a.example/{'x' * 400_000}'></a>"),
+        "spam behind 100,000 attributes": _between(f"<p {'a=b ' * 100_000}>"),
+        "spam behind 15,000 line breaks": _between("<br>" * 15_000),
+    },
+    "spam past a limit, which is never ham": {
+        "in sight": lambda letter, spam: _FIELD + two_parts(b"mixed", plain(letter), page(marked(spam))),
+        "spam behind 20 levels": _deep(20),
+        "spam behind 40 levels": _deep(40),
+        "spam in 25 forwarded messages": _forwarded(25),
+        "spam in the middle of 300 parts": _in_parts(_SMALL, 150, 150),
+        "spam behind 10,000 empty parts": _in_parts(_EMPTY, 10_000),
+        "spam between two texts of 200,000 letters": _in_plain(_WORDS * 8000, _WORDS * 8000),
+        "spam between 40,000 tags": _between("<b>x</b>" * 30_000, "<b>x</b>" * 30_000),
+        "spam in the middle of a megabyte": _in_plain(_WORDS * 25_000, _WORDS * 25_000),
     },
 }

@@ -1,11 +1,15 @@
-"""Take a message in chunks: as much as the reader reads, with the digests over all of it."""
+"""Take a message in chunks: as much as the reader reads, with the digests over all of it.
+
+A longer message is abridged as it comes.
+"""
 
 from collections.abc import Iterable
 
 from spamnb.identity.digests import Digester, Start
+from spamnb.mail.abridged import Abridger
 from spamnb.mail.limits import DEFAULT_LIMITS
 
-_READ = DEFAULT_LIMITS.message_bytes + 1  # bytes for the reader; the last one shows it that there are more
+_READ = DEFAULT_LIMITS.message_bytes + 1  # a message of that many bytes is abridged
 _BLANKS = b"\0 \t\n\r\f\v"
 _PIECE = 1 << 16  # bytes digested at once, if the message comes in short lines
 
@@ -16,7 +20,7 @@ class Intake:
     def __init__(self) -> None:
         self._chunks: list[bytes] = []
         self._size = 0  # of the chunks so far, in bytes
-        self._start = b""
+        self._abridger = Abridger(DEFAULT_LIMITS.message_bytes)
         self._digester: Digester | None = None  # made when there is more than the reader reads
 
     def feed(self, chunk: bytes) -> None:
@@ -29,21 +33,22 @@ class Intake:
     def _digest(self) -> None:
         raw, self._chunks, self._size = b"".join(self._chunks), [], 0
         if self._digester is None:
-            self._start, self._digester = raw[:_READ], Digester()
+            self._digester = Digester()
         self._digester.feed(raw)
+        self._abridger.feed(raw)
 
     def finish(self) -> bytes:
-        """Return the message, or the beginning that the reader reads, with the digests over all of it."""
+        """Return the message; or if it is long what the reader reads of it, with the digests over all of it."""
         if self._digester is None:
             return b"".join(self._chunks)
         self._digest()
-        start = Start(self._start)
+        start = Start(self._abridger.finish())
         start.digests = self._digester.finish()
         return start
 
 
 def take(chunks: Iterable[bytes]) -> bytes:
-    """Return a message that comes in chunks: all of it, or the beginning that is read, with digests over all of it."""
+    """Return a message that comes in chunks: all of it, or what is read of it, with the digests over all of it."""
     intake = Intake()
     for chunk in chunks:
         intake.feed(chunk)

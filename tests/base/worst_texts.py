@@ -136,6 +136,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (filled(b"content-disposition: ", PART_HEAD), filled(b" ", PART_HEAD, b"content-disposition:")),
     ),
     "web.routes._PART": (every, (fill("{", NAME), fill("{a", NAME), fill("a", NAME, "{"))),
+    "mail.abridged._MARK": (
+        every,
+        (filled(b"\0cut ", BODY), filled(b"\0cut 1111111111", BODY), filled(b"\0cut 1\0", BODY)),
+    ),
     "mail.shares._BLANKS": (every, (fill("\u200b", BODY), fill("\u200b ", BODY), fill("a\u200b", BODY))),
     "mail.header_block._BLANK_LINES": (
         every,

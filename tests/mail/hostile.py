@@ -163,9 +163,9 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "blank-lines": (lambda: filled(b"\n"), set()),
     "blank-lines-crlf": (lambda: filled(b"\r\n"), set()),
     "blanks": (lambda: filled(b" "), {"limit:header_bytes"}),
-    "blank-lines-with-blanks": (lambda: filled(b" \t\n"), set()),
+    "blank-lines-with-blanks": (lambda: filled(b" \t\n"), {"limit:header_bytes"}),
     "returns": (lambda: filled(b"\r"), {"limit:header_bytes"}),
-    "returns-in-header": (lambda: filled(b"A: b\r"), {"limit:header_bytes", "limit:header_fields"}),
+    "returns-in-header": (lambda: filled(b"A: b\r"), {"limit:header_bytes", "limit:header_fields", "limit:text_chars"}),
     "newlines-and-returns": (lambda: b"A: b\n" + filled(b" \r"), {"limit:field_chars", "limit:header_bytes"}),
     "nuls-everywhere": (
         lambda: b"Sub\0ject: a\0b\nFrom: \0@\0.example\nContent-Type: text/\0html\n\n" + filled(b"w\0rd "),
@@ -326,16 +326,19 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         {"attached-html:eval", "limit:html_tags", "limit:work"},
     ),
     # The header.
-    "fields-many": (lambda: filled(b"A: b\n"), {"limit:header_bytes", "limit:header_fields"}),
+    "fields-many": (lambda: filled(b"A: b\n"), {"limit:header_bytes", "limit:header_fields", "limit:text_chars"}),
     "fields-many-names": (
         lambda: b"".join(b"X-%x: b\n" % n for n in range(100_000)),
         {"limit:header_bytes", "limit:header_fields"},
     ),
     "fields-received": (
         lambda: filled(b"Received: from a.b.c.d.e.f ([1.2.3.4])\n"),
-        {"limit:header_bytes", "limit:header_fields", "received-number:8"},
+        {"limit:header_bytes", "limit:header_fields", "limit:text_chars", "received-number:8"},
     ),
-    "field-folded": (lambda: b"Subject: a" + filled(b"\n b"), {"limit:field_chars", "limit:header_bytes"}),
+    "field-folded": (
+        lambda: b"Subject: a" + filled(b"\n b"),
+        {"limit:field_chars", "limit:header_bytes", "limit:text_chars"},
+    ),
     "field-folded-blank": (lambda: b"Subject: a" + filled(b"\n \t"), _FIELD_LIMITS),
     "fields-added-later": (lambda: filled(b"Status: x\n y\n"), {"limit:header_bytes", "limit:header_fields"}),
     "fields-added-later-long": (lambda: b"Status: x" + filled(b"\n "), _FIELD_LIMITS),
@@ -372,7 +375,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "fields-wanted": (
         lambda: filled(b"Subject:\n"),
-        {"header-broken:", "limit:header_bytes", "limit:header_fields", "limit:work"},
+        {"header-broken:", "limit:header_bytes", "limit:header_fields", "limit:text_chars", "limit:work"},
     ),
     "fields-almost": (
         lambda: b"A: b\n.\n" + filled(b"\xa0subject" + b"\xa0" * 900 + b"\n"),
@@ -497,7 +500,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "punycode": (lambda: plain(b"a-99", "punycode"), {"charset-unknown:", "limit:text_chars"}),
     "idna": (lambda: plain(b"xn--a.", "idna"), {"charset-unknown:", "limit:text_chars"}),
     "unicode-escape": (lambda: plain(b"\\U0001F600", "unicode_escape"), {"charset-unknown:", "limit:text_chars"}),
-    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong:", "limit:text_chars", "limit:work"}),
+    "utf-16": (lambda: encoded(b"\xd8\x00", "utf-16"), {"charset-wrong:"}),
     "utf-32": (lambda: encoded(b"\xff", "utf-32"), {"charset-wrong:", "limit:text_chars", "limit:work"}),
     "utf-8-broken": (
         lambda: plain(b"\xff\xc3"),
@@ -546,10 +549,10 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "han-pairs-distinct": (lambda: plain(chinese(199_000)), {"limit:text_chars", "limit:tokens", "limit:work"}),
     "look-alikes": (lambda: plain("vіаgra ".encode()), {"body-lookalike:", "limit:text_chars", "viagra"}),
-    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars", "limit:work"}),
-    "styled": (lambda: plain("ａ 𝐚 ".encode()), {"limit:text_chars"}),
-    "styled-words": (lambda: plain("𝐚𝐛 ".encode()), {"ab", "body-styled:", "limit:text_chars"}),
-    "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), {"limit:text_chars"}),
+    "look-alikes-one-word": (lambda: plain("vі".encode()), {"limit:text_chars"}),
+    "styled": (lambda: plain("ａ 𝐚 ".encode()), {"limit:text_chars", "limit:work"}),
+    "styled-words": (lambda: plain("𝐚𝐛 ".encode()), {"ab", "body-styled:", "limit:text_chars", "limit:work"}),
+    "combining": (lambda: plain(b"a\xcc\x80\xcc\x96"), {"limit:text_chars", "limit:work"}),
     "combining-unordered": (lambda: plain("\u0591\u05b0\u0591\u05c1".encode()), {"limit:text_chars", "limit:work"}),
     "combining-two-classes": (lambda: plain(b"\xe1\xb7\x8e\xf0\x90\x87\xbd"), {"limit:text_chars", "limit:work"}),
     "ligatures": (lambda: plain("\ufdfa".encode()), {"limit:text_chars", "limit:work"}),

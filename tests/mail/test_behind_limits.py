@@ -72,6 +72,7 @@ READ = {
     "a first text of 40,000 Chinese letters": mixed(plain("漢字。" * 20_000), plain("密码 " + SECRET)),
     "alternatives": mixed(*[plain(WORDS[:20_000])] * 40, plain(SECRET), kind=b"alternative"),
     "a long text": plain(WORDS * 3 + SECRET),
+    "a megabyte": plain(WORDS * 6 + SECRET),
     "a long page": page(WORDS * 3 + SECRET),
     "many tags": page("<b>x</b>" * 60_000 + f"<p>{SECRET}"),
     "a comment that hides the joint": page("<b>x</b>" * 60_000 + "<!--" + "<i>" * 9000 + "--><p>" + SECRET),
@@ -95,7 +96,6 @@ NOT_READ = {
     "between two long texts of a page": page(WORDS + SECRET + WORDS),
     "between tags": page("<b>x</b>" * 40_000 + SECRET + "<b>x</b>" * 40_000),
     "behind 10,000 empty parts": mixed(*[EMPTY] * 10_000, plain(SECRET)),
-    "behind a megabyte": plain(WORDS * 6 + SECRET),
     "behind 60,000 boundaries": b"multipart/mixed; boundary=b\n\n" + b"--b\n" * 120_000 + b"\n" + plain(SECRET),
     "between 5,000 words and 5,000 words": plain(f"{different('a')} {SECRET} {different('b')}"),
 }

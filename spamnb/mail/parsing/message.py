@@ -6,6 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.abridged import abridged, is_cut
 from spamnb.mail.limits import DEFAULT_LIMITS, Limits, Work
 from spamnb.mail.parsing.calendar import NO_CALENDAR, Calendar, read_calendar
 from spamnb.mail.parsing.charset_guess import likely_codec
@@ -85,9 +86,10 @@ class Message(NamedTuple):
 def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     """Read a message (RFC 5322, RFC 2045-2049). Any bytes yield a Message."""
     notes: list[str] = []
-    is_cut = len(raw) > limits.message_bytes
-    if is_cut:
-        raw = raw[: limits.message_bytes]
+    raw = abridged(raw, limits.message_bytes)
+    has_gap = is_cut(raw)
+    if has_gap:
+        notes.append("limit:message_bytes")
     work = Work(limits.work)
     some = work.quarter()
     entity = parse_entity(raw, limits, some)
@@ -96,14 +98,11 @@ def parse(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Message:
     spoken = cache(lambda: _fallback_charset(entity))
     reader = _Parts(limits, spoken)
     attachments: list[Attachment] = []
-    if is_cut and not (entity.parts and entity.parts[-1].form is Form.FILE and entity.parts[-1].size):
-        notes.append("limit:message_bytes")
     for part in entity.parts:
         notes.extend(part.notes)
         if part.is_attached:
-            attachments.append(Attachment(part.media_type, decode_field(part.filename, spoken), part.size))
-            if is_cut and part is entity.parts[-1]:
-                attachments[-1] = attachments[-1]._replace(is_cut=True)
+            name = decode_field(part.filename, spoken)
+            attachments.append(Attachment(part.media_type, name, part.size, has_gap and part is entity.parts[-1]))
         if part.form in _SHOWN:
             reader.take(part, work)
     some = work.quarter()  # attachments must not use up what the text needs, so they come after it

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.abridged import without_marks
 from spamnb.mail.limits import Limits, Work
 from spamnb.mail.parsing.fields import first_word, media_type, parameters, transfer_encoding
 from spamnb.mail.parsing.header_block import HeaderBlock, empty_line, read_fields, without_envelope
@@ -132,6 +133,8 @@ class _Walk:
         if nested and depth >= self.limits.nesting:
             self.notes.append("limit:nesting")
         elif kind in MESSAGES:
+            if encoding == "base64":
+                self.note_left_out(body)
             inner, inner_body = self.split(without_envelope(undone(body, encoding)))
             self.inner.extend(inner.fields)
             if kind == "text/rfc822-headers":  # the header of a returned message; the rest is text
@@ -184,8 +187,14 @@ class _Walk:
         if is_encoded and self.work.take(len(body) // _BYTES_A_UNIT):
             whole = undone(body, encoding)
             if whole is not body:
+                self.note_left_out(body)
                 return sections + self.sections(boundary, whole), whole
         return sections, body
+
+    def note_left_out(self, body: bytes) -> None:
+        """Note that some of an encoded body was left out, which may have had parts."""
+        if without_marks(body)[1]:
+            self.notes.append("limit:message_bytes")
 
     def sections(self, boundary: str, body: bytes) -> list[_Section]:
         """Return the bytes between the boundary lines (RFC 2046, 5.1.1), without preamble and epilogue.
@@ -227,8 +236,9 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
     encoding = transfer_encoding(block.first("content-transfer-encoding"))
     if encoding in UUENCODED and not work.take(body.count(b"\n")):
         encoding = ""
+    body, left_out = without_marks(body)
     content, broken = decode_transfer(body, encoding)
-    notes, size = [broken] if broken else [], len(content)
+    notes, size = [broken] if broken else [], len(content) + left_out * 3 // 4
     textual = is_text_type(path[-1])
     if path[-1] == "text/plain" and b"begin " in content:
         content, uu_name = without_uuencoded(content)
@@ -240,6 +250,8 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
         flowed = "delsp" if declared.get("delsp", "").lower() == "yes" else "flowed"
     filename = filename[:_NAME_CHARS] + filename[_NAME_CHARS:][-_NAME_CHARS:]
     form = form_of(path[-1], first_word(disposition), filename) if content else Form.FILE
+    if left_out and form is not Form.FILE:
+        notes.append("limit:message_bytes")
     return Part(
         path=path,
         group=group,
