@@ -24,8 +24,7 @@ _OF_SERVICE = 256  # files beside these: sockets, connections, files being read
 _NO_ROOM = 10_000_000  # bytes
 _LITTLE = 20  # one part in 20 of a disk should be free
 _SHOWN = 10  # users with faults to name
-# Not told as a mere fault.
-_TOLD_OTHERWISE = (FilterState.BROKEN, FilterState.STOPPED, FilterState.GONE, FilterState.LEFT_OUT)
+_TOLD_OTHERWISE = (FilterState.BROKEN, FilterState.STOPPED, FilterState.GONE)  # not as a mere fault
 OWN_STEP = "fix that line; until then the settings of all users apply"
 
 

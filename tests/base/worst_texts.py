@@ -448,6 +448,33 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("<!--", PAGE), fill("<!-- -", PAGE), fill("<style", PAGE), fill("<style><", PAGE)),
     ),
+    "mail.open_elements._PIECE": (
+        along,
+        (
+            fill("<!--", PAGE),
+            fill("<!-- -", PAGE),
+            fill("<p a='", PAGE),
+            fill("=", PAGE, "<p "),
+            fill("= ", PAGE, "<p "),
+            fill("\"'", PAGE, "<p "),
+            fill("<title>", PAGE),
+            fill("<title><", PAGE),
+            fill("<style a='", PAGE),
+            fill("<plaintext", PAGE),
+            fill("</", PAGE),
+        ),
+    ),
+    "mail.open_elements._RAW_TAG": (match, (fill("a", PAGE), fill("=", PAGE, "<title "), fill("a='", PAGE, "<title "))),
+    "mail.open_elements._PART_OF_RAW": (every, (fill("<", PAGE), fill("a", PAGE), fill("<a", PAGE))),
+    "mail.open_elements._COMPARED": (
+        every,
+        (fill("<!--", PAGE), fill("<!-- -", PAGE), fill("</", PAGE), fill("</a", PAGE), fill("a", PAGE, "</")),
+    ),
+    "mail.raw_text._END_TAG": (
+        every,
+        (*(fill(f"</{name}", PAGE) for name in ("title", "textarea", "iframe", "xmp", "style")), fill("</", PAGE)),
+    ),
+    "mail.raw_text._OF_SCRIPT": (every, (fill("<script", PAGE), fill("<!-", PAGE), fill("-", PAGE), fill("</", PAGE))),
     "mail.repair._PLAIN": (
         along,
         (
@@ -482,11 +509,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.repair._PLAIN_NAME": (fullmatch, (fill("a", PAGE),)),
     "mail.repair._ODD_LETTER": (every, (fill("@", PAGE), fill("a", PAGE))),
-    "mail.repair._END_TAG": (
-        every,
-        (*(fill(f"</{name}", PAGE) for name in ("title", "textarea", "iframe", "xmp", "style")), fill("</", PAGE)),
-    ),
-    "mail.repair._OF_SCRIPT": (every, (fill("<script", PAGE), fill("<!-", PAGE), fill("-", PAGE), fill("</", PAGE))),
     "mail.repair._LIKE_END_OF_CODE": (every, (fill("</scrip", PAGE), fill("</style", PAGE), fill("</", PAGE))),
     "mail.repair._REFERENCE_IN_TAG": (
         every,
@@ -500,6 +522,11 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("&", PAGE), fill("&a", PAGE), fill("a", PAGE, "&"), fill("&amp;", PAGE), fill("&#x", PAGE)),
     ),
+    "mail.repair._META": (
+        every,
+        (fill("<meta", PAGE), fill("<meta ", PAGE), fill("<meta a='", PAGE), fill(" a='b'", PAGE, "<meta")),
+    ),
+    "mail.repair._CHARSET": (every, (fill("charse", PAGE),)),
     "mail.repair._ZEROS": (every, (fill("0", PAGE, "#"), fill("0", PAGE, "#", ";"), fill("#0", PAGE))),
     "mail.html._TAG": (every, (fill("<", PAGE), fill("</", PAGE), fill("</a", PAGE))),
     "mail.html._TAG_OF_RAW": (

@@ -148,6 +148,9 @@ SPACED = b"a b c d e f g h i j k l m n o p q r s t u v w x y z aa "
 
 _FIELD_LIMITS = {"limit:field_chars", "limit:header_bytes"}
 
+_HTML = b"Content-Type: text/html\n\n"
+_SEEN_OPEN = {"limit:html_depth", "limit:html_open"}
+
 # What it is -> (the message, tokens that must be among its tokens).
 MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "nothing": (lambda: b"", {"body-empty:"}),
@@ -236,8 +239,9 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "attachment-zip": (lambda: attached(b"application/zip", zip_bomb()), {"attached:application/zip"}),
     "attachment-zip-as-text": (lambda: attached(b"text/plain", zip_bomb()), {"attached:text/plain"}),
-    "signed-data": (lambda: signed(b"\x04\x01x" * 250_000), set()),
+    "signed-data": (lambda: signed(b"\x04\x01x" * 250_000), {"limit:work"}),
     "signed-data-deep": (lambda: signed(b"\x24\x80" * 350_000), set()),
+    "signed-data-often": (lambda: many_parts(48, signed(b"\x04\0" * 8_000) + b"\n"), {"limit:work"}),
     "signed-data-layers": (signed_layers, set()),
     "signed-data-text": (lambda: signed(b"\x04\x84\x00\x0b\x00\x00" + b"\nab'c " * 110_000), {"limit:text_chars"}),
     "attachment-image": (
@@ -249,6 +253,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
             99, b"Content-Type: text/plain\nContent-Disposition: attachment\n\n%s\n" % (chinese(1600) + b"\xff")
         ),
         {"limit:unspaced_chars", "limit:work"},
+    ),
+    "attached-pages": (
+        lambda: many_parts(
+            98, b"Content-Type: text/html\nContent-Disposition: attachment\n\n%s\n" % filled(b"<p><b>x</b>y", 10_000)
+        ),
+        {"limit:html_tags", "limit:work"},
     ),
     "attachments": (
         lambda: many_parts(99, b"Content-Disposition: attachment; filename=%s\n\nx\n" % filled(b"a.b", 4000)),
@@ -506,6 +516,12 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: plain(b"\xff\xc3"),
         {"charset-wrong:", "limit:text_chars", "limit:unspaced_chars", "limit:work"},
     ),
+    "euc-kr": (lambda: plain("\ud55c\uae00 ".encode("euc-kr"), "euc-kr"), {"limit:text_chars", "limit:work"}),
+    "euc-kr-broken": (lambda: plain(b"\xc7\xd1\xff", "euc-kr"), {"limit:text_chars", "limit:work"}),
+    "euc-kr-html": (
+        lambda: html(b"\xa4\xd4\xa4\xa1\xa4\xc7", b"<p>", "euc-kr"),
+        {"limit:text_chars", "limit:work"},
+    ),
     "charset-many": (
         lambda: many_parts(90, b"Content-Type: text/plain; charset=x-%d\n\n\xff\n" % 1),
         {"charset-unknown:"},
@@ -579,6 +595,27 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-depth-text": (lambda: html(b"<div>x "), {"limit:html_depth", "limit:html_tags", "limit:work"}),
     "html-depth-font": (lambda: html(b"<font color=red>x"), {"limit:html_depth", "limit:html_tags", "limit:work"}),
     "html-depth-inline": (lambda: html(b"<b><i>x"), {"limit:html_depth", "limit:html_tags"}),
+    "html-open": (lambda: _HTML + b"<b><div>" + b"<x>" * 18_000 + b"</b>" * 18_000, _SEEN_OPEN),
+    "html-open-not-closed": (lambda: _HTML + b"<x>" * 19_900 + b"</i>" * 19_900, _SEEN_OPEN),
+    "html-open-p": (lambda: _HTML + b"<font>" * 19_900 + b"</p>" * 19_900, _SEEN_OPEN),
+    "html-open-again": (
+        lambda: _HTML + b"<p><i><div>" + b"<i>" * 18_000 + b"<p><h1></h1></p>" * 5000,
+        {"limit:html_depth"},
+    ),
+    "html-open-by-turns": (lambda: _HTML + (b"<x>" * 128 + b"</b>" * 128) * 155, _SEEN_OPEN),
+    "html-open-bodies": (lambda: _HTML + b"<b>" * 19_000 + b"<bOdY a=b>" * 19_000, _SEEN_OPEN),
+    "html-open-roots": (lambda: _HTML + b"<html a=b c=d e=f>" * 10_000 + b"<body a=b c>" * 15_000, set()),
+    "html-open-names": (lambda: _HTML + b"<%s1>" % (b"x" * 50) * 3700 + b"</%s2>" % (b"x" * 50) * 3700, _SEEN_OPEN),
+    "html-open-tables": (lambda: _HTML + b"<table><tr><td><b>" * 8_000 + b"</table>" * 7_900, _SEEN_OPEN),
+    "html-open-in-tables": (lambda: _HTML + b"<table>" * 2 + b"<b><i>" * 10_000 + b"</td>" * 19_000, _SEEN_OPEN),
+    "html-open-raw": (
+        lambda: _HTML + b"<b>" * 2500 + b"</i>" * 2500 + b"<script><!--</script>" * 11_000,
+        {"html:script", *_SEEN_OPEN},
+    ),
+    "html-open-behind-comments": (
+        lambda: _HTML + b"<b>" * 2500 + b"</i>" * 2500 + b"<!---->" * 34_000,
+        {"html:comment", *_SEEN_OPEN},
+    ),
     "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_depth", "limit:html_tags", "limit:work"}),
     "html-closed": (lambda: html(b"</p></b>"), {"limit:html_tags"}),
     "html-crossed": (lambda: html(b"<b><p></b></p>x"), {"limit:html_tags"}),
@@ -595,6 +632,15 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
         lambda: b"Content-Type: text/html\n\n<p " + b" ".join(b"a%x=b" % n for n in range(120_000)) + b">x",
         set(),
     ),
+    "html-attributes-closed": (
+        lambda: _HTML + b"<p " + b" ".join(b"a%x" % n for n in range(60_000)) + b">x",
+        set(),
+    ),
+    "html-attributes-in-tags": (
+        lambda: _HTML + (b"<p " + b" ".join(b"a%x" % n for n in range(1000)) + b">x") * 80,
+        set(),
+    ),
+    "html-references-odd": (lambda: html(b"&#"), {"limit:html_chars"}),
     "html-attribute-long": (lambda: html(b"x", b'<a href="'), set()),
     "html-attributes-namespaced": (lambda: html(b" xmlns:a=b a:c=d", b"<p"), set()),
     "html-entities": (lambda: html(b"&amp;"), {"limit:html_chars"}),

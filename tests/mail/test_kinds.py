@@ -119,6 +119,7 @@ Content-Disposition: attachment
 CHINESE = "Subject: letter\nContent-Type: text/plain; charset=utf-8\n\n漢字\n".encode()
 BROKEN = b"Content-Type: multipart/mixed\n\nno parts, caf\xe9\n"
 # What a limit leaves out, by the limit.
+OPEN = b"Content-Type: text/html\n\n" + 2500 * b"<i>" + 2500 * b"</b>"
 LIMITED = {
     Limits(message_bytes=9): PLAIN,
     Limits(header_bytes=9): PLAIN,
@@ -136,7 +137,8 @@ LIMITED = {
     Limits(work=9): PLAIN,
 }
 MESSAGES = [
-    (raw, DEFAULT_LIMITS) for raw in (PLAIN, *DELIVERED, EMPTY, SHOUTED, ODD, HTML, PARTS, CALENDAR, PAGE, BROKEN, b"")
+    (raw, DEFAULT_LIMITS)
+    for raw in (PLAIN, *DELIVERED, EMPTY, SHOUTED, ODD, HTML, OPEN, PARTS, CALENDAR, PAGE, BROKEN, b"")
 ]
 MESSAGES += [(raw, limits) for limits, raw in LIMITED.items()]
 

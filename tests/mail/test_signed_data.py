@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.mail.limits import DEFAULT_LIMITS
+from spamnb.mail.limits import DEFAULT_LIMITS, Work
 from spamnb.mail.parsing.signed_data import signed_content
 from spamnb.mail.reading import read
 from tests.table import over_rows
@@ -53,7 +53,7 @@ def message(content: bytes, kind: bytes = b"application/pkcs7-mime; smime-type=s
 def test_the_content_of_signed_data_is_read(octets, wrap):
     """A text within its signature is read, however the lengths are written; the file is an attachment too."""
     content = signed(octets, wrap)
-    assert signed_content(content) == _LETTER
+    assert signed_content(content, Work(1000)) == _LETTER
     tokens = read(message(content)).tokens
     assert {"plums", "tag:p", "attached-name:smime.p7m", "mime:application/pkcs7-mime>text/html"} <= tokens.keys()
 
@@ -82,7 +82,7 @@ def test_what_openssl_signs_is_read(tmp_path: Path, options: list[str]):
 )
 def test_truncated_signed_data_is_no_fault(content):
     """The part of a truncated file that is there is read."""
-    assert _LETTER.startswith(signed_content(content))
+    assert _LETTER.startswith(signed_content(content, Work(1000)))
     read(message(content))
 
 
@@ -98,7 +98,7 @@ def test_truncated_signed_data_is_no_fault(content):
 )
 def test_other_values_have_no_content(content):
     """Enveloped data, and what is not as it should be, have no content."""
-    assert signed_content(content) == b""
+    assert signed_content(content, Work(100_000)) == b""
 
 
 def test_signed_data_in_signed_data_is_read_within_the_limit_of_levels():
@@ -114,5 +114,8 @@ def test_signed_data_in_signed_data_is_read_within_the_limit_of_levels():
 
 def test_an_octet_string_in_very_many_pieces_is_read_to_the_limit():
     """Pieces of one letter are read until there are more than any program writes."""
-    content = signed_content(signed(ber(0x24, *[der(4, b"x")] * 50_000), ber))
-    assert 9_000 < len(content) < 10_000
+    octets = signed(ber(0x24, *[der(4, b"x")] * 50_000), ber)
+    work = Work(4_000)
+    assert 900 < len(signed_content(octets, work)) < 1_000
+    assert work.is_spent
+    assert "limit:work" in read(message(octets)).tokens

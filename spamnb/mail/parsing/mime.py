@@ -173,7 +173,9 @@ class _Walk:
         """Yield the leaves of the message that a file of S/MIME holds in its signature."""
         if depth >= self.limits.nesting:
             self.notes.append("limit:nesting")
-        elif self.work.take(len(signed.content) // _BYTES_A_UNIT) and (content := signed_content(signed.content)):
+        elif self.work.take(len(signed.content) // _BYTES_A_UNIT) and (
+            content := signed_content(signed.content, self.work)
+        ):
             inner, inner_body = self.split(content)
             yield from self.leaves(inner, inner_body, signed.path, signed.group, depth + 1)
 

@@ -13,12 +13,14 @@ both.
 
 from typing import NamedTuple
 
+from spamnb.mail.limits import Work
+
 _OCTETS, _OID, _SEQUENCE, _EXPLICIT = 0x04, 0x06, 0x30, 0xA0
 _CONSTRUCTED = 0x20
 _LONG_TAG = 0x1F
 _SIGNED_DATA = bytes.fromhex("2a864886f70d010702")  # 1.2.840.113549.1.7.2
 _DEEPEST = 10  # elements in one another that are skipped, or pieces in pieces
-_ELEMENTS = 10_000  # programs write pieces of a thousand bytes and more
+_UNITS_AN_ELEMENT = 4  # of work; programs write pieces of a thousand bytes and more
 
 
 class _Element(NamedTuple):
@@ -34,15 +36,17 @@ class _MalformedError(ValueError):
     """No signed-data, or not such a one."""
 
 
-def signed_content(data: bytes) -> bytes:
+def signed_content(data: bytes, work: Work) -> bytes:
     """Return the content of signed-data; nothing if there is none. A truncated value has the part that is there.
+
+    If no work is left, the rest is left out.
 
     >>> text = b"\\x24\\x80\\x04\\x02ab\\x04\\x01c\\0\\0"  # in pieces, of indefinite length
     >>> head = "308006092a864886f70d010702a08030800201013100308006092a864886f70d010701a080"
-    >>> signed_content(bytes.fromhex(head) + text)
+    >>> signed_content(bytes.fromhex(head) + text, Work(100))
     b'abc'
     """
-    reader = _Reader(data)
+    reader = _Reader(data, work)
     try:
         return reader.content()
     except _MalformedError:
@@ -52,9 +56,9 @@ def signed_content(data: bytes) -> bytes:
 class _Reader:
     """Reads the elements of one value, within its limits."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, work: Work) -> None:
         self._data = data
-        self._left = _ELEMENTS
+        self._work = work
 
     def content(self) -> bytes:
         """Return the content of the value. Raises _MalformedError."""
@@ -76,8 +80,7 @@ class _Reader:
 
     def _element(self, at: int, end: int) -> _Element:
         """Read the tag and the length of an element (X.690, 8.1). A length past the end is cut."""
-        self._left -= 1
-        if self._left < 0 or at + 2 > end:
+        if at + 2 > end or not self._work.take(_UNITS_AN_ELEMENT):
             raise _MalformedError
         tag, length = self._data[at], self._data[at + 1]
         at += 2

@@ -285,7 +285,11 @@ class _Reader(Events):
     def feed_all(self, markup: str) -> bool:
         """Read markup of any quality. Returns whether it was read to its end."""
         self._markup = markup
-        return super().feed_all(markup)
+        is_read = super().feed_all(markup)
+        if not self.is_followed:
+            self._note("limit:html_open")
+            self._sheet.in_doubt = True
+        return is_read
 
     def _without(self, places: list[int]) -> str:
         if not places:

@@ -220,6 +220,7 @@ _NOTES = (
     Note("limit:html_chars", "HTML longer than is read"),
     Note("limit:html_tags", "more HTML elements than are read"),
     Note("limit:html_depth", "HTML elements inside one another, deeper than is read"),
+    Note("limit:html_open", "more HTML elements open at once than are followed"),
     Note("limit:links", "more links than are read"),
     Note("limit:tokens", "more different words than are counted"),
     Note("limit:work", "that it takes too long to be read to its end"),

@@ -9,24 +9,28 @@ from typing import Any
 
 from bs4 import BeautifulSoup
 from bs4.builder import LXMLTreeBuilder, ParserRejectedMarkup  # type: ignore[attr-defined]  # bs4 sets the first late
-from lxml.etree import LIBXML_VERSION  # type: ignore[import-untyped]  # lxml has no types
+from lxml.etree import LIBXML_VERSION, ParserError  # type: ignore[import-untyped]  # lxml has no types
 
 from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.tokens import open_elements, repair
 
 _READS_HTML_5 = LIBXML_VERSION >= (2, 14)
 _XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
 
 
 class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
-    """A builder that builds nothing. Its methods have lxml's signatures."""
+    """A builder that builds nothing. Its methods have lxml's signatures.
+
+    `is_followed`: each element was open up to its end; otherwise there were too many.
+    """
+
+    is_followed = True
 
     def feed_all(self, markup: str) -> bool:
         """Read markup of any quality. Returns whether it was read to its end."""
         markup = _XML_DECLARATION.sub("", markup).replace("\0", "").removeprefix("\ufeff")
         if not _READS_HTML_5:
-            from spamnb.mail.tokens.repair import repaired  # noqa: PLC0415 - later versions do without
-
-            markup = repaired(markup)
+            markup = repair.repaired(markup)
         if "<" not in markup:  # BeautifulSoup warns of "markup" that might be a file's name
             markup = "<p>" + markup
         try:
@@ -34,6 +38,18 @@ class Events(LXMLTreeBuilder):  # type: ignore[misc]  # see the import
         except (ParserRejectedMarkup, AssertionError, ValueError, RecursionError):
             return False
         return True
+
+    def feed(self, markup: str) -> None:
+        """Give the markup to a parser, as BeautifulSoup wants it."""
+        if not open_elements.may_be_slow(markup):
+            super().feed(markup)
+            return
+        if not _READS_HTML_5:
+            markup = repair.without_charsets(markup)
+        try:
+            self.is_followed = open_elements.feed(markup, self)
+        except (UnicodeDecodeError, LookupError, ParserError) as error:
+            raise ParserRejectedMarkup(error) from error
 
     def prepare_markup(self, markup: str, *_: Any, **__: Any) -> Iterator[tuple[str, None, None, bool]]:
         """Yield one reading: text needs no second try in another encoding."""

@@ -12,6 +12,7 @@ from html import escape, unescape
 from html.entities import html5
 
 from spamnb.base.patterns import lazy_pattern
+from spamnb.mail.tokens.raw_text import CODE, WITHOUT_REFERENCES, WITHOUT_TAGS, end_of_content
 
 # QUIRK: only sets are possessive, as in nesting.py. Without ASCII, `s` is ſ, too.
 _FLAGS = re.ASCII | re.IGNORECASE
@@ -22,11 +23,8 @@ _PLAIN_VALUE = rf""""[^"]*+"|'[^']*+'|(?!["']){_IN_VALUE}++"""
 _PLAIN_ATTRIBUTE = rf"{_BLANK}++[a-z_:][a-z0-9:_.-]{{0,{_NAME_CHARS}}}+(?:{_BLANK}*+={_BLANK}*+(?:{_PLAIN_VALUE}))?"
 # Every version reads it alike. 100,000 attributes in one match would take 70 MB.
 _PLAIN_TAG = rf"<(?:/{_NAME}{_BLANK}*+>|{_NAME}(?:{_PLAIN_ATTRIBUTE}){{0,100}}{_BLANK}*+/?>)"
-_CODE = frozenset({"script", "style"})
-_WITHOUT_REFERENCES = frozenset({"iframe", "noembed", "noframes", "xmp", "plaintext"})
-_WITHOUT_TAGS = _CODE | _WITHOUT_REFERENCES | {"title", "textarea"}
 _NOT_CLOSED = frozenset({"html", "body", "head"})  # by no end tag: what follows is shown, too
-_ODD_NAME = rf"(?:/(?:{'|'.join(sorted(_NOT_CLOSED))})|{'|'.join(sorted(_WITHOUT_TAGS))}){_END}"
+_ODD_NAME = rf"(?:/(?:{'|'.join(sorted(_NOT_CLOSED))})|{'|'.join(sorted(WITHOUT_TAGS))}){_END}"
 _PLAIN = lazy_pattern(rf"(?:[^<]++|(?!<{_ODD_NAME}){_PLAIN_TAG})*", _FLAGS)
 
 # The head. If text comes behind it without a tag, libxml2 writes a paragraph around the text, unless it sees <body>.
@@ -50,9 +48,7 @@ _PIECE_OF_TAG = lazy_pattern(
 _PLAIN_NAME = lazy_pattern(_NAME, _FLAGS)
 _ODD_LETTER = lazy_pattern(r"[^a-z0-9:_.-]", _FLAGS)
 
-_END_TAG = {name: lazy_pattern(f"</{name}{_END}", _FLAGS) for name in _WITHOUT_TAGS - {"script", "plaintext"}}
-_OF_SCRIPT = lazy_pattern(rf"<!(?=--)|-->|</?script{_END}", _FLAGS)
-_LIKE_END_OF_CODE = {name: lazy_pattern(f"</(?={name})", _FLAGS) for name in _CODE}
+_LIKE_END_OF_CODE = {name: lazy_pattern(f"</(?={name})", _FLAGS) for name in CODE}
 
 _NUMBER = "&#(?:x[0-9a-f]++|[0-9]++)?;?"
 _REFERENCE_IN_TAG = lazy_pattern(rf"{_NUMBER}|&[a-z][a-z0-9]*+(?:;|(?!=))", _FLAGS)
@@ -61,8 +57,11 @@ _OLD_NAME = "|".join(sorted(name for name in html5 if not name.endswith(";")))  
 _KNOWN_NUMBER = "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#x(?:[2-7][0-9a-f]|20[0-9a-f]{2})"  # some of them
 _KNOWN = f"(?-i:nbsp|amp|lt|gt|quot|copy|reg)|{_KNOWN_NUMBER}"
 _ODD_REFERENCE = lazy_pattern(rf"&(?=[#a-z])(?!(?:{_KNOWN});)(?:#|[a-z][a-z0-9]*+;|(?-i:{_OLD_NAME}))", _FLAGS)
+# Of repaired markup, where quotation marks in a tag are those of values.
+_META = lazy_pattern(rf"""<meta(?={_BLANK}|/)(?:[^>"']++|"[^"]*+"|'[^']*+')*>""", _FLAGS)
+_CHARSET = lazy_pattern("charset", _FLAGS)
 _ZEROS = lazy_pattern("(?<=[#x])0+(?=[0-9a-f])", _FLAGS)
-_ATTRIBUTES = 2000  # names and values: libxml2 compares each with all before it; without any, no text is hidden
+_ATTRIBUTES = 500  # names and values: libxml2 compares each with all before it; without any, no text is hidden
 _NUMBER_CHARS = 10  # of a reference; Python refuses a number of thousands of digits
 
 
@@ -90,6 +89,15 @@ def repaired(markup: str) -> str:
     return repaired_markup if _ROOT.match(repaired_markup) else "<html>" + repaired_markup
 
 
+def without_charsets(repaired_markup: str) -> str:
+    """Return the markup with no charset in <meta>: by that one, libxml2 would read each piece that it is fed later.
+
+    >>> without_charsets("<meta charset=cp037><meta content='a; &#99;harset=b'>&#99;")
+    "<meta char-set=cp037><meta content='a; &amp;#99;harset=b'>&#99;"
+    """
+    return _META.sub(lambda meta: _CHARSET.sub("char-set", meta[0].replace("&", "&amp;")), repaired_markup)
+
+
 def _end_of(pattern: re.Pattern[str], markup: str, place: int) -> int:
     found = pattern.match(markup, place)
     return place if found is None else found.end()
@@ -111,11 +119,11 @@ def _rewritten(markup: str, place: int) -> tuple[str, int]:
     if markup[place + 1] == "/":
         return "" if name in _NOT_CLOSED else f"</{_plain_name(name)}>", end
     start = _with_known_references(f"<{_plain_name(name)}{attributes}")
-    if name not in _WITHOUT_TAGS:
+    if name not in WITHOUT_TAGS:
         return start, end
-    end_of_content = _end_of_content(markup, end, name)
-    behind = _plain_attributes(markup, end_of_content + 2 + len(name))[1]
-    return f"{start}{_plain_content(markup[end:end_of_content], name)}</{name}>", behind
+    content_end = end_of_content(markup, end, name)
+    behind = _plain_attributes(markup, content_end + 2 + len(name))[1]
+    return f"{start}{_plain_content(markup[end:content_end], name)}</{name}>", behind
 
 
 def _plain_attributes(markup: str, place: int) -> tuple[str, int]:
@@ -148,30 +156,11 @@ def _plain_name(name: str) -> str:
     return name if _PLAIN_NAME.fullmatch(name) else "x-" + _ODD_LETTER.sub("-", name)[: _NAME_CHARS - 2]
 
 
-def _end_of_content(markup: str, start: int, name: str) -> int:
-    """Return where the text of an element ends that has no tags in it."""
-    if name == "plaintext":
-        return len(markup)
-    if name != "script":
-        found = _END_TAG[name].search(markup, start)
-        return found.start() if found else len(markup)
-    in_comment = in_script = False  # within the comment
-    for mark in _OF_SCRIPT.finditer(markup, start):
-        if mark[0] in {"<!", "-->"}:
-            in_script = in_script and mark[0] == "<!"
-            in_comment = mark[0] == "<!"
-        elif mark[0].startswith("</") and not in_script:
-            return mark.start()
-        else:
-            in_script = in_comment and not mark[0].startswith("</")
-    return len(markup)
-
-
 def _plain_content(content: str, name: str) -> str:
     """Return the text of an element that has no tags in it as libxml2 takes it for text."""
-    if name in _CODE:
+    if name in CODE:
         return _LIKE_END_OF_CODE[name].sub("< /", content)
-    if name in _WITHOUT_REFERENCES:
+    if name in WITHOUT_REFERENCES:
         return escape(content, quote=False)
     return _with_known_references(content.replace("<", "&lt;"))
 
