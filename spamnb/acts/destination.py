@@ -28,12 +28,16 @@ _BY_SENDER = {Role.NEWSLETTERS, Role.NEWCOMERS}
 
 
 class JudgedMail(NamedTuple):
-    """A file of a message that was just judged. flags: Maildir's letters."""
+    """A file of a message that was just judged.
+
+    flags: Maildir's letters. is_near_copy: see `acts.ordered`; asked only while the filter has not begun.
+    """
 
     known: MessageRow
     relations: Relations
     judgement: Judgement
     flags: str
+    is_near_copy: bool = False
 
 
 def destination(
@@ -66,6 +70,8 @@ def destination(
         is_newcomer=is_newcomer,
         is_barely=is_barely,
         are_many=is_newcomer and _are_many(ledger, now),
+        is_blocked=bool(listed),
+        is_near_copy=mail.is_near_copy and not listed,
     )
 
 

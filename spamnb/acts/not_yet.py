@@ -91,7 +91,7 @@ def in_words(found: Waiting, missing: str, weekly: tuple[int, int], learning: Le
         return _of_lessons(found, weekly, learning, junk, now)
     if found.cause is Cause.SORTING:
         return _of_sorting(found, junk, now)
-    return f"The filter moves nothing yet: {missing}."
+    return f"By itself, the filter moves nothing yet: {missing}."
 
 
 def _still_to_show(found: Waiting) -> tuple[int, int]:
@@ -104,7 +104,7 @@ def _still_to_show(found: Waiting) -> tuple[int, int]:
 def _of_lessons(found: Waiting, weekly: tuple[int, int], learning: Learning, junk: str, now: float) -> str:
     """Return what a person does, what counts already, and when the mail counts that the person has kept."""
     to_do = until_it_moves(_still_to_show(found), weekly, learning, junk)
-    sentences = [f"The filter moves nothing {to_do or 'yet'}."]
+    sentences = [f"By itself, the filter moves nothing {to_do or 'yet'}."]
     if found.ham or found.spam:
         of_each = (found.ham, found.ham_needed, "ham"), (found.spam, found.spam_needed, "spam")
         learned = (f"{number}{f' of {all_}' if number < all_ else ''} {word}" for number, all_, word in of_each)
@@ -127,4 +127,4 @@ def _of_sorting(found: Waiting, junk: str, now: float) -> str:
     next_ = "the next message" if left == 1 else f"the next {left} messages"
     latest = "" if found.latest_at is None else f", by {part_of_day(found.latest_at, now)} at the latest"
     begins = f"It begins when you have moved {next_} that it calls spam to {junk}{latest}."
-    return f"The filter moves nothing yet: {would}. {begins}"
+    return f"By itself, the filter moves nothing yet: {would}. {begins}"

@@ -33,23 +33,26 @@ def test_kept_mail_counts_soon() -> None:
     learned = "It has learned 8 of 20 ham and 10 spam."
     at_once = "They count at once if you move a later message to Junk."
     enough = "By Wednesday morning, 14 messages that you kept count too, which is enough."
-    assert words(kept([12] * 6 + [37] * 8 + [61] * 5)) == f"The filter moves nothing yet. {learned} {enough} {at_once}"
+    assert (
+        words(kept([12] * 6 + [37] * 8 + [61] * 5))
+        == f"By itself, the filter moves nothing yet. {learned} {enough} {at_once}"
+    )
     one = "By tomorrow morning, 1 message that you kept counts too. It counts at once"
     assert one in words(kept([12]))
     too_few = "By tomorrow morning, 7 messages that you kept count too."
     assert (
         words(kept([12] * 7))
-        == f"The filter moves nothing until you have kept 5 more ham. {learned} {too_few} {at_once}"
+        == f"By itself, the filter moves nothing until you have kept 5 more ham. {learned} {too_few} {at_once}"
     )
 
 
 def test_what_is_still_to_do() -> None:
     """Without kept mail it says how much ham and spam a person still has to show, and about how long that takes."""
     nothing = Waiting(Cause.LESSONS, 0, 0, 20, 5)
-    assert words(nothing) == "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+    assert words(nothing) == "By itself, the filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
     few = replace(nothing, ham=20, spam=3)
     assert words(few, weekly=(70, 7)) == (
-        "The filter moves nothing until you have moved 2 more spam to Junk; at your 7 a week, about 2 days."
+        "By itself, the filter moves nothing until you have moved 2 more spam to Junk; at your 7 a week, about 2 days."
         " It has learned 20 ham and 3 of 5 spam."
     )
     many = replace(YOUNG, spam=200, ham=30, ham_needed=50)
@@ -62,7 +65,7 @@ def test_a_filter_that_knows_enough() -> None:
     """It says how much it would move, how much the person still has to confirm, and when it begins at the latest."""
     by = "by Thursday evening at the latest"
     assert words(READY) == (
-        "The filter moves nothing yet: it would move 3 messages in the inbox."
+        "By itself, the filter moves nothing yet: it would move 3 messages in the inbox."
         f" It begins when you have moved the next 3 messages that it calls spam to Junk, {by}."
     )
     assert f"the next message that it calls spam to Junk, {by}" in words(replace(READY, confirmed=4))
@@ -72,7 +75,7 @@ def test_a_filter_that_knows_enough() -> None:
 @pytest.mark.parametrize("cause", [Cause.HOSTS, Cause.PROOF])
 def test_other_causes(cause: Cause) -> None:
     """Lessons that other hosts still have to send, and ham that it would take for spam, are said in their own words."""
-    assert words(replace(READY, cause=cause), "1 of 7") == "The filter moves nothing yet: 1 of 7."
+    assert words(replace(READY, cause=cause), "1 of 7") == "By itself, the filter moves nothing yet: 1 of 7."
 
 
 def test_of_a_ledger(ledger: Ledger) -> None:
@@ -82,7 +85,7 @@ def test_of_a_ledger(ledger: Ledger) -> None:
     for one in (ledger, None):
         found = not_yet(one, config, MONDAY, "20 more ham messages to learn")
         assert found is not None and (found.needed, found.weekly, found.questions) == ((20, 5), (0, 0), 0)
-        assert found.words == "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+        assert found.words == "By itself, the filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
 
 
 def test_the_way_to_hasten_it() -> None:

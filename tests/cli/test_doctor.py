@@ -341,10 +341,10 @@ def test_what_was_learned(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch)
         patch.setattr(of_ledger, "_UNUSUAL_BALANCE", 0.5)
         assert said(run, "warning", "unbalanced: too little ham")
     run("untrain", *sorted((well / "lessons/ham").iterdir())[:10])
-    assert not said(run, "warning", "The filter moves nothing"), "a filter that has begun goes on"
+    assert not said(run, "warning", "By itself, the filter moves nothing"), "a filter that has begun goes on"
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.state.begun_with = None
-    assert said(run, "warning", "The filter moves nothing until you have kept 5 more ham.")
+    assert said(run, "warning", "By itself, the filter moves nothing until you have kept 5 more ham.")
     assert "init --learn" not in run("doctor").out, "it has learned from the folders"
 
 
@@ -355,12 +355,12 @@ def test_ham_that_keeps_mail_from_being_moved(well: Path, run: Run) -> None:
     with Ledger(str(ledger_file(well))) as ledger:
         ledger.state.begun_with = None
     named = f"1 of the newest 20 ham messages would be taken for spam: {read(wrong.read_bytes()).summary}"
-    assert said(run, "warning", f"The filter moves nothing yet: {named}")
+    assert said(run, "warning", f"By itself, the filter moves nothing yet: {named}")
     assert "spamnb audit, and say what it is" in run("doctor").out.partition("What to do:")[2]
-    first = f"moves mail: not yet. The filter moves nothing yet: {named}"
+    first = f"moves mail: not yet. By itself, the filter moves nothing yet: {named}"
     assert f"{first}. Say what it is: spamnb audit" in run("status").out
     run("train", "--spam", wrong)
-    assert not said(run, "warning", "The filter moves nothing")
+    assert not said(run, "warning", "By itself, the filter moves nothing")
 
 
 def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

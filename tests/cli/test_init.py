@@ -596,7 +596,10 @@ def test_fresh_without_a_terminal(home: Path, run: Run) -> None:
     assert result.out.splitlines()[-3].startswith("Next: ")
     last = "Nothing was learned from the mail in the folders. To learn from it: spamnb init --learn"
     assert result.out.splitlines()[-2:] == ["", last]
-    assert "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk." in result.out.splitlines()
+    assert (
+        "By itself, the filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+        in result.out.splitlines()
+    )
     assert "0 ham, 0 spam" in run("status").out
     assert run("verify").code == 0
     assert run("-q", "init", "--fresh", "--yes", "--learn").out == ""

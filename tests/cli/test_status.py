@@ -119,11 +119,13 @@ def first_line(run: Run) -> str:
 
 def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
     """`status` begins with whether mail moves; if not, it says in numbers what is missing, and how long that takes."""
-    nothing = "moves mail: not yet. The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+    nothing = (
+        "moves mail: not yet. By itself, the filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+    )
     assert first_line(run) == f"{nothing} To learn from the mail in your folders: spamnb init --learn"
     run("train", "--ham", mail(configured / "a", "ham", 20))
     run("train", "--spam", mail(configured / "b", "spam", 2))
-    nothing = "moves mail: not yet. The filter moves nothing until you have moved 3 more spam to Junk"
+    nothing = "moves mail: not yet. By itself, the filter moves nothing until you have moved 3 more spam to Junk"
     learned = "It has learned 20 ham and 2 of 5 spam."
     assert first_line(run) == f"{nothing}. {learned}"
     with Ledger(str(ledger_file(configured))) as ledger:

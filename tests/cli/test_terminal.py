@@ -105,7 +105,7 @@ def shown_by_run(*options: str) -> str:
 def test_what_run_says_at_a_terminal(home: Path, at_terminal: At, run: Run, process: Run) -> None:
     """At a terminal `run` says whether mail moves and how it ends; with --once or in a pipe it says neither."""
     maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
-    nothing = "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
+    nothing = "By itself, the filter moves nothing until you have kept 20 ham and moved 5 spam to Junk."
     assert f"\n{nothing}\n" in run("init").out
     assert f"{nothing}\r\nCtrl-C ends the service" in shown_by_run()
     assert "Ctrl-C" not in at_terminal("run", "--once")[1]

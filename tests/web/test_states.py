@@ -161,7 +161,7 @@ def test_nothing_learned_yet(tmp_path: Path) -> None:
         pass
     words = browser.get("/").words
     assert (
-        "The filter moves nothing until you have kept 20 ham and moved 5 spam to Junk." in words
+        "By itself, the filter moves nothing until you have kept 20 ham and moved 5 spam to Junk." in words
         and "ham 0 of 20" in words
         and "spamnb init --learn" in words
     )
@@ -417,7 +417,7 @@ def test_what_the_filter_waits_for_is_said_once(desk: WebDesk, tmp_path: Path) -
     browser = Browser(
         pages_of(ConfigFile(file, {}, is_needed=True).read, desk.now, config_path=str(file), at_once=True)
     )
-    said = "The filter moves nothing until you have kept 970 more ham"
+    said = "By itself, the filter moves nothing until you have kept 970 more ham"
     browser.get("/")
     browser.get("/health")
     assert browser.get("/").words.count(said) == browser.get("/health").words.count(said) == 1

@@ -89,11 +89,12 @@ class Performer:
         judgement, how, notes = self._judgement(arrival, config)
         verdict, probability = judgement.verdict, judgement.probability
         missing = self._missing(config)
+        is_near_copy = bool(missing) and self._context.near_copies.is_ordered(self._ledger, config, unread.reading)
         with self._ledger.transaction():
             known = self._record(arrival, Step.JUDGE, judgement)
             # This very verdict may trip the circuit breaker.
             hindrance = may_move.hindrance_at_verdict(self._ledger, self._context.config, self._now(), missing)
-            mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags)
+            mail = JudgedMail(known, unread.relations, judgement, arrival.name.flags, is_near_copy)
             then = destination(self._ledger, config, self._folders.mailbox, mail, hindrance, self._now())
             if then.goal is None:
                 judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
@@ -137,7 +138,10 @@ class Performer:
 
         This may take half a second. The judgement is as old: it is made without the ledger too.
         """
-        return may_move.begin_if_ready(self._ledger, config.scoring, config.learning, self._context.remembered)
+        missing = may_move.begin_if_ready(self._ledger, config.scoring, config.learning, self._context.remembered)
+        if not missing:
+            self._context.near_copies.forget()
+        return missing
 
     def _adopt(self, arrival: Arrival, early: EarlyVerdict) -> None:
         """Record mail that a rule has filed by the verdict given at delivery, as if the filter had moved it there."""
