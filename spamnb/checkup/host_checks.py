@@ -24,7 +24,8 @@ _OF_SERVICE = 256  # files beside these: sockets, connections, files being read
 _NO_ROOM = 10_000_000  # bytes
 _LITTLE = 20  # one part in 20 of a disk should be free
 _SHOWN = 10  # users with faults to name
-_TOLD_OTHERWISE = (FilterState.BROKEN, FilterState.STOPPED, FilterState.GONE)  # not as a mere fault
+# Not told as a mere fault.
+_TOLD_OTHERWISE = (FilterState.BROKEN, FilterState.STOPPED, FilterState.GONE, FilterState.LEFT_OUT)
 OWN_STEP = "fix that line; until then the settings of all users apply"
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -60,8 +61,20 @@ class Host:
 
     @property
     def requests(self) -> Path:
-        """The directory in which commands ask the services to let go of the ledgers of users."""
+        """The directory in which commands ask the services.
+
+        A directory with the name of a user asks to let go of the ledger. With a dot behind the name, since no name ends
+        so, it asks to look at the ledger again.
+        """
         return self.directory / "register.requests"
+
+    def look_again(self, name: str) -> None:
+        """Ask the service of a user to look at the ledger again, since a command has changed it.
+
+        If no service runs, the next one does so at its start. If none ever ran, nothing is asked.
+        """
+        with suppress(OSError):  # then the service finds out by itself, a day later at most
+            os.mkdir(self.requests / f"{name}.", 0o700)
 
     def users(self, owner: int | None = None, before: FoundUsers | None = None) -> FoundUsers:
         """Return all users that exist and that the configuration does not leave out.

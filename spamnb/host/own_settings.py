@@ -59,7 +59,7 @@ def changed_at(host: Host, name: str) -> float:
 
 def with_own_fault(host: Host, row: AccountRow) -> AccountRow:
     """Return the row of a user with the fault of a new own file, unless the row tells of something worse."""
-    is_worse = row.state in (FilterState.BROKEN, FilterState.GONE)
+    is_worse = row.state in (FilterState.BROKEN, FilterState.GONE, FilterState.LEFT_OUT)
     if is_worse or changed_at(host, row.name) <= (row.looked_after_at or 0.0):
         return row
     fault = _fault_of(host, row.name)

@@ -37,6 +37,7 @@ class FilterState(StrEnum):
     PAUSED = "paused"  # a person has stopped moving
     BROKEN = "broken"  # nothing is judged or learned: the fault says why
     GONE = "gone"  # its mailbox no longer exists
+    LEFT_OUT = "left out"  # by the configuration, so its mail is not filtered
 
 
 @dataclass(frozen=True, slots=True)

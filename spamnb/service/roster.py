@@ -43,10 +43,12 @@ from spamnb.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
+_NOT_HERE = (FilterState.GONE, FilterState.LEFT_OUT)
 _PLACES = ""  # the root of hints that somebody may have come or gone
 _BUSY_SECONDS = 0.2  # to wait if another process holds a ledger or the register: all accounts wait
 _CACHE = 1_000  # KB of a ledger's pages; a host has many open at once
 _IDLE_SECONDS = 60.0  # without work, after which an account sleeps
+_NOTED_SECONDS = 30.0  # after which the state of those who are awake is noted again: 64 of them take 30 ms
 _SOON_SECONDS = 0.5
 _RETRY_SECONDS = 10.0
 _LONGEST_RETRY = 600.0
@@ -65,6 +67,7 @@ class Roster:
         self._faults_of = faults
         self._faults = LogOnce(_log, logging.ERROR)
         self._list_at = math.inf
+        self._awake_at = -math.inf
         self._places: list[str] = []
         self._tools = replace(
             tools,
@@ -193,7 +196,7 @@ class Roster:
         for row in rows:
             if self._is_gone(row, found):
                 self._put_gone(row)
-            elif row.state is not FilterState.GONE:
+            elif row.state not in _NOT_HERE:
                 left.append(User(row.name, Path(row.root)))
         self._come(left)
         for seen in left:
@@ -207,8 +210,8 @@ class Roster:
         row = self._users.absent.pop(seen.name, None)
         now = self._tools.now()
         row = row or AccountRow(seen.name, str(seen.root), FilterState.WAITING, new_since=now, looked_after_at=now)
-        if row.state is FilterState.GONE:
-            row = replace(row, state=FilterState.WAITING, gone_at=None)
+        if row.state in _NOT_HERE:
+            row = replace(row, state=FilterState.WAITING, new_since=now, gone_at=None)
         read = partial(self._config_of, seen)
         check = partial(self._host.check_root, seen)
         account = Account(seen.name, [str(seen.root)], read, self._jobs, self._faults_of(), check)
@@ -244,16 +247,22 @@ class Roster:
         self._see_to_requests()
 
     def _see_to_requests(self) -> None:
-        """Let go of the ledgers that commands ask for."""
+        """Let go of the ledgers that commands ask for, and look at those that commands have changed."""
         with suppress(OSError):
             for request in [*os.scandir(self._requests)]:
-                if not self._share.owns(request.name):
+                name = request.name.removesuffix(".")
+                if not self._share.owns(name):
                     continue
-                if (user := self._users.get(request.name)) is not None:
-                    self.scheduler.let_go(user.account)
-                    self._users.begin_anew(user)
-                self._users.absent.pop(request.name, None)
-                self._write_rows()
+                user = self._users.get(name)
+                if name != request.name:
+                    if user is not None:
+                        self._compare_unless_put_off(user.account)
+                else:
+                    if user is not None:
+                        self.scheduler.let_go(user.account)
+                        self._users.begin_anew(user)
+                    self._users.absent.pop(name, None)
+                    self._write_rows()
                 os.rmdir(request)
 
     def _strange(self, hint: Hint) -> None:
@@ -320,14 +329,16 @@ class Roster:
             self.scheduler.compare(account)
 
     def _put_gone(self, row: AccountRow) -> None:
-        """Record that a user is gone. Without the ledger's directory, as after a renaming, forget the user."""
+        """Record that a user is gone, or left out. Forget a user without a ledger's directory, as after a renaming."""
+        is_left_out = self._host.template.users.leaves_out(row.name)
+        state = FilterState.LEFT_OUT if is_left_out else FilterState.GONE
         if not os.path.lexists(self._host.ledger_of(row.name).parent):
             self._users.absent.pop(row.name, None)
-        elif row.state is not FilterState.GONE:
+        elif row.state is not state:
             self._users.absent[row.name] = replace(
                 row,
-                state=FilterState.GONE,
-                gone_at=self._tools.now(),
+                state=state,
+                gone_at=None if is_left_out else self._tools.now(),
                 fault="",
                 fault_since=None,
                 stamp=None,
@@ -345,14 +356,24 @@ class Roster:
         if not self._tools.watcher.is_watched(self._requests):
             self._see_to_requests()
         self._sweeps.go_on()
+        if running >= self._awake_at:
+            self._note_awake()
         if running >= self._users.due_at:
             self._write_rows()
         self._metrics.step_if_due(self._tools.now())
 
     def due_in(self) -> float:
         """Return the seconds until `work` has something to do, if nothing is told before."""
-        ours = min(self._list_at, self._users.due_at) - self._tools.running()
+        awake_at = self._awake_at if self.scheduler.awake() else math.inf
+        ours = min(self._list_at, self._users.due_at, awake_at) - self._tools.running()
         return max(0.0, min(ours, self._sweeps.due_in(), self._metrics.due_in(self._tools.now())))
+
+    def _note_awake(self) -> None:
+        """Note the state of those who are awake: in a flood nobody sleeps for minutes."""
+        self._awake_at = self._tools.running() + _NOTED_SECONDS
+        for account in self.scheduler.awake():
+            with suppress(LedgerError):  # its next work meets and reports the same
+                self._users.note_change(self._users[account.name])
 
     def sharing(self) -> Sequence[SharingUser]:
         """All users of the share."""

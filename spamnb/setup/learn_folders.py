@@ -84,6 +84,7 @@ def learn_users(host: Host, users: Iterable[User], record: Callable[[Config], No
         except Exception as met:
             yield LearnedUser(user.name, None, _told(config, met))
         else:
+            host.look_again(user.name)
             yield LearnedUser(user.name, learned)
 
 

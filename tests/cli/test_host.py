@@ -267,6 +267,7 @@ def test_register(site: Site, host: Host, run: Run) -> None:
     put(host, BROKEN, STOPPED, AccountRow("finn@a.example", "/m/finn", FilterState.GONE, gone_at=1e9))
     put(host, AccountRow("gesa@a.example", "/m/gesa", FilterState.MOVING, fault="own settings: line 3"))
     put(host, AccountRow("hugo@a.example", "/m/hugo", FilterState.WAITING))
+    put(host, AccountRow("ida@a.example", "/m/ida", FilterState.LEFT_OUT))
     found = findings(host, run)
     assert ("fault", "user bob@a.example", f"it has no inbox, since {clock(1e9)}") in found
     assert ("fault", "user eve@a.example", "moving has stopped: too much mail looked like spam") in found

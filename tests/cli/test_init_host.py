@@ -455,9 +455,14 @@ def test_ledgers_that_others_may_not_see(vmail: Vmail, run: Run) -> None:
 def test_all_users_are_learned_once(vmail: Vmail, run: Run) -> None:
     """--learn learns each user's folders into that user's ledger; a second call skips known messages."""
     command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")
+    assert run(*command[:-1]).code == 0
+    requests = load_host(vmail.config, {}).requests  # a service has made it
+    requests.mkdir(mode=0o700)
+    os.chown(requests, os.stat(requests.parent).st_uid, -1)
     result = run(*command)
     assert (result.code, result.err) == (0, "")
     assert "learned 6 messages as ham and 6 as spam, of 3 users\n" in result.out
+    assert sorted(os.listdir(requests)) == [f"{name}." for name in sorted(NAMES)], "the service looks at them again"
     assert [vmail.learned(name) for name in NAMES] == [(2, 2)] * 3
     for file in vmail.root(NAMES[0]).rglob("17*"):
         file.write_bytes(b"")  # who was done before is not even read

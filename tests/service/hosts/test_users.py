@@ -17,9 +17,11 @@ from spamnb.host.find_users import FoundUsers
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
 from spamnb.host.register import FilterState
+from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.service.account import AccountState
 from tests.faults.conftest import mounted, run
+from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.service.hosts.inn import Desk, Process
 from tests.service.hosts.test_stamps import compared
@@ -171,6 +173,45 @@ def test_a_living_user_is_forgotten(desk: Desk) -> None:
     other = desk.deliver(TWO)
     desk.settle()
     assert desk.contents(TWO, "Junk") == [other]
+
+
+def test_a_command_has_learned(desk: Desk) -> None:
+    """The register has the lessons of a command soon after the command has asked for that, without mail."""
+    desk.settle()
+    with Ledger(str(desk.ledger(ONE))) as ledger:
+        learn(ledger, sample_lessons(30))
+        lessons = int(ledger.lessons.totals()[:2].sum())
+    before = desk.rows()[ONE]
+    desk.pass_time(60.0)
+    assert desk.rows()[ONE] == before
+    desk.host().look_again(ONE)
+    desk.pass_time(50.0)
+    row = desk.rows()[ONE]
+    assert (row.ham + row.spam, lessons > before.ham + before.spam) == (lessons, True)
+    assert not [*desk.host().requests.iterdir()]
+    assert desk.rows()[TWO].state is before.state
+
+
+def test_asked_without_a_service(desk_of: Callable[[int], Desk]) -> None:
+    """What a command has asked for while no service ran is done at the next start, for who is still there."""
+    desk = desk_of(2)
+    desk.start()
+    desk.settle()
+    desk.stop()
+    for name in (ONE, "nobody@one.example"):
+        desk.host().look_again(name)
+    desk.start()
+    desk.settle()
+    assert not [*desk.host().requests.iterdir()]
+
+
+def test_a_flood_is_told(desk: Desk) -> None:
+    """While mail keeps an account awake for minutes, the register follows."""
+    for _ in range(30):
+        desk.deliver(ONE)
+        desk.pass_time(5.0)
+        assert ONE in desk.awake
+    assert sum(desk.rows()[ONE].judged.values()) >= 20
 
 
 def test_a_user_is_forgotten_while_nothing_is_watched(desk_of: Callable[[int], Desk]) -> None:
@@ -363,7 +404,7 @@ def test_who_is_left_out(desk: Desk) -> None:
     assert desk.watched == "2 users"
     assert desk.are_moved({name: content for name, content in mail.items() if name.endswith("two.example")})
     assert desk.contents(ONE) == [mail[ONE]]
-    assert desk.rows()[ONE].state is FilterState.GONE
+    assert (desk.rows()[ONE].state, desk.rows()[ONE].gone_at) == (FilterState.LEFT_OUT, None)
     desk.configure()
     desk.reload()
     desk.settle()
