@@ -25,6 +25,17 @@ class Label(IntEnum):
         return cls[word.upper()]
 
 
+def counts_as(label: Label | None, weak: bool) -> str:
+    """Return what a message counts as now, in the words that commands and pages use.
+
+    weak: as of a lesson. A label of None means that it teaches nothing.
+
+    >>> counts_as(Label.SPAM, True), counts_as(Label.HAM, False), counts_as(None, True)
+    ('weakly spam', 'ham', 'nothing')
+    """
+    return "nothing" if label is None else f"{'weakly ' if weak else ''}{label.word}"
+
+
 class Verdict(StrEnum):
     """The filter's judgement of a message."""
 

@@ -20,7 +20,7 @@ from dataclasses import asdict
 
 from spamnb.acts.newcomers import of_sender
 from spamnb.base.errors import MailError, UsageError
-from spamnb.base.label import Verdict
+from spamnb.base.label import Verdict, counts_as
 from spamnb.base.wording import adding_up, clock, escaped, plural
 from spamnb.bayes.calibration import log_odds
 from spamnb.bulk.sources import Source
@@ -111,6 +111,7 @@ def _as_object(
     return as_object(source, explanation.judgement) | {
         "learned_as": None if label is None else label.word,
         "learned_weakly": label is not None and known is not None and known.weak,
+        "counts_as": counts_as(label, known is not None and known.weak),
         "without_itself": bool(options.without_itself),
         "tokens": explanation.tokens,
         "known": explanation.known,
@@ -136,9 +137,9 @@ def _of_itself(known: Lesson | None, at_start: str, without: bool) -> Iterator[s
     """Yield the sentences that say whether the message is itself learned. at_start: as in `learned_at_start`."""
     if known is not None and known.label is not None:
         why = f": {escaped(at_start)}" if at_start else f" ({escaped(known.why)})"
-        how = f"{' weakly' if known.weak else ''} as {known.label.word}{why}"
+        how = f"{counts_as(known.label, known.weak)}{why}"
         left_out = "This lesson is left out here." if without else "To leave this lesson out: --without-itself"
-        yield f"This message is itself learned{how}. {left_out}"
+        yield f"This message itself counts as {how}. {left_out}"
     elif without:
         yield "This message is not learned: there is nothing to leave out."
 

@@ -3,8 +3,8 @@
 It gives each folder a role by its name. A folder into which rules seem to sort mailing
 lists is neutral. It never moves mail that is there now, and asks whether to learn from it.
 It learns a message in a spam folder as spam, even if a copy is in a ham folder. A message
-in a ham folder that looks like spam teaches nothing, or counts weakly as spam. What you
-have read in a folder of lists counts weakly as ham, unless it looks like spam. If there is
+in a ham folder that looks like spam teaches nothing, or counts as weakly spam. What you
+have read in a folder of lists counts as weakly ham, unless it looks like spam. If there is
 a configuration, it adds a new MAILDIR to it. With --learn it learns by the roles in the
 configuration, and does not change that. If the filter is in use, --learn leaves out mail
 that the filter has judged and you have not decided on.
@@ -229,7 +229,7 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
         taught = proposal.taught(name)
         number = len(messages[name]) if name in messages else "to be created"
         what = "nothing" if taught is None else taught.label.word
-        rows.append((name, role, number, f"{what}, weakly, if read" if taught is not None and taught.weak else what))
+        rows.append((name, role, number, f"weakly {what}, if read" if taught is not None and taught.weak else what))
     inform(options, table(rows))
     if proposal.lists:
         which = ", ".join(map(escaped, proposal.lists))

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from itertools import chain
 
 from spamnb.base.errors import UsageError
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, counts_as
 from spamnb.base.wording import plural
 from spamnb.bulk.mapping import PROCESSES, LeftOut, each, executor_at, read_batch, read_learned_batch
 from spamnb.bulk.sources import KINDS, Source, how_many, in_file
@@ -67,7 +67,7 @@ def learn(
     """
     seen = changed = corrected = read_again = left_out = 0
     before = getattr(options, "learned", "")  # `init` learns ham, then spam
-    as_ = f"{'weakly ' if weak else ''}as {label.word}"
+    as_ = f"as {counts_as(label, weak)}"
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(getattr(options, "executor", PROCESSES)))
         read = stack.enter_context(each(read_batch, found, executor))

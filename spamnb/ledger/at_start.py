@@ -6,17 +6,12 @@ from spamnb.base.label import Label
 from spamnb.ledger.ledger import Ledger
 
 
-def learned_at_start(ledger: Ledger, digest: bytes, label: Label | None = None) -> str:
-    """Return why `init` has learned a message; "" if it has not, or a person has said since what the message is.
-
-    label: as what `init` has learned it, if it may have doubted that since then (`review.first_lessons`).
-    """
+def learned_at_start(ledger: Ledger, digest: bytes) -> str:
+    """Return why `init` has learned a message; "" if it has not, or a person has said since what the message is."""
     lesson, known = ledger.lessons.find(digest), ledger.messages.find(digest)
     if lesson is None or lesson.label is None or known is None or ledger.journal.is_settled(known.id):
         return ""
-    folders = ledger.locations.at_start(known.id)
-    is_doubted = lesson.weak and label is not None and label is not lesson.label and bool(folders)
-    return was_in(folders, lesson.label if label is None else label) if lesson.is_of_init or is_doubted else ""
+    return was_in(ledger.locations.at_start(known.id), lesson.label) if lesson.is_of_init else ""
 
 
 def was_in(folders: Sequence[str], label: Label) -> str:

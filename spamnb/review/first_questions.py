@@ -56,19 +56,32 @@ class FirstQuestion(NamedTuple):
 
 
 class FirstQuestions(NamedTuple):
-    """The open questions, the first one first. junk: the number of learned spam messages, if it is small."""
+    """The open questions, the first one first. junk: the number of learned spam messages, if it is small.
+
+    later: the number of doubted messages that are asked about after these.
+    """
 
     asked: tuple[FirstQuestion, ...] = ()
     junk: int | None = None
+    later: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many messages they are about, with those that are asked about later."""
+        return self.later + sum(len(question.copies) for question in self.asked)
 
     @property
     def introduction(self) -> str:
         """Why a person is asked about these messages, in one or two sentences."""
         if self.junk is None:
-            number = sum(len(question.copies) for question in self.asked)
-            return f"{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam."
+            return f"{outside_of_junk(self.number)}."
         how = "least like your other mail" if self.asked[0].probability is None else "most like spam"
         return f"Junk holds {plural(self.junk, 'message')}, too few to tell what else is spam. These look {how}."
+
+
+def outside_of_junk(number: int) -> str:
+    """Return how many messages of ham folders look like spam, in a sentence without its full stop."""
+    return f"{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam"
 
 
 def first_questions(
@@ -102,7 +115,8 @@ def still_open(ledger: Ledger, scoring: Scoring) -> FirstQuestions:
         asked = _unusual(lessons, [*(lesson.digest for lesson in doubts), *others])
     else:
         asked = _in_order(lessons, scoring, _judged(lessons, scoring, doubts), others)
-    return FirstQuestions(tuple(asked[: ROWS * SCREENS]), junk if is_asking else None)
+    later = 0 if is_asking else sum(len(question.copies) for question in asked[ROWS * SCREENS :])
+    return FirstQuestions(tuple(asked[: ROWS * SCREENS]), junk if is_asking else None, later)
 
 
 def _judged(lessons: Lessons, scoring: Scoring, doubts: Sequence[Lesson]) -> dict[bytes, float]:

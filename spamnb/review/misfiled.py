@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from spamnb.acts.answers import Question
 from spamnb.acts.current_files import CurrentFile, CurrentFiles, current_path
-from spamnb.base.label import Label, contradicts
+from spamnb.base.label import Label, contradicts, counts_as
 from spamnb.base.wording import plural
 from spamnb.config import Config, Scoring
 from spamnb.filter.first_clues import first_clues
@@ -21,6 +21,7 @@ from spamnb.ledger.at_start import learned_at_start
 from spamnb.ledger.history.trained import TrainedFile
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lessons
+from spamnb.review.first_lessons import is_sifted
 from spamnb.review.near_copies import groups
 
 CLUES = 3
@@ -32,8 +33,8 @@ class Misfiled:
     """A message to ask a person about.
 
     label: what it is learned as, or what its folder says. weak: perhaps no person has decided that. judgement: without
-    the message and its near-copies, if it is learned. place: one of its files, or None if none is known. is_learned: if
-    false, nobody has called it anything. at_start: why `init` has learned it, in words, or "".
+    the message and its near-copies, if it is learned. place: one of its files, or None if none is known. at_start: why
+    `init` has learned it, in words, or "". now: what it is learned as, or None: then nobody has called it anything.
     """
 
     digest: bytes
@@ -43,13 +44,23 @@ class Misfiled:
     judgement: Judgement
     clues: tuple[Clue, ...] = ()
     place: CurrentFile | None = None
-    is_learned: bool = True
     at_start: str = ""
+    now: Label | None = None
 
     @property
     def question(self) -> Question:
         """Return what `acts.answers` needs to know of it."""
         return Question(self.digest, self.summary, self.label, self.place)
+
+    @property
+    def is_learned(self) -> bool:
+        """Tell whether the filter has learned the message."""
+        return self.now is not None
+
+    @property
+    def counts_as(self) -> str:
+        """Return what it counts as now, in words."""
+        return counts_as(self.now, self.weak)
 
     @property
     def probability(self) -> float:
@@ -106,6 +117,7 @@ class Doubts(NamedTuple):
 def misfiled(ledger: Ledger, config: Config) -> list[Misfiled]:
     """Return all learned messages that look like the other class, except those that a person has answered.
 
+    Messages that `init` has doubted are left out: it has settled them by itself, and `first_questions` asks about them.
     First come those whose verdict is the other class; among these first the weak lessons, then the strongest findings.
     Call it again when the first are answered: it then knows more.
     """
@@ -126,6 +138,8 @@ def suspected(ledger: Ledger, judged: Iterable[JudgedWithoutItself]) -> list[Mis
     digests = {file.digest for file in files}
     kept: dict[bytes, JudgedWithoutItself] = {}  # only possible findings: each takes a kilobyte
     for left in judged:
+        if is_sifted(left.lesson):
+            continue
         is_nearer_to_spam = left.judgement.log_odds > 0
         if is_nearer_to_spam is not (left.lesson.label is Label.SPAM) or left.lesson.digest in digests:
             kept[left.lesson.digest] = left
@@ -147,7 +161,8 @@ def _disputed(judged: Iterable[JudgedWithoutItself]) -> Iterator[Misfiled]:
 
 
 def _finding(left: JudgedWithoutItself, label: Label) -> Misfiled:
-    return Misfiled(left.lesson.digest, left.lesson.summary, label, left.lesson.weak, left.judgement)
+    lesson = left.lesson
+    return Misfiled(lesson.digest, lesson.summary, label, lesson.weak, left.judgement, now=lesson.label)
 
 
 def _copies(files: Iterable[TrainedFile], judged: Mapping[bytes, JudgedWithoutItself]) -> Iterator[Misfiled]:
@@ -158,7 +173,7 @@ def _copies(files: Iterable[TrainedFile], judged: Mapping[bytes, JudgedWithoutIt
     for file in files:
         left, path = judged.get(file.digest), current_path(file.path)
         if left is not None and left.lesson.takes_back is None and path is not None:
-            finding = replace(_finding(left, file.label), weak=False, place=CurrentFile(path, file.label))
+            finding = replace(_finding(left, file.label), place=CurrentFile(path, file.label))
             if finding.strength > 0:
                 yield finding
 
@@ -191,7 +206,7 @@ def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) ->
     found = []
     for finding in findings:
         place = finding.place or places.best(finding.digest, finding.label)
-        found.append(replace(finding, place=place, at_start=learned_at_start(ledger, finding.digest, finding.label)))
+        found.append(replace(finding, place=place, at_start=learned_at_start(ledger, finding.digest)))
     return found
 
 

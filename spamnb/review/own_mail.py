@@ -30,7 +30,7 @@ class OwnMail:
     change: the number of the last lesson in it. learned: the number of learned messages in all. digests: the identities
     of the judged messages; is_spam: bool (n,), their labels; probability: float64 (n,); learned_at: float64 (n,),
     seconds since the epoch. findings: what may be filed wrongly, as in `misfiled`, but without the places of the files.
-    first: the questions about mail from before the filter; these messages are in no finding.
+    first: the questions about mail from before the filter; no doubted message of these is in a finding.
     """
 
     change: int

@@ -156,7 +156,8 @@ def weak_lessons(ledger: Ledger, scoring: Scoring, since: float = 0.0, most: int
         copies = _copies(ledger, ledger.messages.learned_weakly(since, most))
         for lesson, judgement, _ in without_groups(ledger.lessons, scoring, copies):
             if lesson.label is not None and judgement.verdict != lesson.label.word:
-                doubtful.append(Misfiled(lesson.digest, lesson.summary, lesson.label, True, judgement))
+                found = Misfiled(lesson.digest, lesson.summary, lesson.label, True, judgement, now=lesson.label)
+                doubtful.append(found)
         return with_clues(ledger.lessons, scoring, doubtful, copies)
 
 
@@ -209,7 +210,7 @@ def _judged_now(
     for known, file, reading, judgement in zip(messages, files, readings, judging.judge_all(readings), strict=True):
         strongest = [] if judgement.verdict is Verdict.HAM else judging.strongest(reading, judgement, LOOKED_AT)
         clues, label = tuple(first_clues(strongest, CLUES)), _called(file, judgement)
-        found.append(Misfiled(known.digest, known.summary, label, False, judgement, clues, file, is_learned=False))
+        found.append(Misfiled(known.digest, known.summary, label, False, judgement, clues, file))
     return found
 
 

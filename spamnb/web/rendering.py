@@ -16,6 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from spamnb.base import wording
+from spamnb.base.label import counts_as
 from spamnb.web import action_ids
 from spamnb.web.http import MAX_BODY
 from spamnb.web.outcome import FIELD
@@ -102,6 +103,7 @@ def _environment() -> Environment:
         finalize=_final,
     )
     made.globals["plural"] = wording.plural
+    made.globals["counts_as"] = counts_as
     for function in (
         printable,
         with_code,

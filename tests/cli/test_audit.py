@@ -44,7 +44,7 @@ def findings(run: Run, command: str = "audit") -> list[dict[str, object]]:
 def test_json(wrong: Path, run: Run) -> None:
     """Each finding is an object on one line, with the place of the file and three clues."""
     (found,) = findings(run)
-    assert list(found) == ["path", "label", "probability", "clear", "weak", "clues", "message", "digest"]
+    assert list(found) == ["path", "label", "counts_as", "probability", "clear", "weak", "clues", "message", "digest"]
     assert (found["path"], found["label"], found["weak"]) == (str(wrong), "ham", False)
     assert isinstance(found["probability"], float)
     assert found["probability"] > 0.9
@@ -62,7 +62,7 @@ def test_a_list_in_a_pipe(wrong: Path, run: Run) -> None:
     above, first, second, third, fourth = result.out.splitlines()
     assert above == "1 message is probably misfiled:"
     assert first.startswith("1. ")
-    assert second.startswith("   called ham; without it, the probability of spam is ")
+    assert second.startswith("   counts as ham; without it, the probability of spam is ")
     assert third == f"   {wrong}"
     assert re.fullmatch(r"   (?:[a-z', -]+ “[^”]+” \(ham 0, spam \d+\)(?:; |$)){3}", fourth), fourth
     words = [re.sub(r" \(.*", "", one) for one in fourth.strip().split("; ")]
@@ -182,4 +182,4 @@ def test_review(taught: Path, run: Run) -> None:
     assert second["message"] == "odd (x@y.example)"
     shown = run("review").out
     assert shown.startswith("1. ")
-    assert shown.splitlines()[1].startswith("   not learned; the probability of spam is ")
+    assert shown.splitlines()[1].startswith("   counts as nothing; the probability of spam is ")

@@ -69,7 +69,7 @@ def test_who_stops_is_asked_the_next_time(home: Path, asked: Run) -> None:
         done = asked("init", "--learn", stdin=typed)
         assert done.code == 0
         assert "Are these 8 spam?" in done.out
-        assert "8 messages outside of Junk look like spam: 8 count weakly as spam" in done.out
+        assert "8 messages outside of Junk look like spam: 8 count as weakly spam" in done.out
         assert "Move the" not in done.out
         assert _taught(home, 50) == (Label.SPAM, True)
         assert _in_junk(root) == 30
@@ -103,7 +103,7 @@ def test_nobody_is_asked_without_a_terminal(home: Path, run: Run) -> None:
     _mailbox(home, 30)
     done = run("init", "--learn", stdin=b"y\n")
     assert (
-        "8 messages outside of Junk look like spam: 8 count weakly as spam. At a terminal `spamnb init --learn` "
+        "8 messages outside of Junk look like spam: 8 count as weakly spam. At a terminal `spamnb init --learn` "
         in done.out
     )
     assert "Are these" not in done.out

@@ -59,8 +59,8 @@ def test_weak_lessons_are_shown_as_weak(home: Path, run: Run) -> None:
     run("train", "--ham", mail(home / "a", "ham", 1))
     with Ledger(str(ledger_file(home))) as ledger:
         set_label(ledger, 1, 0, time.time(), "read and kept", weak=True)
-    assert "learned ham weakly: read and kept" in run("history").out
-    assert "learned weakly as ham (read and kept)" in run("explain", "a/0.eml").out
+    assert "learned weakly ham: read and kept" in run("history").out
+    assert "counts as weakly ham (read and kept)" in run("explain", "a/0.eml").out
     assert json.loads(run("explain", "--json", "a/0.eml").out)["learned_weakly"] is True
     assert json.loads(run("history", "--json", "--limit", "1").out)["after_weak"] is True
 

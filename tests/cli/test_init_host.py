@@ -480,7 +480,7 @@ def test_spam_among_the_ham_of_users(vmail: Vmail, run: Run) -> None:
     command = ("--config", vmail.config, "init", "--host", vmail.path, "--learn")
     result = run(*command)
     assert (result.code, result.err) == (0, "")
-    what = "11 messages outside of Junk look like spam: 11 count weakly as spam"
+    what = "11 messages outside of Junk look like spam: 11 count as weakly spam"
     assert f"learned 97 messages as ham and 66 as spam, of 5 users\n{what}\n" in result.out
     assert [vmail.learned(name) for name in ("dora@a.example", "emil@a.example")] == [(40, 40), (40, 31)]
     assert "look like spam" not in run(*command).out

@@ -143,7 +143,7 @@ def test_explain_json(taught: Path, run: Run) -> None:
 
 def test_explain_says_when_the_message_itself_was_learned(taught: Path, run: Run) -> None:
     """If the message itself is learned, `explain` says so."""
-    assert "This message is itself learned as ham (trained by hand)." in run("explain", "lessons/ham/3.eml").out
+    assert "This message itself counts as ham (trained by hand)." in run("explain", "lessons/ham/3.eml").out
 
 
 def test_clues_are_sorted_by_what_they_contribute(taught: Path, run: Run) -> None:
@@ -171,9 +171,9 @@ def test_shares_add_up(taught: Path, run: Run, mail: str, clues: str) -> None:
 def test_the_first_lines_say_that_the_message_is_learned(taught: Path, run: Run) -> None:
     """The second line says that a message is itself learned; --without-itself judges it without that lesson."""
     with_itself = run("explain", "lessons/ham/3.eml").out.splitlines()
-    assert with_itself[1].startswith("This message is itself learned as ham (trained by hand).")
+    assert with_itself[1].startswith("This message itself counts as ham (trained by hand).")
     without = run("explain", "--without-itself", "lessons/ham/3.eml").out.splitlines()
-    assert without[1] == "This message is itself learned as ham (trained by hand). This lesson is left out here."
+    assert without[1] == "This message itself counts as ham (trained by hand). This lesson is left out here."
     found = json.loads(run("explain", "--json", "--without-itself", "lessons/ham/3.eml").out)
     assert (found["learned_as"], found["without_itself"]) == ("ham", True)
     taught_with = json.loads(run("explain", "--json", "lessons/ham/3.eml").out)

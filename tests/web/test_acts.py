@@ -405,7 +405,7 @@ def test_who_did_it(desk: WebDesk) -> None:
     desk.deliver(trained := message("spam", 140), "TrainSpam")
     assert _told(desk, 1) == ["you: spam, moved to Junk"]
     desk.deliver(message("spam", 141), "Junk")
-    assert _told(desk, 1) == ["filter: spam, because it was there first"]
+    assert _told(desk, 1) == ["filter: weakly spam, because it was there first"]
     answer = desk.browser.get("/history").tree.xpath("//li[@data-row][2]//form[@action='undo']/input/@value")[-1]
     desk.browser.post("/undo", id_=answer)
     assert (desk.where(trained), desk.label(trained)) == (["TrainSpam"], (None, False))

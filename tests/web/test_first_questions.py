@@ -11,6 +11,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
+from spamnb.review.first_lessons import sifted
+from spamnb.review.misfiled import misfiled
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.learn_folders import learn_folders
 from tests.cli.conftest import maildir
@@ -73,6 +75,23 @@ def test_what_looks_like_spam_is_asked_about(begin: Callable[[int], Begun], path
     assert "8 messages outside of Junk look like spam." in page.words
     assert len(_boxes(page)) == len(_values(page, only_ticked=True)) == 8
     assert page.words.count("99.9 % spam · Archive") == 3
+
+
+@pytest.mark.parametrize("rows", [10, 3])
+def test_one_list_and_one_number(begin: Callable[[int], Begun], monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+    """Mail that `init` has doubted is in this list only, and the number is that of `init`, however many are shown."""
+    monkeypatch.setattr("spamnb.review.first_questions.ROWS", rows)
+    monkeypatch.setattr("spamnb.review.first_questions.SCREENS", 1)
+    begun = begin(30)
+    with Ledger(str(begun.config.ledger)) as ledger:
+        assert len(sifted(ledger)) == 8
+        assert misfiled(ledger, begun.config) == []
+    for path in ("/", "/audit"):
+        page = begun.page(path)
+        assert "8 messages outside of Junk look like spam." in page.words
+        assert "misfiled" not in page.words
+    begun.browser.post("/first", label="spam", asked=_values(page), spam=_values(page)[:1])
+    assert "7 messages outside of Junk look like spam." in begun.page().words
 
 
 def test_an_answer_is_a_decision(begin: Callable[[int], Begun]) -> None:

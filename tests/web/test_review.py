@@ -180,7 +180,7 @@ def test_weak_lessons(desk: WebDesk, asked: list[bytes]) -> None:
     at_the_prompt = [desk.ledger.messages.find(one.digest) for one in to_answer(desk.ledger, desk.config)]
     assert names == [f"say.{one.id}" for one in at_the_prompt if one is not None]
     assert f"say.{desk.number_of(kept)}" in names
-    assert "learned by itself as ham: you kept it" in page.words
+    assert "counts as weakly ham: you kept it" in page.words
     after = browser.follow(browser.post("/review", **{f"say.{desk.number_of(kept)}": "spam"}))
     assert f"say.{desk.number_of(kept)}" not in after.text
     assert (desk.label(kept), desk.where(kept)) == ((Label.SPAM, False), ["Junk"])

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, MaildirError, SpamnbError, UnitError, UsageError
+from spamnb.base.label import Label, counts_as
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
 from spamnb.cli.common import exit_codes
@@ -24,6 +25,7 @@ from spamnb.host.host import Host
 from spamnb.host.shares import running
 from spamnb.ledger.file.locks import is_running
 from spamnb.review.first_lessons import Sifted
+from spamnb.review.first_questions import outside_of_junk
 from spamnb.service.awake_account import record_existing
 from spamnb.setup import doveconf, host_unit
 from spamnb.setup.dovecot import from_dovecot
@@ -205,10 +207,10 @@ def say_sifted(sifted: Sifted, options: argparse.Namespace, step: str = "") -> N
     """Print how many messages of ham folders look like spam, what they teach, and the next step."""
     if sifted.doubted:
         nothing = sifted.doubted - sifted.weakly_spam
-        parts = (sifted.weakly_spam, "counts", "count", "weakly as spam"), (nothing, "teaches", "teach", "nothing")
+        weakly_spam = f"as {counts_as(Label.SPAM, True)}"
+        parts = (sifted.weakly_spam, "counts", "count", weakly_spam), (nothing, "teaches", "teach", "nothing")
         told = [f"{number} {one if number == 1 else many} {what}" for number, one, many, what in parts if number]
-        looks = "looks" if sifted.doubted == 1 else "look"
-        what = f"{plural(sifted.doubted, 'message')} outside of Junk {looks} like spam: {', '.join(told)}"
+        what = f"{outside_of_junk(sifted.doubted)}: {', '.join(told)}"
         inform(options, what + (f". {step}" if step else ""))
 
 

@@ -18,7 +18,7 @@ from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.misfiled import Misfiled, count_misfiled
 
-JSON_HELP = "one JSON object per line: path, label, probability, clear, weak, clues, message, digest"
+JSON_HELP = "one JSON object per line: path, label, counts_as, probability, clear, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
 Above = Callable[[Sequence[Misfiled]], str]
 _LABELS = {"h": Label.HAM, "s": Label.SPAM}  # the keys are those of the pages
@@ -75,6 +75,7 @@ def as_object(one: Misfiled) -> dict[str, object]:
     return {
         "path": None if one.place is None else one.place.path,
         "label": one.label.word if one.is_learned else None,
+        "counts_as": one.counts_as,
         "probability": round(one.judgement.probability, 6),
         "clear": one.is_clear,
         "weak": one.weak,
@@ -171,10 +172,10 @@ class _Dialogue:
 
 
 def _lines(one: Misfiled, number: str) -> Iterable[str]:
-    weakly = " weakly" if one.weak else ""
-    called = f"called {one.label.word}{weakly}; without it," if one.is_learned else "not learned;"
-    if one.at_start:
-        called = f"learned as {one.label.word}: {escaped(one.at_start)}; without it,"
+    why = f": {escaped(one.at_start)}" if one.at_start else ""
+    if one.now is not None and one.now is not one.label:
+        why = f", though this file was called {one.label.word}"
+    called = f"counts as {one.counts_as}{why};{' without it,' if one.is_learned else ''}"
     yield f"{number} {escaped(one.summary)}"
     yield f"   {called} the probability of spam is {one.judgement.probability:.4f}"
     yield f"   {'its folder is not known' if one.place is None else escaped(one.place.path)}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from spamnb.base.label import Label
+from spamnb.base.label import Label, counts_as
 from spamnb.ledger.history.actions import Kind
 from spamnb.ledger.history.lines import Line
 
@@ -48,17 +48,13 @@ def in_words(line: Line) -> str:
         return f"{'to be' if line.is_contrary else 'not'} asked about again{state}: {action.why}"
     if action.after is None:
         return f"forgot, was {(action.before or Label.HAM).word}{state}: {action.why}"
-    return f"learned {_learned(action.after, action.after_weak)}{state}: {action.why}"
+    return f"learned {counts_as(action.after, action.after_weak)}{state}: {action.why}"
 
 
 def _later(line: Line) -> str:
     moved = [] if line.moved_by is None else [f"moved later, by {line.moved_by}"]
-    learned = [] if line.label is None else [f"later learned {_learned(line.label, line.weak)}"]
+    learned = [] if line.label is None else [f"later learned {counts_as(line.label, line.weak)}"]
     return f" ({', '.join([*moved, *learned])})" if moved or learned else ""
-
-
-def _learned(label: Label, weak: bool) -> str:
-    return f"{label.word}{' weakly' if weak else ''}"
 
 
 def as_object(line: Line) -> dict[str, object]:

@@ -9,7 +9,7 @@ from spamnb.acts import training
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, counts_as
 from spamnb.filter.explain import Named, kept_reading, sides
 from spamnb.ledger.at_start import learned_at_start
 from spamnb.ledger.history.describe import as_object
@@ -189,6 +189,7 @@ def message_as_json(visit: Visit) -> Response:
     label = None if known.label is None else known.label.word
     values: dict[str, object] = {"message": known.summary, "digest": known.digest.hex(), "verdict": known.verdict}
     values |= {"probability": known.probability, "learned_as": label, "learned_weakly": known.weak}
+    values |= {"counts_as": counts_as(known.label, known.weak)}
     lines = ledger.lines.of(ledger.journal.of_message(known.id))
     return as_json({**values, "actions": [as_object(line) for line in lines]})
 

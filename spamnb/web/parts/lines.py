@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from spamnb.acts.undo import why_not_undone
-from spamnb.base.label import How, Label, Role
+from spamnb.base.label import How, Label, Role, counts_as
 from spamnb.ledger.at_start import was_in
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.lines import Line
@@ -104,7 +104,7 @@ class Act:
             return "" if line.undone_by is not None else "undone"
         events = [] if line.moved_by is None else ["moved later"]
         if line.label is not None and line.weak:
-            events.append(f"learned later as {line.label.word}, by itself")
+            events.append(f"counts as {counts_as(line.label, line.weak)} now")
         elif line.label is not None:
             events.append(f"later you said {line.label.word}")
         return ", ".join(events)
@@ -143,7 +143,7 @@ def _lesson(action: Action, at_start: str, *, is_undo: bool) -> str:
     if action.is_of_init and at_start:
         return f"learned as {action.after.word}: {at_start}"
     if action.after_weak and action.how is not None:
-        return f"{action.after.word}, {_LEARNED_BY_ITSELF.get(action.how, 'by itself')}"
+        return f"{counts_as(action.after, True)}, {_LEARNED_BY_ITSELF.get(action.how, 'by itself')}"
     return action.after.word
 
 
@@ -265,7 +265,7 @@ def _in_a_sentence(line: Line) -> str:
     """Return what an action did, without the actor."""
     action, back = line.action, " back" if line.action.takes_back is not None else ""
     if action.kind == "learned" and action.after is not None:
-        return f"learned{back} as {action.after.word}{', by itself' if action.after_weak else ''}"
+        return f"learned{back} as {counts_as(action.after, action.after_weak)}"
     if action.kind == "learned":
         return "forgotten"
     if action.kind == "moved" and action.state == "done":
