@@ -10,11 +10,15 @@ OURS = "mx.home.example"
 def _mail(
     name: str, sender: str, subject: str, text: str, *fields: str, is_html: bool = False, over: str = ""
 ) -> bytes:
-    """A message over its sender's own server. fields: more lines; the server writes its own at the top. over: the site of a different server."""
+    """A message over its sender's own server, or over that of another site.
+
+    fields: more lines; the person's server writes its own at the top.
+    """
     site = sender.rpartition("@")[2].strip("<>")
+    server = f"mail.{over or site}"
     head = (
         *[line for line in fields if line.startswith("Authentication")],
-        f"Received: from mail.{over or site} (mail.{over or site} [9.9.9.7]) by {OURS} with ESMTPS; Mon, 1 Jun 2026 10:00:00 +0000",
+        f"Received: from {server} ({server} [9.9.9.7]) by {OURS} with ESMTPS; Mon, 1 Jun 2026 10:00:00 +0000",
         *[line for line in fields if not line.startswith("Authentication")],
         f"From: {sender}",
         "To: you@home.example",
