@@ -19,6 +19,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 
 from spamnb.acts.newcomers import of_sender
+from spamnb.acts.who_it_is import WhoItIs, who_it_is
 from spamnb.base.errors import MailError, UsageError
 from spamnb.base.label import Verdict, counts_as
 from spamnb.base.wording import adding_up, clock, escaped, plural
@@ -85,10 +86,15 @@ def run(options: argparse.Namespace) -> int:
         judge = Filter.of(lessons, config)
         explanation = judge.explain(reading, without_itself=options.without_itself)
         sender = "" if ledger is None else of_sender(ledger, config, reading.relations)
+        who = WhoItIs() if ledger is None else who_it_is(ledger, config, source.read(), reading)
     if options.json:
-        print(as_json(_as_object(source, explanation, known, options) | {"sender": sender}))
+        facts = [{"kind": fact.kind, "sentence": fact.sentence} for fact in (*who.alarming, *who.known)]
+        print(as_json(_as_object(source, explanation, known, options) | {"sender": sender, "who_it_is": facts}))
     else:
         print("\n".join(_explained(reading, explanation, known, at_start, sender, config.senders, most, options)))
+        if who.alarming:
+            told = [f"  {escaped(fact.sentence)}" for fact in (*who.alarming, *who.known)]
+            print("\n".join(["\nIs it who it says?", *told]))
     return 0
 
 

@@ -110,6 +110,7 @@ NEARLY_FIELDS = (
 
 # The pattern, how it is used, and its worst texts.
 WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
+    "mail.claims._ADDRESS": (every, (fill("a", VALUE), fill("a.", VALUE), fill("b.", VALUE, "a@"), fill("a@", VALUE))),
     "mail.encoded_words._ENCODED_WORD": (
         every,
         (fill("=?", VALUE), fill("=?" + "a" * 60, VALUE), fill("=?a?q", VALUE)),

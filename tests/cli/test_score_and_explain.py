@@ -10,6 +10,7 @@ import pytest
 from spamnb.bayes.calibration import SLOPE
 from spamnb.cli.common.sample_mail import message
 from tests.cli.conftest import At, Run, maildir, mbox
+from tests.web.doubtful import DOUBTFUL
 
 
 @pytest.mark.parametrize(("kind", "letter", "code"), [("spam", "S", 0), ("ham", "H", 1)])
@@ -129,6 +130,19 @@ def test_explain_shows_clues_and_teachers(taught: Path, run: Run) -> None:
     learned = result.out.partition("Learned from:")[2]
     assert "spam  20" in learned
     assert ".example)" in learned
+
+
+def test_explain_says_who_it_is_not(taught: Path, run: Run) -> None:
+    """`explain` asks whether a doubtful message is who it says, and says why; of others it says nothing of this."""
+    (taught / "doubtful.eml").write_bytes(DOUBTFUL["name"])
+    told = run("explain", "doubtful.eml").out.partition("\nIs it who it says?\n")[2]
+    sentence = "It calls itself letters@harbourbank.example, but it comes from x9@parcel-news.example."
+    assert told.splitlines() == [f"  {sentence}", "  This is the first mail from x9@parcel-news.example here."]
+    facts = json.loads(run("explain", "--json", "doubtful.eml").out)["who_it_is"]
+    assert facts[0] == {"kind": "name", "sentence": sentence}
+    assert [fact["kind"] for fact in facts] == ["name", "since"]
+    assert "who it says" not in run("explain", "spam.eml").out
+    assert json.loads(run("explain", "--json", "spam.eml").out)["who_it_is"] == []
 
 
 def test_explain_json(taught: Path, run: Run) -> None:

@@ -150,6 +150,8 @@ def pages_of(
 class WebDesk(Desk):
     """A watched mailbox whose filter knows 30 messages of each kind, and its pages."""
 
+    authserv_id: str | None = None  # of the person's mail server, for the pages
+
     def __init__(self, directory: Path, *names: str) -> None:
         (directory / "ledger").write_bytes(_taught())
         super().__init__(directory, *(names or ("Maildir",)))
@@ -159,7 +161,7 @@ class WebDesk(Desk):
     def config(self) -> Config:
         """The configuration of the mailboxes."""
         mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
-        return Config(mailboxes, self.directory / "ledger", learning=self.learning)
+        return Config(mailboxes, self.directory / "ledger", learning=self.learning, authserv_id=self.authserv_id)
 
     def application(
         self, *, address: ServerAddress | None = None, read_only: bool = False, at_once: bool = False

@@ -3,7 +3,8 @@
 python -m tests.web.pictures [NAME…]     (for others than all; they go to docs/web)
 
 The one for the README is `overview`. Take all of them at once, so that their numbers agree. On Debian, Chromium shows
-them in Noto Sans with the package fonts-noto-core.
+them in Noto Sans with the package fonts-noto-core. Those of doubtful senders are the last, since their messages come
+after the other pictures.
 """
 
 import io
@@ -22,10 +23,12 @@ from spamnb.web.page_server import key_file
 from tests.documents import ROOT
 from tests.patience import until
 from tests.web.desk import WebDesk
+from tests.web.doubtful import DOUBTFUL, meet
 from tests.web.good_month import MonthDesk, live_a_good_month
 from tests.web.served import as_if_running, served
 
 DESK, HIGH, PHONE = {"width": 1200, "height": 800}, {"width": 1200, "height": 1000}, {"width": 390, "height": 800}
+CARD = {"width": 900, "height": 700}
 # name: page, colours, size
 PICTURES: dict[str, tuple[str, str, dict[str, int]]] = {
     "overview": ("", "light", HIGH),
@@ -41,6 +44,8 @@ PICTURES: dict[str, tuple[str, str, dict[str, int]]] = {
     "health": ("health", "light", DESK),
     "history-phone": ("history", "dark", PHONE),
 }
+OF_DOUBTFUL = {f"who-{name}": (f"m/{{{name}}}", "light", CARD) for name in DOUBTFUL}
+PICTURES |= OF_DOUBTFUL
 # Shows another directory than the one of a moment that these pictures are taken in.
 _RENAME = """([before, after]) => {
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -67,8 +72,14 @@ def main(names: list[str]) -> None:
         try:
             live_a_good_month(desk)
             roll(desk.ledger.path, desk.now(), 1)
+            taken = names or list(PICTURES)
             with as_if_running(desk), served(desk) as server:
-                for name in names or PICTURES:
+                for name in (one for one in taken if one not in OF_DOUBTFUL):
+                    take(browser, desk, server.base, name)
+            meet(desk)
+            (desk.directory / "config.yaml").unlink(missing_ok=True)  # it lacks the mail server
+            with as_if_running(desk), served(desk) as server:
+                for name in (one for one in taken if one in OF_DOUBTFUL):
                     take(browser, desk, server.base, name)
         finally:
             browser.close()
@@ -80,11 +91,16 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
     """One picture."""
     path, colours, size = PICTURES[name]
     moved: Any = next(line for line in desk.ledger.lines.page(100) if line.action.kind == "moved")
+    numbers = {each: desk.number_of(raw) for each, raw in DOUBTFUL.items() if name in OF_DOUBTFUL}
     context = browser.new_context(viewport=size, color_scheme=colours)  # type: ignore[arg-type]
     page = context.new_page()
     code = login_keys.make(key_file(desk.config).key(), "code", time.time())
     page.goto(f"{base}/login?code={code}")
-    for address in ("review", "audit", path.format(spam=moved.action.message)):  # the first two count for the menu
+    for address in (
+        "review",
+        "audit",
+        path.format(spam=moved.action.message, **numbers),
+    ):  # the first two count for the menu
         until(lambda address=address: _is_whole(page, f"{base}/{address}"), f"the whole page {address}")
     page.locator(".owner").evaluate("shown => { shown.textContent = 'anna'; }")
     page.evaluate(_RENAME, [str(desk.directory), "/home/anna"])

@@ -34,7 +34,8 @@ def start(desk: WebDesk, *arguments: str, config: str = "") -> Served:
     path = desk.directory / "config.yaml"
     if not path.exists():
         learning = f"learning:\n  minimum_messages: {desk.learning.minimum_messages}"
-        path.write_text(render(desk.config.mailboxes, desk.config.ledger) + f"\n{config or learning}\n")
+        written = render(desk.config.mailboxes, desk.config.ledger, desk.config.authserv_id, is_trusted=True)
+        path.write_text(f"{written}\n{config or learning}\n")
     log = desk.directory / f"web-{len(list(desk.directory.glob('web-*.log')))}.log"
     web = ["--config", str(path), "web", *(arguments or ("--listen", "127.0.0.1:0"))]
     with log.open("wb") as said:

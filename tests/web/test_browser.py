@@ -16,8 +16,9 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
 from spamnb.web.parts.hills import WIDTH, x_of
 from tests.patience import until
-from tests.web.chromium import LOOKS, PAGES, PHONE, Chromium, browser, driven, fresh, lived
+from tests.web.chromium import DESK, LOOKS, PAGES, PHONE, Chromium, browser, driven, fresh, lived
 from tests.web.desk import WebDesk
+from tests.web.doubtful import meet
 from tests.web.markup import FOLDER, MARKUP, fill
 from tests.web.served import as_if_running, served_here
 
@@ -48,6 +49,20 @@ def test_states_are_accessible(fresh: Chromium, colours: str) -> None:
                 window.page.locator("[data-say]").first.click()
             assert window.violations() == []
         assert window.foreign == []
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_a_doubtful_sender_is_accessible(fresh: Chromium, colours: str) -> None:
+    """A page that says who a message is not from has nothing that axe finds, also on a narrow phone."""
+    numbers = meet(fresh.desk)
+    for size in ({"width": 360, "height": 780}, DESK):
+        with fresh.window(color_scheme=colours, viewport=size, reduced_motion="reduce") as window:
+            for number in numbers.values():
+                window.go(f"m/{number}")
+                assert window.page.locator(".doubtful li").count() == 1
+                assert window.violations() == []
+                assert window.sideways() <= 0
+            window.is_clean()
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,5 +1,6 @@
 """Mail by its origin: the address in From, or the mailing list."""
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -59,6 +60,17 @@ class Learned(NamedTuple):
         return self.ham > self.spam
 
 
+class Earlier(NamedTuple):
+    """The other mail of an address. first_at: when the first was judged or learned; inf if that is not known.
+
+    learned_ham: how many are learned as ham, weak lessons too.
+    """
+
+    messages: int = 0
+    learned_ham: int = 0
+    first_at: float = math.inf
+
+
 class SenderRecords:
     """Who has sent how much."""
 
@@ -108,6 +120,25 @@ class SenderRecords:
         )
         of = {is_list: Learned(ham, spam) for is_list, ham, spam in rows}
         return of.get(0, Learned()), of.get(1, Learned())
+
+    def earlier(self, address: str, without: bytes) -> Earlier:
+        """Return what is known of an address, without the message of that identity."""
+        row = self._db.row(
+            "SELECT count(*), count(*) FILTER (WHERE m.label = 0), min(coalesce(m.judged_at, m.learned_at))"
+            " FROM message AS m WHERE m.digest IS NOT ?2"
+            " AND m.sender = (SELECT id FROM sender WHERE NOT is_list AND name = ?1)",
+            (names(address, "")[0], without),
+        )
+        return Earlier(row[0], row[1], math.inf if row[2] is None else row[2])
+
+    def with_most_ham(self, most: int) -> list[str]:
+        """Return the addresses with more learned ham than spam, at most `most`, those with the most mail first."""
+        rows = self._db.all(
+            "SELECT name FROM sender WHERE NOT is_list AND learned_ham > learned_spam"
+            " ORDER BY messages DESC, id DESC LIMIT ?",
+            (most,),
+        )
+        return [row[0] for row in rows]
 
     def with_ham(self, most: int) -> int:
         """Return of how many addresses there is learned ham, counted up to `most`."""

@@ -81,6 +81,7 @@ _UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for 
 _UNITS_NESTING = 2  # of work, per hundred characters, to see where elements end
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _PIECES = 40  # of a link's text
+_DISGUISED = 10  # links
 _HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
 _SHOWN_HOST = lazy_pattern(
     r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
@@ -92,7 +93,8 @@ class HtmlText:
     """The content of the markup: text, `links` and `images` as written, elements, and peculiarities.
 
     `visible` is the text that some reader sees, `certain` the text that all readers see. `hidden` is the text that is
-    not visible, or in doubt.
+    not visible, or in doubt. `disguised`: the first links whose text is a host of another site, with the host that they
+    lead to.
     """
 
     visible: str = ""
@@ -100,6 +102,7 @@ class HtmlText:
     hidden: str = ""
     links: list[str] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
+    disguised: list[tuple[str, str]] = field(default_factory=list)
     elements: set[str] = field(default_factory=set)
     features: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
@@ -440,6 +443,8 @@ class _Reader(Events):
         shown = _SHOWN_HOST.match("".join(self._visible_pieces(start))[:300])
         if target and shown and not _same_site(target[1], shown[1]):
             self._read.features.add("link-shows-another-host")
+            if len(self._read.disguised) < _DISGUISED:
+                self._read.disguised.append((shown[1], _host_of(target[1])))
 
     def _visible_pieces(self, start: int) -> list[str]:
         """Return the text that is surely visible, in pieces, from one of them on; as much as a host takes."""
@@ -496,5 +501,9 @@ def _values_of(name: str, markup: str) -> Iterator[str]:
 
 def _same_site(target: str, shown: str) -> bool:
     """Tell whether two hosts share their last two labels: enough to distinguish a bank from a stranger."""
-    host = unquote(target).rpartition("@")[2].partition(":")[0].lower().rstrip(".")
-    return host.split(".")[-2:] == shown.lower().rstrip(".").split(".")[-2:]
+    return _host_of(target).split(".")[-2:] == shown.lower().rstrip(".").split(".")[-2:]
+
+
+def _host_of(target: str) -> str:
+    """Return the host in the part of a link that names it, after a user and before a port."""
+    return unquote(target).rpartition("@")[2].partition(":")[0].lower().rstrip(".")

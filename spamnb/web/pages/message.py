@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from spamnb.acts import training
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
+from spamnb.acts.who_it_is import who_it_is
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, counts_as
 from spamnb.filter.explain import Named, kept_reading, sides
@@ -51,6 +52,7 @@ def message(visit: Visit) -> Response:
         sender=sender,
         why=reasons,
         is_kept=raw is None,
+        who=None if raw is None or reading is None else who_it_is(ledger, visit.config, raw, reading),
         places=list(dict.fromkeys(_file_place(place, names) for place in current)),
         away=_away(visit, files),
         is_in_spam=any(place.label is Label.SPAM for place in current),
