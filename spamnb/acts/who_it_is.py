@@ -1,7 +1,7 @@
 """Gather what a person should know who asks of a message: is it who it says? It moves nothing, and no verdict uses it.
 
 Alarming facts come from the message itself, from the person's own mail server, and from the mail that the person
-has kept. An ordinary letter has none of it, and then nothing is said. Out of {figure}.
+has kept. An ordinary letter has none of it, and then nothing is said: docs/web.md has the figures.
 """
 
 import math
