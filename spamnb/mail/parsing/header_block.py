@@ -49,7 +49,7 @@ _SPLIT_FROM = lazy_pattern(
     r"(?<![^\r\n])(from[ \t]*:[^\r\n]*(?:\r[ \t][^\r\n]*)*)\r(?![\n \t])([^\n]{1,500})", re.IGNORECASE
 )
 # In the wide reading, invisible bytes around a name do not count.
-_AROUND = r"[^!-~\n]*"
+_AROUND = r"[^!-~\n]*+"
 _BEFORE = rf"([^!-~ \t\n]{_AROUND})?"
 _WIDE_FIELD = lazy_pattern(rf"^{_BEFORE}([!-9;-~]+)({_AROUND}):{_VALUE}", re.MULTILINE)
 # Read in any place: the rest of the message is read by them, and they become tokens and relations.
