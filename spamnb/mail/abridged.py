@@ -1,6 +1,6 @@
 """Abridge a message that is longer than the reader reads: the middle of large pictures and files is left out.
 
-The first half stays as it is. Behind it, pieces that are base64 alone are left out, so that text behind pictures is
+The first half stays whole. Behind it, pieces that are base64 alone are left out, so that text behind pictures is
 read. If that is not enough, the end of the message is kept, and what is before the end is left out.
 
 A mark stands where something is left out. A stranger can write one too: then the message counts as read in part.
