@@ -1,7 +1,7 @@
 """The first lessons: mail that was there before the filter is learned by its folder, and then sifted.
 
 People without a filter have spam in the inbox. So the learned ham is judged, each message without itself and its
-near-copies. A message that looks like spam teaches nothing, or counts weakly as spam. Then the filter knows better, and
+near-copies. A message that looks like spam teaches nothing, or counts as weakly spam. Then the filter knows better, and
 all ham is judged again, until nothing changes. At first all is left out that looks a little like spam: spam among the
 ham hides other spam. Most of it comes back in the next round. Mail from a folder of lists is weakly ham: if it looks
 like spam, it teaches nothing.
@@ -36,7 +36,7 @@ Shown = Callable[[Iterable[JudgedWithoutItself]], Iterable[JudgedWithoutItself]]
 
 
 class Sifted(NamedTuple):
-    """How many messages that were learned as ham look like spam, and how many of these count weakly as spam."""
+    """How many messages that were learned as ham look like spam, and how many of these count as weakly spam."""
 
     doubted: int
     weakly_spam: int
@@ -46,7 +46,7 @@ NOTHING = Sifted(0, 0)
 
 
 class Doubt(NamedTuple):
-    """The doubt about a learned ham message. label: SPAM if it counts weakly as spam, None if it teaches nothing.
+    """The doubt about a learned ham message. label: SPAM if it counts as weakly spam, None if it teaches nothing.
 
     probability: of spam, without the message and its near-copies.
     """
@@ -92,7 +92,7 @@ def sifted(ledger: Ledger) -> list[Lesson]:
 
 
 def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter) -> Sifted:
-    """Relabel the learned ham messages that look like spam: they teach nothing, or count weakly as spam.
+    """Relabel the learned ham messages that look like spam: they teach nothing, or count as weakly spam.
 
     It judges without holding the ledger, and then writes everything in one transaction.
     """

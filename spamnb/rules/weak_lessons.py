@@ -46,7 +46,7 @@ _LEFT_SHARE = 0.25
 _LEAST_LIKE_SPAM = 0.05
 _LOWEST, _HIGHEST = 0.5, 0.9
 FIRST_LIMIT = 0.05  # all above it is left out at first: spam among the ham hides other spam
-# Doubted mail counts weakly as spam if its odds are this many times those of the limit: from 0.97 at the highest limit.
+# Doubted mail counts as weakly spam if its odds are this many times those of the limit: from 0.97 at the highest limit.
 _CLEARLY, _LEAST_CLEAR = 3.6, 0.8
 _BY_VERDICT = (How.SILENCE, How.HAND)  # of weak spam: the filter has called it spam, and nobody else
 

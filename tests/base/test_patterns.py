@@ -2,7 +2,7 @@
 
 A pattern that tries a long run again from each of its places takes the square of its length, and a stranger writes
 the run. Each pattern has its worst texts in `worst_texts.py`, and is used on them as the code uses it. The time allowed
-is what tells a line from a square: the slowest takes a tenth of it.
+is what tells a line from a square: the slowest takes half of it on a slow machine.
 """
 
 import ast
@@ -130,11 +130,14 @@ def test_patterns_within_functions_take_no_square_of_time() -> None:
     assert not slow
 
 
-def took(work: Callable[[], object]) -> float:
-    """Seconds of processor time."""
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+def took(work: Callable[[], object], tries: int = 3) -> float:
+    """Seconds of processor time, of the fastest try: beside a load the same work takes up to three times as long."""
+    fastest = SECONDS
+    while fastest >= SECONDS and tries:
+        start = time.process_time()
+        work()
+        fastest, tries = time.process_time() - start, tries - 1
+    return fastest
 
 
 @pytest.mark.thorough
@@ -142,4 +145,4 @@ def test_a_square_is_found() -> None:
     """The check tells a pattern that takes the square of a text's length."""
     from tests.base.worst_texts import every, fill
 
-    assert took(lambda: every(re.compile(r"a+b"), fill("a", 50_000))) > SECONDS
+    assert took(lambda: every(re.compile(r"a+b"), fill("a", 50_000)), tries=1) > SECONDS
