@@ -107,19 +107,20 @@ def test_usual_roles(name: str, role: Role) -> None:
 
 
 def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
-    """If only the beginning of an attachment is read, the terminal says that it is larger than that."""
+    """If the middle of an attachment is left out, the terminal says its size, or that it is larger than what is read."""
     attached = b"Content-Disposition: attachment; filename=a.pdf\nContent-Type: application/pdf\n\n"
     start = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + attached
-    small, large = b"short", b"x" * (DEFAULT_LIMITS.message_bytes + 1)
+    small, large = b"short", b"\xff" * (DEFAULT_LIMITS.message_bytes + 1)
+    letters = b"x" * 2 * DEFAULT_LIMITS.message_bytes  # as of base64
     lines = [
         line
-        for content in (large, small + b"\n--b\n" + attached + large, small)
+        for content in (large, small + b"\n--b\n" + attached + large, small, letters)
         for screen in screens(start + content, 100, 50)
         for line in screen.splitlines()
         if line.startswith("Attached: ")
     ]
     whole, cut = ("Attached: a.pdf (application/pdf, 0 KB)", "Attached: a.pdf (application/pdf, more than 1.0 MB)")
-    assert lines == [cut, whole, cut, whole]
+    assert lines == [cut, whole, cut, whole, "Attached: a.pdf (application/pdf, 2.1 MB)"]
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def _leaf(block: HeaderBlock, body: bytes, path: tuple[str, ...], group: int, wo
         encoding = ""
     body, left_out = without_marks(body)
     content, broken = decode_transfer(body, encoding)
-    notes, size = [broken] if broken else [], len(content) + left_out * 3 // 4
+    notes, size = [broken] if broken else [], len(content) + (left_out * 3 // 4 if encoding == "base64" else left_out)
     textual = is_text_type(path[-1])
     if path[-1] == "text/plain" and b"begin " in content:
         content, uu_name = without_uuencoded(content)
