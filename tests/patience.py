@@ -6,6 +6,7 @@
 import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -28,3 +29,15 @@ def until(done: Callable[[], object], what: str | Callable[[], str], limit: floa
         if answered > end:
             pytest.fail(f"waited {limit:g} s in vain: {what if isinstance(what, str) else what()}")
         time.sleep(max(0.01, answered - asked))
+
+
+def until_files_are_later(directory: Path) -> None:
+    """Wait until a new file has a later time than this moment: the kernel's clock for files lags some milliseconds."""
+    moment, path = time.time(), directory / "later"
+
+    def is_later() -> bool:
+        path.write_bytes(b"")
+        return path.stat().st_mtime > moment
+
+    until(is_later, "the clock for files has ticked")
+    path.unlink()

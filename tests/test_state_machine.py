@@ -48,6 +48,7 @@ from spamnb.service.mailbox import arrivals, performer
 from spamnb.service.mailbox.watched import WatchedMailbox
 from tests.dying import DeathError, Fuse, burning, dead
 from tests.lessons import NO_MAILBOX, Taught, label_of, learn, sample_lessons
+from tests.patience import until_files_are_later
 from tests.profiles import daily
 from tests.thorough import sampled
 
@@ -806,6 +807,8 @@ class Sorting(RuleBasedStateMachine):
             if ways:
                 self.follow()
             self.rescued = [file for file in self.files if ways and file.folder == "Junk"]
+            if self.rescued:
+                until_files_are_later(Path(self.path).parent)  # no person is as fast as that
             for file in self.rescued:
                 self.unforeseen.add(file.digest)  # the ledger may not know that it was in Junk, and cannot find out
                 for folder in ways:

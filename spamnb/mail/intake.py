@@ -6,7 +6,7 @@ A longer message is abridged as it comes.
 from collections.abc import Iterable
 
 from spamnb.identity.digests import Digester, Start
-from spamnb.mail.abridged import Abridger
+from spamnb.mail.abridged import Abridger, without_marks
 from spamnb.mail.limits import DEFAULT_LIMITS
 
 _READ = DEFAULT_LIMITS.message_bytes + 1  # a message of that many bytes is abridged
@@ -61,4 +61,5 @@ def is_blank(content: bytes) -> bool:
     >>> is_blank(b"\\0\\0\\n"), is_blank(b"\\0To: a\\n")
     (True, False)
     """
-    return not content.strip(_BLANKS)
+    left, left_out = without_marks(content) if isinstance(content, Start) else (content, 0)
+    return not left_out and not left.strip(_BLANKS)

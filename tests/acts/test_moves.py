@@ -28,6 +28,7 @@ from spamnb.maildir.folders import Folder
 from spamnb.maildir.messages import Entry, scan
 from spamnb.maildir.names import fresh_bases, parse_name
 from tests.dying import killed_at
+from tests.patience import until_files_are_later
 
 MAIL = b"Message-ID: <1@host>\nSubject: a message\n\nIts body.\n" * 3
 OTHER = b"Message-ID: <2@host>\nSubject: another one\n\nIts body.\n"
@@ -733,6 +734,7 @@ def test_taken_back_before_the_start(site: Site, way: list[str]) -> None:
     mover.intend(site.message(), *folders, "spam", how=How.MAILDIR, judgement=judgement)
     dying.close()
     path, stays = Path(entry.path(site.folders["INBOX"])), bool(way)
+    until_files_are_later(Path(site.path).parent)
     for folder in [*way, "INBOX"] if stays else []:
         path = path.rename(Path(site.folders[folder].subdir("new"), "1.host"))
     assert site.mover.resolve() == 1

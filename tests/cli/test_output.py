@@ -107,7 +107,7 @@ def test_usual_roles(name: str, role: Role) -> None:
 
 
 def test_the_size_of_an_attachment_that_is_not_read_to_its_end() -> None:
-    """If the middle of an attachment is left out, the terminal says its size, or that it is larger than what is read."""
+    """If the middle of an attachment is left out, the terminal says its size, or that it is larger than the rest."""
     attached = b"Content-Disposition: attachment; filename=a.pdf\nContent-Type: application/pdf\n\n"
     start = b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + attached
     small, large = b"short", b"\xff" * (DEFAULT_LIMITS.message_bytes + 1)

@@ -91,7 +91,7 @@ def test_set_up(hosts: list[Host]) -> None:
     """After the commands of the document two hosts share lessons: the second knows all that the first has learned."""
     first, second = hosts
     said = first.block("first")
-    assert "the log has its tables now, and is of version 1" in said
+    assert "the log has its tables now, and is of version 2" in said
     assert "sent 50 lessons, took over 0 of other hosts" in said
     assert comparable(block(_DOCUMENT, "status").strip()) in comparable(said)
     assert "took over 50 of other hosts" in second.spamnb("exchange")
@@ -99,7 +99,7 @@ def test_set_up(hosts: list[Host]) -> None:
     assert by_the_ledger(ledgers[0]) == by_the_ledger(ledgers[1])
     for ledger in ledgers:
         ledger.close()
-    assert "the log had its tables, and is of version 1" in second.spamnb("exchange --upgrade")
+    assert "the log had its tables, and is of version 2" in second.spamnb("exchange --upgrade")
 
 
 def test_status_doctor_and_metrics(hosts: list[Host]) -> None:

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from spamnb.mail.abridged import abridged
-from spamnb.mail.intake import take
+from spamnb.mail.intake import is_blank, take
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.reading import read_content
@@ -83,3 +83,11 @@ def test_a_mark_of_a_stranger_makes_no_ham() -> None:
     """Whoever writes a mark as the reader does has a message that is read in part."""
     assert read_content(b"Subject: x\n\nplums\n\0cut 5\0\npineapples\n").is_in_part
     assert read_content(b"Subject: x\n\nplums\n\0cut anything\0\npineapples\n").is_in_part
+
+
+def test_zeros_alone() -> None:
+    """A file of zeros is no message, however long; one with a text or a picture behind the zeros is."""
+    zeros = b"\0" * 2 * MOST
+    assert is_blank(take([zeros]))
+    assert not is_blank(take([zeros, b"plums"]))
+    assert not is_blank(take([zeros[:MOST], encoded(b"image/png", MOST)]))

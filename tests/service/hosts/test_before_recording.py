@@ -8,7 +8,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import FilterState
-from tests.patience import until
+from tests.patience import until_files_are_later
 from tests.service.hosts.inn import Desk
 
 
@@ -18,16 +18,8 @@ def desk(desk_of: Callable[[int], Desk]) -> Desk:
     made = desk_of(8)
     made.old = made.deliver_to_all()
     made.start()
-    begun = made.now()
-    until(lambda: _time_of_files(made) >= begun, "the kernel's clock for files has ticked")
+    until_files_are_later(made.directory)
     return made
-
-
-def _time_of_files(desk: Desk) -> float:
-    """The time that a new file gets now; the kernel's clock for files ticks every few milliseconds."""
-    path = desk.directory / "touched"
-    path.write_bytes(b"")
-    return path.stat().st_mtime
 
 
 def test_new_mail(desk: Desk) -> None:
