@@ -542,4 +542,4 @@ def test_reload(process: Process) -> None:
         until(lambda mail=mail: process.are_moved(mail), f"mail is moved after {told!r}")  # type: ignore[misc]
     assert process.end() == 0
     assert "Traceback" not in process.log()
-    assert process.rows()[ONE].state is FilterState.GONE
+    assert process.rows()[ONE].state is FilterState.LEFT_OUT
