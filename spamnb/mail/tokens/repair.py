@@ -58,7 +58,7 @@ _KNOWN_NUMBER = "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#x(?:[2-7][0
 _KNOWN = f"(?-i:nbsp|amp|lt|gt|quot|copy|reg)|{_KNOWN_NUMBER}"
 _ODD_REFERENCE = lazy_pattern(rf"&(?=[#a-z])(?!(?:{_KNOWN});)(?:#|[a-z][a-z0-9]*+;|(?-i:{_OLD_NAME}))", _FLAGS)
 # Of repaired markup, where quotation marks in a tag are those of values.
-_META = lazy_pattern(rf"""<meta(?={_BLANK}|/)(?:[^>"']++|"[^"]*+"|'[^']*+')*>""", _FLAGS)
+_META = lazy_pattern(rf"""<meta(?={_BLANK}|/)(?:[^>"']++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*(?:>|\Z)""", _FLAGS)
 _CHARSET = lazy_pattern("charset", _FLAGS)
 _ZEROS = lazy_pattern("(?<=[#x])0+(?=[0-9a-f])", _FLAGS)
 _ATTRIBUTES = 500  # names and values: libxml2 compares each with all before it; without any, no text is hidden
