@@ -56,14 +56,16 @@ def test_tables_are_made_once(postgres: Cluster) -> None:
 
 def test_a_step_is_added(database: str) -> None:
     """A later version's step upgrades the tables; hosts of the earlier version then refuse the log."""
-    step = "ALTER TABLE lesson ADD more text; UPDATE spamnb SET version = 2"
+    today, later = log_schema.VERSION, log_schema.VERSION + 1
+    step = f"ALTER TABLE lesson ADD more text; UPDATE spamnb SET version = {later}"
     with connected(database) as log:
         log.send("anna", 0, "mx1", [lesson(1)])
         made = log.identity()
-        with mock.patch.multiple(postgresql, STEPS=(*log_schema.STEPS, step), VERSION=2):
-            with pytest.raises(ExchangeError, match="version 1, and this spamnb wants 2: spamnb exchange --upgrade"):
+        with mock.patch.multiple(postgresql, STEPS=(*log_schema.STEPS, step), VERSION=later):
+            wants = f"version {today}, and this spamnb wants {later}: spamnb exchange --upgrade"
+            with pytest.raises(ExchangeError, match=wants):
                 log.identity()
-            assert upgrade(database) == (1, 2)
+            assert upgrade(database) == (today, later)
             assert log.identity() == made
             log.send("anna", 0, "mx1", [lesson(2)])
         with pytest.raises(ExchangeError, match=r"by a later spamnb .* upgrade spamnb on this host"):
