@@ -24,6 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from spamnb.acts import moves, training
+from spamnb.acts.ordered import NearCopies
 from spamnb.acts.undo import UndoOutcome, undo
 from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.label import How, Label, Role
@@ -366,7 +367,7 @@ class Sorting(RuleBasedStateMachine):
         assert self.trusting or known_before, "learned and moved what nobody knew"
         assert folder in GOALS.get(file.folder, ())
         if file.folder == "INBOX":
-            assert self.ledger.state.begun_with is not None, "moved, and not written down that it may"
+            assert self.ledger.state.begun_with is not None or self.is_ordered(file), "moved, and it may not yet"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
             assert not set(file.flags) & MARKS, "moved what a person had read or marked"
             spam = self.labels.get(file.digest) != Label.HAM or Label.SPAM in self.said.get(file.digest, ())
@@ -379,6 +380,11 @@ class Sorting(RuleBasedStateMachine):
                 if action.kind == "moved" and action.destination_base == parse_name(entry.name).key
             ]  # another file of the message may have been rescued later in the same comparison
             assert known.rescued_at is None or move.at < known.rescued_at, "moved again what a person had rescued"
+
+    def is_ordered(self, file: File) -> bool:
+        """Whether a person has called the message spam, or one that is almost the same: that needs no lessons."""
+        called = {self.labels.get(file.digest), label_of(self.ledger, file.digest)}
+        return Label.SPAM in called or NearCopies().is_ordered(self.ledger, self.config, read(file.content))
 
     # Rules: mail comes.
 
