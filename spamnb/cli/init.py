@@ -54,6 +54,7 @@ from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.review import first_lessons
+from spamnb.review.first_questions import in_both, in_both_kinds
 from spamnb.service.awake_account import record_existing
 from spamnb.setup.isync import account
 from spamnb.setup.learn_folders import known_files
@@ -264,11 +265,14 @@ def _learn(proposals: Sequence[Proposal], options: argparse.Namespace) -> tuple[
     folders = {folder.path: folder.name for one in proposals for folder in one.folders}
     spam = first_questions.ask(folders, options) if is_asking else []
     with open_ledger(options)[1] as ledger:
+        both = len(in_both(ledger, config.scoring))
         sifted = first_lessons.finish(
             ledger, config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet)
         )
         may_move.begin_if_ready(ledger, config.scoring, config.learning)
     step = "" if is_asking else f"At a terminal `{command(options)} init --learn` asks about them"
+    if both:
+        inform(options, " ".join(filter(None, (in_both_kinds(both), step))))
     init_host.say_sifted(sifted, options, step)
     _print_misfiled_hint(options)
     return code, spam

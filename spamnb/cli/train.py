@@ -89,7 +89,8 @@ def learn(
             options.interrupted = f"{options.learned}which is kept"
         if may_begin:
             may_move.begin_if_ready(ledger, config.scoring, config.learning)
-    was = f", {corrected} of them corrected" if corrected else ""
+    # A folder that `init` reads corrects no folder that it has read before: `in_both` asks about such messages.
+    was = f", {corrected} of them corrected" if corrected and how is not How.SEEN else ""
     same = seen - changed
     what = ("copy" if same == 1 else "copies") if is_first else "known already"
     known = f", {same} {what}" if same else ""

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from spamnb.acts.answers import Answer, Answers, Done, Question
-from spamnb.acts.current_files import CurrentFiles
+from spamnb.acts.current_files import CurrentFiles, current_path
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.config import Config, Scoring
@@ -82,6 +82,30 @@ class FirstQuestions(NamedTuple):
 def outside_of_junk(number: int) -> str:
     """Return how many messages of ham folders look like spam, in a sentence without its full stop."""
     return f"{plural(number, 'message')} outside of Junk {'looks' if number == 1 else 'look'} like spam"
+
+
+def in_both_kinds(number: int) -> str:
+    """Return how many messages are in a spam folder and in a ham folder, in two sentences."""
+    it, counts = ("It", "counts") if number == 1 else ("They", "count")
+    is_ = "is" if number == 1 else "are"
+    return (
+        f"{plural(number, 'message')} {is_} in Junk and in another folder too. {it} {counts} as spam until you answer."
+    )
+
+
+def in_both(ledger: Ledger, scoring: Scoring) -> list[FirstQuestion]:
+    """Return the questions about messages that `init` has found in a spam folder and in a ham folder.
+
+    Nobody has said which folder is right. A message is left out once its file has left the ham folder.
+    """
+    lessons, settled = ledger.lessons, ledger.journal.all_settled()
+    there = (file for file in ledger.trained.labelled_differently() if file.label is Label.HAM)
+    digests = dict.fromkeys(file.digest for file in there if current_path(file.path) is not None)
+    found = [lesson for lesson in map(lessons.find, digests) if lesson is not None and lesson.digest not in settled]
+    spam = {lesson.digest: lesson for lesson in found if lesson.is_of_init and lesson.label is Label.SPAM}
+    judged = without_groups(lessons, scoring, [[digest] for digest in spam])
+    probabilities = {left.lesson.digest: left.judgement.probability for left in judged}
+    return _by_probability([[lesson] for lesson in spam.values()], probabilities)
 
 
 def first_questions(

@@ -49,9 +49,9 @@ class LearnedFolders:
 class KnownFiles(NamedTuple):
     """The files of a mailbox that must not be learned, by what the ledger knows.
 
-    learned: they are learned by a decision that agrees with their folder. otherwise: the filter has judged them, and a
-    person has decided against their folder. undecided: the filter judges them, and nobody has decided. sifted: they
-    were learned as ham, and look like spam (`review.first_lessons`).
+    learned: they are learned by a decision that agrees with their folder. otherwise: a person has decided against their
+    folder, or another file of the message is in a spam folder. undecided: the filter judges them, and nobody has
+    decided. sifted: they were learned as ham, and look like spam (`review.first_lessons`).
     """
 
     learned: set[str]
@@ -124,12 +124,14 @@ def learn_folders(config: Config) -> LearnedFolders:
 def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
     """Return the files that must not be learned.
 
-    A message that the filter has not judged becomes spam if one of its files is in a spam folder.
+    A message that the filter has not judged becomes spam if one of its files is in a spam folder, and nobody has
+    answered what it is.
     """
     known, root = KnownFiles(set(), set(), set(), set()), str(proposal.mailbox.path)
     if ledger.locations.started_at(root) is None:
         return known
-    digests: dict[str, bytes] = {}  # of messages that the filter has not judged
+    settled = ledger.journal.all_settled()
+    digests: dict[str, tuple[bytes, Label]] = {}  # of messages that the filter has not judged, and what the folder says
     in_spam: set[bytes] = set()
     of_lists: set[str] = set()
     for folder in proposal.messages:
@@ -146,15 +148,16 @@ def known_files(ledger: Ledger, proposal: Proposal) -> KnownFiles:
                 among = known.undecided if decision is None else known.otherwise
                 (known.learned if decision is label else among).add(file)
             elif digest is not None:
-                digests[file] = digest
+                digests[file] = digest, label
                 if taught.weak:
                     of_lists.add(file)
                 if label is Label.SPAM:
                     in_spam.add(digest)
-    for file, digest in digests.items():
+    for file, (digest, label) in digests.items():
         lesson = ledger.lessons.find(digest)
-        if lesson is not None and lesson.decision is (Label.SPAM if digest in in_spam else Label.HAM):
-            known.learned.add(file)
+        decision = None if lesson is None else lesson.decision
+        if digest in settled or decision is (Label.SPAM if digest in in_spam else Label.HAM):
+            (known.learned if decision is label else known.otherwise).add(file)
         elif lesson is not None and file in of_lists and lesson.label is not None:
             known.learned.add(file)  # whatever it is learned as, a weak lesson changes nothing
         elif lesson is not None and digest not in in_spam and first_lessons.is_sifted(lesson):

@@ -47,7 +47,7 @@ def test_an_answer_is_a_decision_and_moves_after_a_question(home: Path, asked: R
     assert done.code == 0
     assert "8 messages outside of Junk look like spam.\n\n1  " in done.out
     assert "Archive  1.00\n" in done.out
-    assert done.out.count("Are these 8 spam? [Y] all, [n] none") == 2, "what cannot be read is asked again"
+    assert done.out.count("Are these 8 spam? [y] all, [n] none") == 2, "what cannot be read is asked again"
     assert "1 learned as ham, by your decision. To undo: spamnb undo" in done.out
     assert "7 learned as spam, by your decision. To undo: spamnb undo" in done.out
     assert "Move the 7 to Junk? [Y/n] " in done.out
@@ -78,6 +78,50 @@ def test_who_stops_is_asked_the_next_time(home: Path, asked: Run) -> None:
     assert "8 learned as spam, by your decision" in declined.out
     assert _in_junk(root) == 30
     assert _taught(home, 50) == (Label.SPAM, False)
+
+
+@pytest.mark.parametrize("junk", [30, 2])
+def test_enter_leaves_the_messages_and_says_so(home: Path, asked: Run, junk: int) -> None:
+    """Enter decides nothing, whether the messages look like spam or Junk has too little to tell; it goes on."""
+    root = _mailbox(home, junk)
+    done = asked("init", "--learn", stdin=b"\n\ns\n")
+    screens = {30: ["8"], 2: ["10", "10"]}[junk]
+    for shown in screens:
+        assert f"Are these {shown} spam? [y] all, [n] none, or the numbers of those that are; " in done.out
+        assert f"Left as before: you have decided nothing about {shown} messages.\n" in done.out
+    assert "by your decision" not in done.out and "Move the" not in done.out
+    asked_about = [line.split("  ")[1] for line in done.out.splitlines() if line.split("  ")[0].isdecimal()]
+    assert len(set(asked_about)) == len(asked_about), "what was left is not asked again"
+    assert _in_junk(root) == junk
+
+
+def test_a_message_in_two_kinds_of_folders_is_a_question(home: Path, asked: Run) -> None:
+    """A message in the inbox and in Junk is no correction: init asks which is right, and keeps the answer."""
+    ham, spam = ([message(kind, n) for n in range(40)] for kind in ("ham", "spam"))
+    root = maildir(home / "Maildir", INBOX=[*ham, spam[0]], Junk=[*spam, ham[0]])
+    said = "2 messages are in Junk and in another folder too. They count as spam until you answer."
+    done = asked("init", "--learn", stdin=b"\n")
+    assert "corrected" not in done.out
+    assert f"\n{said}\n\n1  " in done.out
+    assert "INBOX, Junk" in done.out and "Are these 2 spam?" in done.out
+    assert "Left as before: you have decided nothing about 2 messages." in done.out
+    answered = asked("init", "--learn", stdin=b"1\n\n")
+    assert "1 learned as ham" in answered.out and "1 learned as spam" in answered.out
+    assert "Move the 1 to Junk? [Y/n] " in answered.out
+    assert len(list(root.glob("cur/17*"))) == 40, "the spam has left the inbox"
+    again = asked("init", "--learn")
+    assert "in another folder" not in again.out and "1 message as spam" not in again.out
+    with Ledger(str(ledger_file(home))) as ledger:
+        decisions = [ledger.lessons.find(read(one).digest) for one in (ham[0], spam[0])]
+    assert [one and one.decision for one in decisions] == [Label.HAM, Label.SPAM]
+
+
+def test_a_message_in_two_kinds_of_folders_without_a_terminal(home: Path, run: Run) -> None:
+    """In a pipe init says how many there are, and which call asks about them."""
+    ham, spam = ([message(kind, n) for n in range(40)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=[*ham, spam[0]], Junk=spam)
+    said = "1 message is in Junk and in another folder too. It counts as spam until you answer. At a terminal"
+    assert f"\n{said} `spamnb init --learn` asks" in run("init", "--learn").out
 
 
 def test_none_of_them_is_spam(home: Path, asked: Run) -> None:

@@ -37,13 +37,20 @@ def test_the_way_is_named(asked: Run) -> None:
 
 
 def test_answers_begin_it(home: Path, asked: Run) -> None:
-    """It shows ten messages at a time. Enter means that all were wanted; then the filter moves mail."""
-    said = asked("review", stdin=b"\n\n").out
+    """It shows ten messages at a time. If all were wanted, the filter then moves mail."""
+    said = asked("review", stdin=b"y\ny\n").out
     assert "To begin now, say which of these you wanted." in said
     assert said.count("Did you want all 10?") == 2 and said.count("10 learned as ham, by your decision. To undo:") == 2
     assert "The filter moves spam to Junk, when the service runs." in said
     assert learned_ham(home) == 20
     assert "Did you want" not in asked("review").out
+
+
+def test_enter_leaves_them(home: Path, asked: Run) -> None:
+    """Enter decides nothing about ten messages, says so, and goes on to the next ones, as in other dialogues."""
+    said = asked("review", stdin=b"\n\n").out
+    assert said.count("Left as before: you have decided nothing about 10 messages.") == 2
+    assert learned_ham(home) == 0
 
 
 def test_named_messages_are_left_alone(home: Path, asked: Run) -> None:

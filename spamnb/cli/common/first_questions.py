@@ -7,12 +7,14 @@ import argparse
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from typing import NamedTuple
 
 from spamnb.acts.answers import WHY, Answers
 from spamnb.acts.current_files import CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
-from spamnb.base.wording import escaped
+from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger
 from spamnb.cli.common.message_text import file_of, screens
 from spamnb.cli.common.output import is_confirmed, is_dialogue, progress, table, warn
@@ -20,10 +22,19 @@ from spamnb.config import Config
 from spamnb.filter.leave_one_out import JudgedWithoutItself
 from spamnb.ledger.ledger import Ledger
 from spamnb.review import first_lessons
-from spamnb.review.first_questions import ROWS, SCREENS, FirstQuestion, FirstQuestions, answer, first_questions
+from spamnb.review.first_questions import (
+    ROWS,
+    SCREENS,
+    FirstQuestion,
+    FirstQuestions,
+    answer,
+    first_questions,
+    in_both,
+    in_both_kinds,
+)
 from spamnb.rules import weak_lessons
 
-KEYS = "[v 3] view, [s] stop"
+KEYS = "[v 3] view, [s] stop, Enter leaves them"
 _OWN_ROWS = 6  # of a screen with a message
 
 
@@ -39,6 +50,23 @@ def is_trusted(server: str, options: argparse.Namespace) -> bool:
     return may_ask(options) and is_confirmed(what, default=True)
 
 
+class Undecided(Enum):
+    """What a person does with questions instead of an answer."""
+
+    LEFT = "left"  # Enter: go on to the next questions
+    STOPPED = "stopped"
+
+
+class _Asking(NamedTuple):
+    """What a screen of questions needs. folders: the names of folders, by their directories."""
+
+    answers: Answers
+    ledger: Ledger
+    config: Config
+    folders: Mapping[str, str]
+    options: argparse.Namespace
+
+
 def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
     """Ask about what was learned since `first_lessons.begin`. Returns the messages that are spam, by their identities.
 
@@ -46,25 +74,50 @@ def ask(folders: Mapping[str, str], options: argparse.Namespace) -> list[bytes]:
     """
     config, ledger = open_ledger(options)
     with ledger:
-        answers = Answers(ledger, config)
-        spam: list[bytes] = []
-        ham, junk = ledger.lessons.totals()[:2].tolist()
-        has_little = weak_lessons.has_little(ham, junk)
-        for number in range(SCREENS):
-            asked = first_lessons.unsorted(ledger)
-            found = first_questions(ledger.lessons, config.scoring, asked, has_little=has_little, shown=looking)
-            if not found:
-                break
-            if not number:
-                print(f"\n{FirstQuestions(tuple(found), junk if has_little else None).introduction}")
-            chosen = _ask_screen(ledger, config, found[:ROWS], folders)
-            if chosen is None:
-                break
-            decided = _decide(answers, found[:ROWS], chosen, options)
-            spam += decided
-            if not decided:
-                break
-        return spam
+        asking = _Asking(Answers(ledger, config), ledger, config, folders, options)
+        spam, is_stopped = _ask_about_both(asking)
+        return spam if is_stopped else [*spam, *_ask_about_doubted(asking)]
+
+
+def _ask_about_both(asking: _Asking) -> tuple[list[bytes], bool]:
+    """Ask about messages in folders of both kinds. Returns those that are spam, and whether the person stops."""
+    spam, found = list[bytes](), in_both(asking.ledger, asking.config.scoring)
+    if found:
+        print(f"\n{in_both_kinds(len(found))}")
+    for first in range(0, len(found), ROWS):
+        asked = found[first : first + ROWS]
+        chosen = _ask_screen(asking, asked)
+        if chosen is Undecided.STOPPED:
+            return spam, True
+        if chosen is not Undecided.LEFT:
+            spam += _decide(asking, asked, chosen)
+    return spam, False
+
+
+def _ask_about_doubted(asking: _Asking) -> list[bytes]:
+    """Ask about messages of ham folders, until the person stops or says that none is spam. Returns those that are."""
+    ledger, spam, left = asking.ledger, list[bytes](), set[bytes]()
+    ham, junk = ledger.lessons.totals()[:2].tolist()
+    has_little = weak_lessons.has_little(ham, junk)
+    for number in range(SCREENS):
+        asked = [digest for digest in first_lessons.unsorted(ledger) if digest not in left]
+        scoring = asking.config.scoring
+        found = first_questions(ledger.lessons, scoring, asked, has_little=has_little, shown=looking)
+        if not found:
+            break
+        if not number:
+            print(f"\n{FirstQuestions(tuple(found), junk if has_little else None).introduction}")
+        chosen = _ask_screen(asking, found[:ROWS])
+        if chosen is Undecided.STOPPED:
+            break
+        if chosen is Undecided.LEFT:
+            left.update(digest for question in found[:ROWS] for digest in question.copies)
+            continue
+        decided = _decide(asking, found[:ROWS], chosen)
+        spam += decided
+        if not decided:
+            break
+    return spam
 
 
 def looking(judged: Iterable[JudgedWithoutItself]) -> Iterable[JudgedWithoutItself]:
@@ -92,42 +145,45 @@ def offer_to_move(spam: Sequence[bytes], options: argparse.Namespace) -> None:
     print(f"To undo: {_undo(ids, options)}")
 
 
-def _ask_screen(
-    ledger: Ledger, config: Config, asked: Sequence[FirstQuestion], folders: Mapping[str, str]
-) -> frozenset[int] | None:
-    """Ask about at most ten messages. Returns the numbers of those that are spam; None if the person stops."""
-    files = CurrentFiles(ledger, config, [question.copies[0] for question in asked])
-    paths = [next((file.path for file in files.of(question.copies[0])), None) for question in asked]
+def _ask_screen(asking: _Asking, asked: Sequence[FirstQuestion]) -> frozenset[int] | Undecided:
+    """Ask about at most ten messages. Returns the numbers, from 0, of those that are spam."""
+    current = CurrentFiles(asking.ledger, asking.config, [question.copies[0] for question in asked])
+    files = [[file.path for file in current.of(question.copies[0])] for question in asked]
     rows = []
-    for number, (question, path) in enumerate(zip(asked, paths, strict=True), 1):
-        folder = "" if path is None else folders.get(os.path.dirname(os.path.dirname(path)), "")
+    for number, (question, paths) in enumerate(zip(asked, files, strict=True), 1):
+        there = dict.fromkeys(asking.folders.get(os.path.dirname(os.path.dirname(path)), "") for path in paths)
         shown = "" if question.probability is None else f"{question.probability:.2f}"
-        rows.append((str(number), f"{question.summary} {question.alike}".rstrip(), folder, shown))
+        rows.append(
+            (str(number), f"{question.summary} {question.alike}".rstrip(), ", ".join(filter(None, there)), shown)
+        )
     print(f"\n{table(rows)}")
-    is_clear = all(question.is_clear for question in asked)
-    are = "Is this spam?" if len(asked) == 1 else f"Are these {len(asked)} spam?"
-    prompt = f"{are} [{'Y' if is_clear else 'y'}] all, [n] none, or the numbers of those that are; {KEYS}: "
-    viewed = [(path, question.copies[0]) for path, question in zip(paths, asked, strict=True)]
-    return choose(prompt, viewed, all_by_default=is_clear)
+    prompt = "Is this spam? [y] yes, [n] no" if len(asked) == 1 else f"Are these {len(asked)} spam? [y] all, [n] none"
+    viewed = [(next(iter(paths), None), question.copies[0]) for paths, question in zip(files, asked, strict=True)]
+    return choose(f"{prompt}, or the numbers of those that are; {KEYS}: ", viewed)
 
 
 def choose(
-    prompt: str, asked: Sequence[tuple[str | None, bytes]], *, all_by_default: bool, excluding: bool = False
-) -> frozenset[int] | None:
-    """Return the numbers, from 0, that a person chooses of the messages of a table; None if the person stops.
+    prompt: str, asked: Sequence[tuple[str | None, bytes]], *, excluding: bool = False
+) -> frozenset[int] | Undecided:
+    """Return the numbers, from 0, that a person chooses of the messages of a table.
 
-    asked: the path of each message, or None, and its identity. all_by_default: Enter means all; otherwise it stops.
-    excluding: typed numbers are those that the person does not choose.
+    Enter leaves them, as in all dialogues: nobody has decided. It says so, since no other line follows.
+
+    asked: the path of each message, or None, and its identity. excluding: typed numbers are those that the person does
+    not choose.
     """
     while True:
         try:
             typed = input(prompt).strip().lower()
         except EOFError:
             print()
-            return None
-        if typed in ("s", "stop") or (not typed and not all_by_default):
-            return None
-        if typed in ("", "y", "yes"):
+            return Undecided.STOPPED
+        if typed in ("s", "stop"):
+            return Undecided.STOPPED
+        if not typed:
+            print(f"Left as before: you have decided nothing about {plural(len(asked), 'message')}.")
+            return Undecided.LEFT
+        if typed in ("y", "yes"):
             return frozenset(range(len(asked)))
         if typed in ("n", "no"):
             return frozenset()
@@ -163,20 +219,18 @@ def _view(path: str | None, digest: bytes) -> None:
     print(f"\n{screens(raw, max(columns, 20), max(rows - _OWN_ROWS, 10))[0]}\n")
 
 
-def _decide(
-    answers: Answers, asked: Sequence[FirstQuestion], spam: frozenset[int], options: argparse.Namespace
-) -> list[bytes]:
+def _decide(asking: _Asking, asked: Sequence[FirstQuestion], spam: frozenset[int]) -> list[bytes]:
     """Learn the answers of a screen as decisions. Returns the messages that are spam, by their identities."""
     ids: dict[Label, list[int]] = {label: [] for label in Label}
     decided = list[bytes]()
     for number, question in enumerate(asked):
         label = Label.SPAM if number in spam else Label.HAM
-        ids[label] += [done.answer for done in answer(answers, question.copies, label, WHY)]
+        ids[label] += [done.answer for done in answer(asking.answers, question.copies, label, WHY)]
         if label is Label.SPAM:
             decided += question.copies
     for label, some in ids.items():
         if some:
-            print(f"{len(some)} learned as {label.word}, by your decision. To undo: {_undo(some, options)}")
+            print(f"{len(some)} learned as {label.word}, by your decision. To undo: {_undo(some, asking.options)}")
     return decided
 
 

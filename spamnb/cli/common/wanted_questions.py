@@ -8,7 +8,7 @@ from spamnb.acts.wanted import WantedQuestion, answer, wanted_questions
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger
-from spamnb.cli.common.first_questions import KEYS, choose
+from spamnb.cli.common.first_questions import KEYS, Undecided, choose
 from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import table
 from spamnb.config import Config
@@ -39,11 +39,11 @@ def _ask_screen(ledger: Ledger, config: Config, asked: list[WantedQuestion], opt
     paths = [next((file.path for file in files.of(one.digest)), None) for one in asked]
     print(f"\n{table([(str(number), one.summary) for number, one in enumerate(asked, 1)])}")
     did = "Did you want it?" if len(asked) == 1 else f"Did you want all {len(asked)}?"
-    prompt = f"{did} [Y] yes, [n] none, or the numbers of those that you did not want; {KEYS}: "
+    prompt = f"{did} [y] yes, [n] none, or the numbers of those that you did not want; {KEYS}: "
     viewed = [(path, one.digest) for path, one in zip(paths, asked, strict=True)]
-    chosen = choose(prompt, viewed, all_by_default=True, excluding=True)
-    if chosen is None:
-        return False
+    chosen = choose(prompt, viewed, excluding=True)
+    if isinstance(chosen, Undecided):
+        return chosen is Undecided.LEFT
     answers = Answers(ledger, config)
     done = answer(answers, [asked[number].digest for number in sorted(chosen)], Label.HAM, WHY)
     answers.end()
