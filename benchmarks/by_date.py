@@ -24,7 +24,8 @@ from spamnb.config import Learning, Scoring
 from spamnb.evaluation.corpus import Labelled, load_corpus, samples
 from spamnb.evaluation.habits import HABITS
 from spamnb.evaluation.packed import Packed
-from spamnb.evaluation.user import UserRun, simulate
+from spamnb.evaluation.user import simulate
+from spamnb.evaluation.user_run import UserRun
 from spamnb.mail.parsing.message import Message, parse
 
 _HAM, _SPAM = 506, 200

@@ -45,7 +45,8 @@ from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS, Habit
 from spamnb.evaluation.measures import one_minus_roca
 from spamnb.evaluation.runs import average
-from spamnb.evaluation.user import UserRun, simulate
+from spamnb.evaluation.user import simulate
+from spamnb.evaluation.user_run import UserRun
 from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.parsing.message import parse

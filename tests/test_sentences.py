@@ -114,8 +114,7 @@ def happen(desk: Desk) -> None:
     withheld.pause(desk.ledger)
     desk.deliver(message("spam", 330))
     withheld.resume(desk.ledger, desk.now())
-    config = Config((Mailbox(desk.roots[0], desk.roles),), desk.directory / "ledger", learning=desk.learning)
-    assert [one.moved for one in withheld.move_withheld(desk.ledger, config, desk.now, not_now)] == [True]
+    assert [one.moved for one in withheld.move_withheld(desk.ledger, desk.config, desk.now, not_now)] == [True]
     desk.work()
     answered, *_ = leave_lying(desk, "ham", range(340, 345))
     mark(desk, answered, "INBOX", "RS")

@@ -8,12 +8,13 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from spamnb.acts.may_move import has_begun
 from spamnb.acts.waiting import Cause, Waiting, nothing_learned, waiting
 from spamnb.acts.wanted import MOST, wanted_questions
 from spamnb.base.wording import escaped, part_of_day, plural
 from spamnb.config import Config, Learning
 from spamnb.ledger.ledger import Ledger
-from spamnb.rules.moving import until_it_moves
+from spamnb.rules.moving import missing_lessons, until_it_moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,21 @@ def moved_nothing_until(ledger: Ledger) -> float:
         return math.inf
     begun_at = ledger.state.begun_at
     return -math.inf if begun_at is None else begun_at
+
+
+def only_guesses(ledger: Ledger, learning: Learning) -> bool:
+    """Tell whether the filter has learned so little that its figures mean nothing: no page or prompt shows them."""
+    ham, spam = ledger.lessons.totals().tolist()[:2]
+    return not has_begun(ledger, learning) and bool(missing_lessons(ham, spam, learning))
+
+
+def guessed_until(ledger: Ledger) -> float:
+    """Return until when mail was judged by a filter that knew too little, as a Unix time.
+
+    Infinity if it has never known enough. Minus infinity if it always did, or if nobody knows.
+    """
+    ready_at = ledger.state.ready_at
+    return moved_nothing_until(ledger) if ready_at is None else ready_at
 
 
 def in_words(found: Waiting, missing: str, weekly: tuple[int, int], learning: Learning, junk: str, now: float) -> str:

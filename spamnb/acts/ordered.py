@@ -1,17 +1,21 @@
-"""Find out whether a person has ordered a message to spam, by moving a near-copy of it there.
+"""Find out whether a person has ordered a message to spam, and whether the filter has moved it for that reason.
 
-Only a filter that has not begun to move mail asks this: afterwards its own verdict decides.
+An order is a block, or the person has moved the same message or a near-copy of it there. Only a filter that has not
+begun to move mail asks for near-copies: afterwards its own verdict decides.
 """
 
 from collections.abc import Mapping
 
+from spamnb.acts.may_move import has_begun
 from spamnb.acts.newcomers import why_known
-from spamnb.base.label import Label
+from spamnb.acts.not_yet import moved_nothing_until
+from spamnb.base.label import Label, Role, Verdict
 from spamnb.config import Config
+from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import kind
-from spamnb.rules.destination import is_near_copy
+from spamnb.rules.destination import NEAR_COPY, is_near_copy
 
 _MOST = 200  # newest lessons of each class
 
@@ -54,6 +58,40 @@ class NearCopies:
             )
             self._last = last
         return self._words
+
+
+def is_by_order(action: Action, begun_at: float) -> bool:
+    """Tell whether a move follows from what a person ordered, and not from the filter's verdict.
+
+    begun_at: the answer of `moved_nothing_until`.
+    """
+    is_move = action.kind == "moved" and action.goal is Role.SPAM and action.takes_back is None
+    return is_move and (action.verdict != Verdict.SPAM or action.at <= begun_at)
+
+
+def moved_by_order(ledger: Ledger, digest: bytes) -> str:
+    """Return a sentence if the newest move of a message to spam was ordered; else ""."""
+    known = ledger.messages.find(digest)
+    moves = [] if known is None else [one for one in ledger.journal.of_message(known.id) if one.goal is Role.SPAM]
+    if not moves or moves[-1].state != "done" or not is_by_order(moves[-1], moved_nothing_until(ledger)):
+        return ""
+    return f"The filter moved it on your order: {moves[-1].why}."
+
+
+def order_about(ledger: Ledger, config: Config, reading: Reading) -> str:
+    """Return a sentence if a message was moved by order, or goes to spam by order; else "".
+
+    Nothing is said of a message that a person has called something, nor of a sender with a fixed label: both are said
+    elsewhere. config: with the person's choices.
+    """
+    if moved := moved_by_order(ledger, reading.digest):
+        return moved
+    lesson, relations = ledger.lessons.find(reading.digest), reading.relations
+    is_decided = lesson is not None and lesson.decision is not None
+    if has_begun(ledger, config.learning) or is_decided or config.senders.named(relations.senders, relations.list_id):
+        return ""
+    is_ordered = NearCopies().is_ordered(ledger, config, reading)
+    return f"The filter moves it on your order, though it knows little yet: {NEAR_COPY}." if is_ordered else ""
 
 
 def _words(tokens: Mapping[str, int]) -> frozenset[str]:

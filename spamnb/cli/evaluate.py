@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from spamnb.evaluation.measures import Outcome
     from spamnb.evaluation.packed import Packed
     from spamnb.evaluation.runs import Figures
-    from spamnb.evaluation.user import UserRun
+    from spamnb.evaluation.user_run import UserRun
 
 _APART = (Role.NEWCOMERS, Role.NEWSLETTERS)
 INTERRUPTED = "the measurement has no result"

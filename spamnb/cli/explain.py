@@ -14,11 +14,13 @@ example:
 
 import argparse
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 
 from spamnb.acts.newcomers import of_sender
+from spamnb.acts.not_yet import only_guesses
+from spamnb.acts.ordered import order_about
 from spamnb.acts.who_it_is import WhoItIs, who_it_is
 from spamnb.base.errors import MailError, UsageError
 from spamnb.base.label import Verdict, counts_as
@@ -51,6 +53,7 @@ _LISTED = (
     " about a message goes before this."
 )
 _VOUCHED = "It looks like spam, but it is unsure: {why}. If you move it to Junk, the next one of this sender is spam."
+_GUESS = "The filter has learned too little to be sure: this is a first guess."
 _UNREAD = "It looks like ham, but it is unsure: {why}."
 _HISTORY = {
     Acquaintance.ANSWER: "It answers mail that you have sent, and its sender is a recipient of that mail",
@@ -86,12 +89,16 @@ def run(options: argparse.Namespace) -> int:
         judge = Filter.of(lessons, config)
         explanation = judge.explain(reading, without_itself=options.without_itself)
         sender = "" if ledger is None else of_sender(ledger, config, reading.relations)
+        order = "" if ledger is None else order_about(ledger, config, reading)
+        is_guess = ledger is None or only_guesses(ledger, config.learning)
         who = WhoItIs() if ledger is None else who_it_is(ledger, config, source.read(), reading)
     if options.json:
         facts = [{"kind": fact.kind, "sentence": fact.sentence} for fact in (*who.alarming, *who.known)]
-        print(as_json(_as_object(source, explanation, known, options) | {"sender": sender, "who_it_is": facts}))
+        more = {"sender": sender, "ordered": order, "who_it_is": facts}
+        print(as_json(_as_object(source, explanation, known, options) | more))
     else:
-        print("\n".join(_explained(reading, explanation, known, at_start, sender, config.senders, most, options)))
+        said = [*([_GUESS] if is_guess else []), *_of_itself(known, at_start, options.without_itself), escaped(order)]
+        print("\n".join(_explained(reading, explanation, filter(None, said), sender, config.senders, most)))
         if who.alarming:
             told = [f"  {escaped(fact.sentence)}" for fact in (*who.alarming, *who.known)]
             print("\n".join(["\nIs it who it says?", *told]))
@@ -183,16 +190,14 @@ def _line(text: str, number: float, head: str) -> str:
 def _explained(
     reading: Reading,
     explanation: Explanation,
-    known: Lesson | None,
-    at_start: str,
+    said: Iterable[str],
     sender: str,
     senders: Senders,
     most: int,
-    options: argparse.Namespace,
 ) -> Iterator[str]:
     judgement, clues = explanation.judgement, explanation.clues
     yield f"{judgement.verdict}, probability of spam {judgement.probability:.4f}: {escaped(reading.summary)}"
-    yield from _of_itself(known, at_start, options.without_itself)
+    yield from said
     if judgement.listed:
         is_ham, is_chosen = judgement.verdict is Verdict.HAM, senders.is_chosen(judgement.listed)
         chosen = "you have chosen to allow" if is_ham else "you have chosen to block"

@@ -64,7 +64,7 @@ def judge(
     A person's choices beside the configuration are applied here.
 
     The verdict is held back if the filter has not learned enough, or moving is stopped: mail that the service would not
-    move must not be moved by a rule at delivery either.
+    move must not be moved by a rule at delivery either. Mail of a sender whom the person blocks needs no lessons.
     """
     clues: tuple[Clue, ...] = ()
     with ledger.snapshot():
@@ -75,6 +75,8 @@ def judge(
         else:
             judgement = chosen.judge(reading)
         hindered = hindrance(ledger, config, now, remembered)
+        if judgement.listed and judgement.verdict is Verdict.SPAM:  # what a person orders needs no lessons
+            hindered = hindered._replace(missing="")
         answered = not_of_unknown_list(ledger, judgement, reading.relations.list_id)
     told = delivered(answered, config, is_held=bool(hindered))
     return JudgedAtDelivery(told, judgement, clues, hindered, config.scoring)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from spamnb.acts.answers import Question
 from spamnb.acts.current_files import CurrentFile, CurrentFiles, current_path
+from spamnb.acts.ordered import moved_by_order
 from spamnb.base.label import Label, contradicts, counts_as
 from spamnb.base.wording import plural
 from spamnb.config import Config, Scoring
@@ -34,7 +35,8 @@ class Misfiled:
 
     label: what it is learned as, or what its folder says. weak: perhaps no person has decided that. judgement: without
     the message and its near-copies, if it is learned. place: one of its files, or None if none is known. at_start: why
-    `init` has learned it, in words, or "". now: what it is learned as, or None: then nobody has called it anything.
+    `init` has learned it, in words, or "". ordered: a sentence if the filter has moved it on a person's order, or "".
+    now: what it is learned as, or None: then nobody has called it anything.
     """
 
     digest: bytes
@@ -45,6 +47,7 @@ class Misfiled:
     clues: tuple[Clue, ...] = ()
     place: CurrentFile | None = None
     at_start: str = ""
+    ordered: str = ""
     now: Label | None = None
 
     @property
@@ -201,12 +204,13 @@ def with_clues(
 
 
 def with_places(ledger: Ledger, config: Config, findings: Sequence[Misfiled]) -> list[Misfiled]:
-    """Add to each finding a file, if one is known, and why `init` has learned it."""
+    """Add to each finding a file, if one is known, why `init` has learned it, and if the filter moved it by order."""
     places = CurrentFiles(ledger, config, {finding.digest for finding in findings})
     found = []
     for finding in findings:
         place = finding.place or places.best(finding.digest, finding.label)
-        found.append(replace(finding, place=place, at_start=learned_at_start(ledger, finding.digest)))
+        at_start, ordered = learned_at_start(ledger, finding.digest), moved_by_order(ledger, finding.digest)
+        found.append(replace(finding, place=place, at_start=at_start, ordered=ordered))
     return found
 
 

@@ -12,9 +12,8 @@ from spamnb.acts.not_yet import not_yet
 from spamnb.acts.wanted import wanted_questions
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Mailbox
 from spamnb.identity.digests import identity
-from tests.service.desk import Desk
+from tests.service.desk import Desk, untaught_desk
 
 LETTERS = [message("ham", number) for number in range(5)]
 
@@ -22,16 +21,13 @@ LETTERS = [message("ham", number) for number in range(5)]
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
     """A mailbox whose filter has learned nothing."""
-    made = Desk(tmp_path, "Maildir")
-    made.restart(minimum_messages=20)
-    yield made
-    made.stop()
-    made.ledger.close()
+    with untaught_desk(tmp_path) as made:
+        yield made
 
 
 def test_what_is_asked_about(desk: Desk) -> None:
     """It asks about read mail first, the newest first; not about filed, learned, deleted or answered-for mail."""
-    config = Config((Mailbox(desk.roots[0], desk.roles),), desk.directory / "ledger", learning=desk.learning)
+    config = desk.config
     unread, *read_ = LETTERS
     desk.deliver(message("ham", 10), "Archive", "S")
     desk.deliver(junk := message("ham", 12), flags="S")

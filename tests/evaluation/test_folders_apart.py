@@ -14,7 +14,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.newcomers import Newcomers
-from spamnb.evaluation.user import UserRun, simulate
+from spamnb.evaluation.user import simulate
+from spamnb.evaluation.user_run import UserRun
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read

@@ -12,10 +12,11 @@ from spamnb.acts.may_move import missing_now
 from spamnb.base.label import Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
-from spamnb.evaluation import user
+from spamnb.evaluation import beginning
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS
-from spamnb.evaluation.user import UserRun, simulate
+from spamnb.evaluation.user import simulate
+from spamnb.evaluation.user_run import UserRun
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
@@ -149,7 +150,7 @@ def test_the_filter_waits_until_the_inbox_is_sorted(monkeypatch: pytest.MonkeyPa
         asked.append((unsorted, days, fates))
         return why_it_waits(unsorted, days, fates, learning)
 
-    monkeypatch.setattr(user, "why_it_waits", noted)
+    monkeypatch.setattr(beginning, "why_it_waits", noted)
     found = run("tidy")
     (unsorted, days, fates), (_, after, last) = asked[0], asked[-1]
     assert unsorted > 0
@@ -166,7 +167,7 @@ def test_it_asks_at_each_message_whether_the_filter_knows_enough(monkeypatch: py
         asked.append(lessons.last_change())
         return missing_now(lessons, scoring, learning)
 
-    monkeypatch.setattr(user, "missing_now", noted)
+    monkeypatch.setattr(beginning, "missing_now", noted)
     days = (run("tidy").switched_on_at or 0) / 40
     assert len(asked) > days + 2
     assert asked == sorted(set(asked)), "if nothing was learned, the answer is known"

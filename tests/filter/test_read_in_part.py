@@ -1,8 +1,6 @@
 """A message that was not read to its end: it is never ham."""
 
-import pytest
-
-from spamnb.base.label import How, Label, Verdict
+from spamnb.base.label import Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import UNREAD, Filter, FrozenFilter, Judgement
@@ -12,15 +10,6 @@ from spamnb.mail.reading import Content, Reading, read
 from tests.table import over_rows
 
 NO_SENDERS = Senders()
-
-
-@pytest.fixture
-def lessons() -> MemoryLessons:
-    """Lessons of letters and spam."""
-    learned = MemoryLessons()
-    for label in Label:
-        learned.learn([read(message(label.word, n)) for n in range(25)], label, "filed", 1.0, how=How.HAND)
-    return learned
 
 
 def judged(lessons: MemoryLessons, reading: Reading, senders: Senders = NO_SENDERS) -> Judgement:

@@ -29,15 +29,6 @@ def newsletter(number: int = 1, *fields: str, sender: str = "news@shop.example")
     return read(b"\n".join([head, *(line for line in lines if not line.startswith(b"From:"))]))
 
 
-@pytest.fixture
-def lessons() -> MemoryLessons:
-    """Lessons of letters and spam."""
-    learned = MemoryLessons()
-    for label in Label:
-        learned.learn([read(message(label.word, n)) for n in range(25)], label, "filed", 1.0, how=How.HAND)
-    return learned
-
-
 def judged(lessons: MemoryLessons, reading: Reading, senders: Senders, authserv_id: str | None) -> Judgement:
     """Return the judgement, which is one for one message and for many."""
     alone = Filter(lessons, Scoring(), senders, Trusted(authserv_id)).judge(reading)

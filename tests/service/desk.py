@@ -59,10 +59,8 @@ class Desk:
 
     def start(self) -> None:
         """The service starts, and does what there is to do."""
-        mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
-        config = Config(mailboxes, self.directory / "ledger", learning=self.learning)
         faults = LogOnce(logging.getLogger("desk"))
-        self.account = AwakeAccount(Context(config, self.ledger, self.now), faults)
+        self.account = AwakeAccount(Context(self.config, self.ledger, self.now), faults)
         self.work()
 
     def stop(self) -> None:
@@ -132,6 +130,12 @@ class Desk:
         """Return the number of messages in a folder."""
         return len(scan(self.folder(folder, root)))
 
+    @property
+    def config(self) -> Config:
+        """The configuration of the mailboxes."""
+        mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
+        return Config(mailboxes, self.directory / "ledger", learning=self.learning)
+
     # One message.
 
     def meet(self, path: Path) -> None:
@@ -143,17 +147,17 @@ class Desk:
             self.ahead += max(0.0, due - self.now())
             mailbox.act_on_due()
 
-    def deliver(self, content: bytes, folder: str = "INBOX", flags: str | None = None) -> Path:
+    def deliver(self, content: bytes, folder: str = "INBOX", flags: str | None = None, root: int = 0) -> Path:
         """A delivery, by a rule into any folder; with flags, the rule has set them. Then the service works."""
-        path = Path(deliver(self.folder(folder), content, next(self.bases)))
+        path = Path(deliver(self.folder(folder, root), content, next(self.bases)))
         if flags is not None:
             path = path.rename(path.parent.parent / "cur" / f"{path.name}:2,{flags}")
         self.work()
         return path
 
-    def paths(self, content: bytes, folder: str) -> list[Path]:
+    def paths(self, content: bytes, folder: str, root: int = 0) -> list[Path]:
         """The files of that very content in a folder."""
-        where = self.folder(folder)
+        where = self.folder(folder, root)
         found = [Path(entry.path(where)) for entry in scan(where)]
         return [path for path in found if path.read_bytes() == content]
 
@@ -164,9 +168,9 @@ class Desk:
         self.work()
         return target
 
-    def where(self, content: bytes) -> list[str]:
+    def where(self, content: bytes, root: int = 0) -> list[str]:
         """Return the folders that have a file with exactly this content."""
-        return [name for name in (*self.roles, *self.apart.values()) for _ in self.paths(content, name)]
+        return [name for name in (*self.roles, *self.apart.values()) for _ in self.paths(content, name, root)]
 
     def known(self, content: bytes) -> MessageRow | None:
         """Return the ledger's record of the message."""
@@ -185,6 +189,16 @@ def moving_desk(directory: Path) -> Iterator[Desk]:
     for kind in ("ham", "spam"):
         for number in range(40):
             learn(desk.ledger, read(message(kind, number)), Label.of(kind), "a test", desk.now(), how=How.HAND)
+    desk.restart(minimum_messages=20)
+    yield desk
+    desk.stop()
+    desk.ledger.close()
+
+
+@contextmanager
+def untaught_desk(directory: Path, *names: str) -> Iterator[Desk]:
+    """Mailboxes, by default one, with a filter that has learned nothing, and needs twenty ham."""
+    desk = Desk(directory, *(names or ("mail",)))
     desk.restart(minimum_messages=20)
     yield desk
     desk.stop()

@@ -9,7 +9,6 @@ from spamnb.acts.choices import choose
 from spamnb.acts.training import learn
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Mailbox
 from spamnb.delivery.judge import judge
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.state import MissedSpam
@@ -32,8 +31,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 def answer(desk: Desk, content: bytes) -> Verdict:
     """Return the answer about a message at its delivery."""
-    config = Config((Mailbox(desk.roots[0], desk.roles),), desk.directory / "ledger", learning=desk.learning)
-    return judge(desk.ledger, read(content), config, desk.now()).delivered.verdict
+    return judge(desk.ledger, read(content), desk.config, desk.now()).delivered.verdict
 
 
 def test_it_stays_until_all_mail_of_the_list_was_called_spam(desk: Desk) -> None:

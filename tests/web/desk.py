@@ -5,6 +5,7 @@ import io
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import lxml.html
 from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Mailbox
+from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
@@ -160,8 +161,7 @@ class WebDesk(Desk):
     @property
     def config(self) -> Config:
         """The configuration of the mailboxes."""
-        mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
-        return Config(mailboxes, self.directory / "ledger", learning=self.learning, authserv_id=self.authserv_id)
+        return replace(super().config, authserv_id=self.authserv_id)
 
     def application(
         self, *, address: ServerAddress | None = None, read_only: bool = False, at_once: bool = False

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from spamnb.acts.answers import Answer, Answers
 from spamnb.acts.current_files import CurrentFiles
+from spamnb.acts.not_yet import only_guesses
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
@@ -34,6 +35,7 @@ _HELP = """\
    n  never ask about it again, and change nothing
    q  stop asking"""
 _OWN_ROWS = 6  # of a screen: the question, and the lines above it
+_FIGURE = "the probability of spam is {:.4f}"
 _LONGEST = 60  # characters of the text of a clue
 
 
@@ -46,6 +48,7 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
     config, ledger = open_ledger(options) if is_asking else open_to_read(options)
     with ledger or nullcontext():
         found = [] if ledger is None else find(ledger, config)
+        is_guess = ledger is None or only_guesses(ledger, config.learning)
         if options.json:
             for one in found:
                 print(as_json(as_object(one)))
@@ -56,7 +59,7 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
             _Dialogue(ledger, config, f"{command(options)} undo").ask_all(found, find, at_once)
         else:
             for number, one in enumerate(found, 1):
-                print("\n".join(_lines(one, f"{number}.")))
+                print("\n".join(_lines(one, f"{number}.", is_guess=is_guess)))
     return 0
 
 
@@ -115,7 +118,8 @@ class _Dialogue:
     def _ask(self, found: Sequence[Misfiled]) -> bool:
         """Ask about each. Returns False if the person stops."""
         for number, one in enumerate(found, 1):
-            print("\n".join(("", *_lines(one, f"{number} of {len(found)}:"))))
+            is_guess = only_guesses(self._ledger, self._config.learning)  # an answer may end that
+            print("\n".join(("", *_lines(one, f"{number} of {len(found)}:", is_guess=is_guess))))
             typed = self._typed(one)
             if typed == _QUIT:
                 return False
@@ -171,13 +175,17 @@ class _Dialogue:
         print(f"{stays}To undo: {self._way_back} {done.answer}")
 
 
-def _lines(one: Misfiled, number: str) -> Iterable[str]:
+def _lines(one: Misfiled, number: str, *, is_guess: bool) -> Iterable[str]:
     why = f": {escaped(one.at_start)}" if one.at_start else ""
     if one.now is not None and one.now is not one.label:
         why = f", though this file was called {one.label.word}"
     called = f"counts as {one.counts_as}{why};{' without it,' if one.is_learned else ''}"
+    judgement = one.judgement
+    figure = f"a first guess says {judgement.verdict}" if is_guess else _FIGURE.format(judgement.probability)
     yield f"{number} {escaped(one.summary)}"
-    yield f"   {called} the probability of spam is {one.judgement.probability:.4f}"
+    yield f"   {called} {figure}"
+    if one.ordered:
+        yield f"   {escaped(one.ordered)}"
     yield f"   {'its folder is not known' if one.place is None else escaped(one.place.path)}"
     if one.clues:
         yield f"   {'; '.join(map(_clue, one.clues))}"

@@ -11,8 +11,8 @@ from spamnb.ledger.lessons.port import Lesson
 from spamnb.ledger.queries import look_up
 
 _WITHHELD = (
-    "a.state = 'withheld' AND m.label IS NULL AND m.rescued_at IS NULL"
-    " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND gone_at IS NULL) ORDER BY a.id"
+    "a.state = 'withheld' AND (m.label IS NULL OR m.learned_at < a.at) AND m.rescued_at IS NULL"
+    " AND EXISTS (SELECT 1 FROM file WHERE message = a.message AND folder = a.source AND gone_at IS NULL) ORDER BY a.id"
 )
 _NO_JUDGEMENT = "a.kind <> 'judged'"  # most actions are; this names the index of the others
 
@@ -284,7 +284,7 @@ class Journal:
                 state, action = "done" if state == "undone" else "undone", earlier
 
     def withheld(self) -> list[Action]:
-        """Return the newest withheld judgement of each message that is still in a folder, the oldest first.
+        """Return the newest withheld judgement of each message that is still in its folder, the oldest first.
 
         Messages that a person has decided on since then are left out: learned ones, and rescued ones.
         """

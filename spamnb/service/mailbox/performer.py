@@ -100,7 +100,8 @@ class Performer:
                 judged = known.id, arrival.place, verdict, probability, then.why + notes, self._now()
                 self._ledger.journal.judged(*judged, how=how, withheld=then.withheld)
             else:
-                why = f"{then.why}, probability {probability:.4f}{notes}"
+                figure = "" if missing else f", probability {probability:.4f}"  # it knows too little
+                why = f"{then.why}{figure}{notes}"
                 move = (known.id, known.digest), folder, entry, self._folders.for_role(then.goal), why
                 intent = self.mover.intend(*move, how=how, judgement=judgement, goal=then.goal)
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"

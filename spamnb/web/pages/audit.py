@@ -4,6 +4,7 @@ from collections import Counter
 from typing import NamedTuple
 
 from spamnb.acts.answers import ON_A_PAGE, Answer, Question
+from spamnb.acts.not_yet import only_guesses
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.filter.judge import UNTAUGHT
@@ -40,6 +41,7 @@ def audit(visit: Visit) -> Response:
         title=doubts.heading if doubts.clear else "Audit",
         snapshot=snapshot,
         questions=_questions(visit, findings, shown),
+        is_guess=only_guesses(visit.ledger, visit.config.learning),
         start=start,
         number=len(findings),
         failed=visit.outcome("failed"),

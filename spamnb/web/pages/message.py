@@ -1,5 +1,6 @@
 """One message: its verdict and the reasons, its place, its history; and the person's answer about it."""
 
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +9,8 @@ from email.utils import parsedate_to_datetime
 from spamnb.acts import training
 from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
+from spamnb.acts.not_yet import guessed_until
+from spamnb.acts.ordered import moved_by_order
 from spamnb.acts.who_it_is import who_it_is
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, counts_as
@@ -38,7 +41,9 @@ def message(visit: Visit) -> Response:
     ledger, known = visit.ledger, _known(visit)
     current, raw, reading = _read(visit, known)
     names = Names(visit.config)
-    lines = acts(ledger, ledger.lines.of(ledger.journal.of_message(known.id)), names)
+    actions = ledger.journal.of_message(known.id)
+    lines = acts(ledger, ledger.lines.of(actions), names)
+    judged_at = max((action.at for action in actions if action.verdict is not None), default=math.inf)
     subject, sender = _subject_and_sender(known.summary)
     files = list(ledger.locations.all_of_message(known.id))
     head = None if raw is None else excerpt(raw, MOST)
@@ -47,6 +52,8 @@ def message(visit: Visit) -> Response:
         "message.html",
         title="Message",
         known=known,
+        is_guess=judged_at <= guessed_until(ledger) and judged_at < math.inf,
+        ordered=moved_by_order(ledger, known.digest),
         at_start=learned_at_start(ledger, known.digest),
         subject=subject,
         sender=sender,

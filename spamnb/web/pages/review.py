@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Set
 
 from spamnb.acts.answers import ON_A_PAGE
+from spamnb.acts.not_yet import only_guesses
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.monitoring.status import status, without_inbox
@@ -29,6 +30,7 @@ def review(visit: Visit) -> Response:
         "review.html",
         title=f"{len(queue.asked)} to review" if queue.asked else "Review",
         asked=sorted(asked, key=lambda row: -row.number) if order else asked,
+        is_guess=only_guesses(visit.ledger, visit.config.learning),
         order=order,
         cleared=queue.cleared,
         is_current=weak.is_current,

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from spamnb.acts.not_yet import guessed_until, moved_nothing_until
+from spamnb.acts.ordered import is_by_order
 from spamnb.acts.undo import why_not_undone
 from spamnb.base.label import How, Label, Role, counts_as
 from spamnb.ledger.at_start import was_in
@@ -19,7 +21,7 @@ from spamnb.ledger.history.lines import Line
 from spamnb.ledger.ledger import Ledger
 from spamnb.web.parts.choice_words import choice_in_words
 from spamnb.web.parts.mailbox_names import Names
-from spamnb.web.rendering import day
+from spamnb.web.rendering import certainty, day
 
 MOST_IDS: Final = 60
 """The largest distance between the ids of one act's actions that pages of the history look for."""
@@ -37,7 +39,8 @@ class Act:
     """One act. line: the line of its main action. parts: the lines of all its actions, the oldest first.
 
     why_not: why it cannot be undone, or "". mailbox: its name if there are several. undone_at: the time of its undo,
-    or None. at_start: why `init` has learned the message, in words, or "".
+    or None. at_start: why `init` has learned the message, in words, or "". is_ordered: a move that the person ordered.
+    is_guess: the filter judged the message when it knew too little.
     """
 
     line: Line
@@ -46,6 +49,8 @@ class Act:
     mailbox: str = ""
     undone_at: float | None = None
     at_start: str = ""
+    is_ordered: bool = False
+    is_guess: bool = False
 
     @property
     def action(self) -> Action:
@@ -69,6 +74,16 @@ class Act:
         if action.verdict is not None:
             return action.verdict
         return "" if action.after is None else action.after.word
+
+    @property
+    def how_sure(self) -> str:
+        """Return how sure the filter was of its verdict, in words; "" if it gave none. No figure that means nothing."""
+        action = self.action
+        if self.is_ordered:
+            return "on your order"
+        if action.probability is None or action.verdict is None:
+            return ""
+        return "a first guess" if self.is_guess else certainty(action.probability, action.verdict)
 
     @property
     def opposite(self) -> tuple[Label, ...]:
@@ -196,6 +211,7 @@ def _acts_of(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | N
     actions = [part.action for parts in found for part in parts]
     faults = iter(why_not_undone(ledger, actions))
     told = []
+    guesses, begun_at = guessed_until(ledger), moved_nothing_until(ledger)
     for parts in found:
         line = min(parts, key=lambda part: _MAIN.index(part.action.kind))
         reasons = [next(faults) for _ in parts]
@@ -203,7 +219,9 @@ def _acts_of(ledger: Ledger, found: Sequence[tuple[Line, ...]], names: Names | N
         undone_by = None if line.undone_by is None else ledger.journal.get(line.undone_by)
         mailbox = "" if names is None else names.of_action(ledger, parts[-1].action)
         undone_at = None if undone_by is None else undone_by.at
-        told.append(Act(line, parts, why_not, mailbox, undone_at, _at_start(ledger, line.action)))
+        at_start, is_ordered = _at_start(ledger, line.action), is_by_order(line.action, begun_at)
+        is_guess = line.action.at <= guesses
+        told.append(Act(line, parts, why_not, mailbox, undone_at, at_start, is_ordered, is_guess))
     return told
 
 

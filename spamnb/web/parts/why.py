@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from spamnb.acts.newcomers import of_sender
+from spamnb.acts.not_yet import only_guesses
 from spamnb.base.label import Verdict
 from spamnb.filter.explain import Flip, Named, first_named, flip, main_reasons, sides
 from spamnb.filter.judge import Explanation, Filter
@@ -18,7 +19,8 @@ class Why:
     """A judgement with its reasons. is_itself_left_out: the message is learned, but judged as if it were not.
 
     sides: all clues, the strongest first. first: the clues to show first. said: the fixed label of its sender or list,
-    if that makes the verdict. sender: whether the person knows the sender, in a sentence, or "".
+    if that makes the verdict. sender: whether the person knows the sender, in a sentence, or "". is_guess: the filter
+    has learned so little that its figures mean nothing.
     """
 
     explanation: Explanation
@@ -29,6 +31,7 @@ class Why:
     is_itself_left_out: bool
     said: FixedLabel | None
     sender: str
+    is_guess: bool
 
     @property
     def first_of(self) -> int:
@@ -55,4 +58,5 @@ def why(visit: Visit, reading: Reading, *, is_learned: bool) -> Why:
     both = sides(explanation)
     first = {verdict: first_named(side, CLUES) for verdict, side in both.items()}
     sender = of_sender(visit.ledger, visit.config, relations)
-    return Why(explanation, main_reasons(explanation), both, first, changed, is_learned, said, sender)
+    is_guess = only_guesses(visit.ledger, visit.config.learning)
+    return Why(explanation, main_reasons(explanation), both, first, changed, is_learned, said, sender, is_guess)

@@ -179,11 +179,11 @@ def test_untaught(service: Service) -> None:
 def test_report_cuts_no_sentence_off(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sentences of a report are complete, however long, in lines of limited length."""
     why = "12 of the newest 200 ham messages would be taken for spam"
-    listed = replace(service.config, senders=Senders(block=("*",)))
-    service.use(listed)
+    plain = service.config
+    service.use(replace(plain, senders=Senders(block=("*",))))
     reports = [body(service.ask(request("REPORT", HAM)))]
     monkeypatch.setattr("spamnb.acts.may_move.missing_now", lambda *_: why)
-    service.use(replace(listed, learning=Learning(minimum_messages=1000)))
+    service.use(replace(plain, learning=Learning(minimum_messages=1000)))
     reports.append(body(service.ask(request("REPORT", HAM))))
     assert max(len(line) for text in reports for line in text.splitlines()) <= 76
     said = [" ".join(text.decode().split()) for text in reports]

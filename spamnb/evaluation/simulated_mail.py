@@ -1,0 +1,60 @@
+"""The mail of a simulated mailbox, and what the filter has learned of it. Messages are named by their places."""
+
+from collections.abc import Sequence
+
+from spamnb.base.label import How, Label
+from spamnb.config import Learning, Scoring, Senders
+from spamnb.evaluation.corpus import Sample
+from spamnb.filter.judge import Filter, Judgement
+from spamnb.ledger.history.state import MissedSpam
+from spamnb.ledger.lessons.acquaintance import Seen
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.rules.moving import is_taught
+
+DAY = 86_400.0
+
+
+class Mail:
+    """The messages in their order, and a filter with its lessons.
+
+    now: the message that comes next; it is the clock. a_day: how many come per day. missed: what the user does about
+    spam in the inbox, as far as the filter knows.
+    """
+
+    def __init__(self, samples: Sequence[Sample], scoring: Scoring, learning: Learning, a_day: int) -> None:
+        self.samples, self.scoring, self.learning, self.a_day = samples, scoring, learning, a_day
+        self.lessons = MemoryLessons()
+        self.now = 0
+        self.missed = MissedSpam.UNKNOWN
+        self._filter = Filter(self.lessons, scoring, Senders())
+
+    def digest(self, place: int) -> bytes:
+        """Return the identity of a message."""
+        return self.samples[place].reading.digest
+
+    def at(self, place: int) -> float:
+        """Return the arrival time of a message, in seconds."""
+        return place / self.a_day * DAY
+
+    def judge(self, place: int) -> Judgement:
+        """Judge a message by what is learned now."""
+        return self._filter.judge(self.samples[place].reading)
+
+    def seen(self, place: int) -> Seen:
+        """Return what the lessons say of the sender of a message."""
+        return self.lessons.seen([self.samples[place].reading.relations])[0]
+
+    @property
+    def learned(self) -> tuple[int, int]:
+        """The numbers of learned ham and spam."""
+        ham, spam = self.lessons.totals().tolist()[:2]
+        return ham, spam
+
+    def learn(self, place: int, label: Label, why: str, how: How, *, weak: bool = False) -> None:
+        """Learn a message now."""
+        self.lessons.learn([self.samples[place].reading], label, why, self.at(self.now), how=how, weak=weak)
+
+    @property
+    def is_taught(self) -> bool:
+        """Whether enough is learned for a doubt of the filter to mean anything."""
+        return is_taught(*self.learned, self.learning)

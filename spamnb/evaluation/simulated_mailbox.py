@@ -1,0 +1,236 @@
+"""A simulated mailbox: what the filter that watches it does, and what it learns from the acts of its user.
+
+It decides with the functions of the service. The user, who decides when to act, is in `person`.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+
+from spamnb.acts import reconsider
+from spamnb.acts.reconsider import Trace
+from spamnb.base.label import How, Label, Role, Verdict
+from spamnb.config import Learning, Scoring
+from spamnb.evaluation.beginning import Beginning
+from spamnb.evaluation.corpus import Sample
+from spamnb.evaluation.measures import Outcome
+from spamnb.evaluation.newcomers import Newcomers
+from spamnb.evaluation.simulated_mail import DAY, Mail
+from spamnb.evaluation.user_run import UserRun
+from spamnb.filter.judge import Judgement
+from spamnb.rules import weak_lessons
+from spamnb.rules.destination import UNKNOWN_LIST, destination_of, is_barely_spam, is_unknown_list
+from spamnb.rules.moving import USUAL, WINDOW, trips
+from spamnb.rules.newsletters import newsletter
+from spamnb.rules.reactions import reaction_to_kept
+
+
+class Mailbox:
+    """A mailbox, and the filter that watches it. Messages are named by their places in the order."""
+
+    def __init__(
+        self, samples: Sequence[Sample], scoring: Scoring, learning: Learning, breaker: bool, run: UserRun
+    ) -> None:
+        self._samples, self._has_breaker, self._run = samples, breaker, run
+        self._goals = {Role.SPAM, *run.apart}
+        self._mail = Mail(samples, scoring, learning, run.a_day)
+        self._newcomers = Newcomers(self._mail.lessons, run.a_day)
+        self._beginning = Beginning(self._mail)
+        self._traces: dict[int, Trace] = {}
+        self._kept: list[int] = []  # read, and kept in the inbox or among the newsletters
+        self._doubtful: list[int] = []  # those of them that are not learned
+        self._newsletters: set[int] = set()  # moved to that folder by the filter
+        self._in_spam: dict[int, float] = {}  # moved there by the filter, with the probability
+        self._opened_spam = -1
+        self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
+        self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + WINDOW)
+        self._stopped = False
+
+    @property
+    def now(self) -> int:
+        """The message that comes next."""
+        return self._mail.now
+
+    @now.setter
+    def now(self, place: int) -> None:
+        self._mail.now = place
+
+    @property
+    def learned(self) -> tuple[int, int]:
+        """The numbers of learned ham and spam."""
+        return self._mail.learned
+
+    def label_of(self, place: int) -> Label:
+        """Return what a message is."""
+        return self._samples[place].label
+
+    # --- mail that comes
+
+    def learn_at_start(self, place: int) -> None:
+        """Learn a message that was there before the filter."""
+        self._mail.learn(place, self.label_of(place), "learned at the beginning", How.HAND)
+
+    def came(self, place: int) -> None:
+        """Note the sender of a message that has come."""
+        self._newcomers.came(self._samples[place].reading)
+
+    def arrive(self, place: int) -> Role | None:
+        """Judge a message that comes. Returns the role of the folder to which it is moved; None: it stays."""
+        sample, lesson = self._samples[place], self._mail.lessons.find(self._mail.digest(place))
+        judgement, relations = self._mail.judge(place), sample.reading.relations
+        self._verdicts.append(judgement.verdict)
+        self._judged.append((place, judgement.verdict))
+        if (missing := self._lacking()) and judgement.verdict is Verdict.SPAM:
+            self._beginning.called_spam(place)
+        is_unknown = self._is_of_unknown_list(judgement, relations.list_id)
+        if is_unknown and not missing:
+            self._beginning.spare(place)
+        goal = destination_of(
+            Verdict.UNSURE if is_unknown else judgement.verdict,
+            "",
+            None if lesson is None else lesson.decision,
+            missing,
+            self._is_stopped(missing),
+            self._goals,
+            why_unsure=UNKNOWN_LIST if is_unknown else judgement.why_unsure,
+            newsletter=newsletter(relations, self._mail.seen(place), chosen=None),
+            is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(relations),
+            is_barely=not is_unknown and is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
+            are_many=self._newcomers.are_many,
+        ).goal
+        self._note(place, judgement, goal)
+        return goal
+
+    def _note(self, place: int, judgement: Judgement, goal: Role | None) -> None:
+        """Note where a message was moved to, for the filter and for the figures."""
+        sample, is_moved = self._samples[place], goal is Role.SPAM
+        self._newcomers.judged(goal is Role.NEWCOMERS)
+        if is_moved:
+            self._in_spam[place] = judgement.probability
+        elif goal is Role.NEWSLETTERS:
+            self._newsletters.add(place)
+        self._run.goals.append(goal)
+        seen = Verdict.SPAM if is_moved else Verdict.HAM if judgement.verdict is Verdict.HAM else Verdict.UNSURE
+        scored = bool(self._mail.lessons.totals()[:2].all())
+        probability, score, summary = judgement.probability, judgement.log_odds, sample.reading.summary
+        self._run.outcomes.append(Outcome(sample.name, sample.label, seen, probability, score, scored, summary))
+
+    def _lacking(self) -> str:
+        missing = self._beginning.lacking()
+        self._run.switched_on_at = self._beginning.began_at
+        return missing
+
+    def _is_of_unknown_list(self, judgement: Judgement, list_id: str) -> bool:
+        of_list = partial(self._newcomers.of_list, list_id)
+        return is_unknown_list(judgement.verdict, judgement.listed, list_id, self.learned[Label.HAM], of_list)
+
+    def _is_stopped(self, missing: str) -> bool:
+        may_stop = self._has_breaker and not self._stopped and not missing
+        if may_stop and len(self._verdicts) == WINDOW:
+            spam = self._verdicts.count(Verdict.SPAM)
+            if trips(spam, self._usual):
+                self._stopped = True
+                self._verdicts.clear()
+                self._run.breaker_tripped += 1
+        return self._stopped
+
+    def _usual(self) -> tuple[int, int]:
+        before = list(self._judged)[:-WINDOW]
+        judged = ((self._mail.lessons.find(self._mail.digest(place)), verdict) for place, verdict in before)
+        spam = sum(
+            verdict is Verdict.SPAM if lesson is None or lesson.label is None else bool(lesson.label)
+            for lesson, verdict in judged
+        )
+        return len(before) - spam, spam
+
+    # --- what the user does
+
+    def correct(self, place: int, label: Label) -> None:
+        """The user says what a message is."""
+        self._in_spam.pop(place, None)
+        self._mail.learn(place, label, "told", How.HAND)
+
+    def open_spam(self, _: int) -> None:
+        """The user looks into the spam folder."""
+        self._opened_spam = self.now
+
+    def lie(self, place: int, *, is_left: bool) -> None:
+        """A message lies in the inbox; the user leaves it there, or moves it later."""
+        self._beginning.lie(place, is_left=is_left)
+
+    def move_to_spam(self, place: int) -> None:
+        """The user moves a message from the inbox to spam."""
+        self._traces[place] = Trace(self._mail.at(self.now), self._mail.digest(place), moved=True)
+        self._mail.learn(place, Label.SPAM, "moved to spam", How.MOVE)
+        self._beginning.moved_to_spam(place)
+
+    def move_on_to_spam(self, place: int) -> None:
+        """The user moves a message that was put apart to spam. No trace is left, as of mail that stays there."""
+        self._mail.learn(place, Label.SPAM, "moved to spam", How.MOVE)
+
+    def move_to_inbox(self, place: int) -> None:
+        """The user moves a message that was put apart to the inbox."""
+        self._mail.learn(place, Label.HAM, "moved to the inbox", How.MOVE)
+
+    def rescue(self, place: int) -> None:
+        """The user takes a message out of spam."""
+        if self._in_spam.pop(place, None) is not None:
+            self._mail.learn(place, Label.HAM, "taken out of spam", How.MOVE)
+
+    def keep(self, place: int) -> None:
+        """A message that the user has read has been kept for some days."""
+        self._kept.append(place)
+        self._doubtful.append(place)
+        self._look_at_kept([place])
+
+    def _look_at_kept(self, places: Sequence[int]) -> None:
+        """Learn those messages that the filter does not doubt."""
+        mail, taught = self._mail, self._mail.is_taught
+        for place in places:
+            is_apart = place in self._newsletters
+            role, age = Role.NEWSLETTERS if is_apart else Role.INBOX, mail.at(self.now - place)
+            meant = reaction_to_kept("S", role, age, mail.learning)
+            if meant is None:
+                continue
+            probability = mail.judge(place).probability
+            if not is_apart:
+                kept_at = mail.at(place) + mail.learning.kept_days * DAY
+                self._traces[place] = Trace(kept_at, mail.digest(place), moved=False, probability=probability)
+            if weak_lessons.teaches_ham(probability, mail.missed, is_taught=taught, is_apart=is_apart):
+                mail.learn(place, Label.HAM, meant.why, meant.how, weak=True)
+                self._beginning.learned(place)
+                self._doubtful.remove(place)
+
+    # --- each day
+
+    def each_day(self, day: int) -> None:
+        """Do what the service does once a day."""
+        mail = self._mail
+        self._stopped = False  # the user has looked, and resumed moving
+        mail.missed = reconsider.missed_spam(mail.lessons, mail.scoring, self._traces.values(), mail.missed)
+        self._look_at_kept(list(self._doubtful))
+        self._learn_silent_spam()
+        if day % reconsider.OUTDATED_DAYS == 0:
+            for changes in reconsider.outdated(mail.lessons, mail.scoring, mail.missed):
+                mail.lessons.relabel(changes, mail.at(self.now))
+                forgotten = {change.digest for change in changes if change.before is Label.HAM}
+                self._doubtful += [place for place in self._kept if mail.digest(place) in forgotten]
+
+    def _learn_silent_spam(self) -> None:
+        """Learn what the filter moved to spam and the user did not take out, if it lay there long enough."""
+        mail, enough = self._mail, self.now - weak_lessons.SILENT_MESSAGES
+        before = weak_lessons.lay_long_enough(
+            mail.at(self.now),
+            mail.at(self._opened_spam),
+            None if enough < 0 else mail.at(enough),
+            is_young=weak_lessons.is_young(mail.learned[Label.SPAM], mail.missed),
+        )
+        for place, then in list(self._in_spam.items()):
+            if mail.at(place) < before and self._teaches_spam(place, then):
+                mail.learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
+                del self._in_spam[place]
+
+    def _teaches_spam(self, place: int, then: float) -> bool:
+        if self._mail.seen(place).known:
+            return False
+        return weak_lessons.teaches_spam(then, self._mail.judge(place).probability)
