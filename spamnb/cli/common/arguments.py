@@ -40,7 +40,7 @@ GROUPS = {
         "untrain": "forget messages that were learned",
         "review": "answer the questions that teach most",
         "audit": "find learned mail that is in the wrong folder",
-        "choose": "allow or block a sender, and set the cutoffs",
+        "choose": "allow or block a sender, and say how strict to be",
     },
     "in mail software": {
         "score": "show whether messages are spam",
