@@ -16,7 +16,7 @@ from setuptools import build_meta
 _ROOT = Path(__file__).parent.parent
 # setuptools adds none of it by itself.
 _BESIDE = ["systemd", "docs", "tests", "debian", "benchmarks", ".ci"]
-_BESIDE += ["VERSION", "config.example.yaml", "CHANGELOG.md", "CONTRIBUTING.md"]
+_BESIDE += ["VERSION", "config.example.yaml", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 _NOT_IN_SDIST = {"__pycache__", "venv"}
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 _TOP = Path(__file__).parent.parent
 _COUNTS = _TOP / ".ci/english.txt"
-_PLACES = ("spamnb", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs", "config.example.yaml", "systemd", ".ci")
+_PLACES = ("spamnb", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs", "config.example.yaml")
+_PLACES += ("systemd", ".ci")
 _ENDINGS = (".py", ".md", ".html", ".yaml", ".service", ".socket", ".timer", ".txt")
 _BEGIN = r"(?:\A|(?<=[.:;!?] )|(?<=\n))[ *|#-]*"  # of a sentence
 _PATTERNS = {

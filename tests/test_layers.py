@@ -34,7 +34,7 @@ def name_of(path: Path) -> str:
 
 
 _TOP = {"spamnb", "tests", "systemd", "docs", "benchmarks", "debian", "pyproject.toml", "config.example.yaml"}
-_TOP |= {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "VERSION"}
+_TOP |= {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "VERSION"}
 _BUILT = {"build", "dist", "spamnb.egg-info", "PKG-INFO", "setup.cfg"}  # not committed; the last two are in an sdist
 
 

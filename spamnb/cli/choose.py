@@ -1,4 +1,4 @@
-"""Choose whose mail is ham or spam, and the cutoffs.
+"""Allow or block a sender, and say how strict to be.
 
 A choice works at once: in the service, at delivery, and in each command. Write a SENDER
 as in `senders` of the configuration: *@example.org, example.org, or list:LIST-ID. The

@@ -6,7 +6,7 @@ example:
 
 import argparse
 
-from spamnb.cli.common.arguments import COMMANDS, named_by, no_such, parser_of, program
+from spamnb.cli.common.arguments import COMMANDS, named_by, parser_of, program, refuse_unknown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,5 +22,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _command(name: str) -> str:
     if (command := named_by(name)) not in COMMANDS:
-        program().error(no_such(name))  # whose help names all commands
+        refuse_unknown(name)
     return command

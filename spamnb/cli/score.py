@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print a line for each message. The exit code of a single one is its verdict."""
-    given = or_standard_input(options.paths, "score")
+    given = or_standard_input(options.paths, "score", ". To check the filter itself: spamnb doctor")
     paths = list(filter(_is_readable, given))
     failed = len(paths) < len(given)
     if not paths:

@@ -245,7 +245,7 @@ def _print(found: Status, judged: str, apart: str, chosen: list[Standing], confi
         *([("chosen", f"{in_short(chosen)} (spamnb choose)")] if chosen else []),
     ]
     for path, watched in found.watched_since.items():
-        since = "not watched yet" if watched is None else f"watched since {clock(watched)}"
+        since = "not watched yet" if watched is None else f"first watched {clock(watched)}"
         rows.append((f"mailbox {path}", f"not there, {since}" if path in found.without_inbox else since))
     if found.shared is not None:
         rows.append(("exchange", found.shared.words))

@@ -15,6 +15,8 @@ from spamnb.mail.tokens.shape_words import SHAPES, shape_in_words, with_examples
 _MOST_REMOVED = 12
 _SAID = 3
 _FIRST, _LAST = "^ ", " $"  # in a pair: the place before the first word, and after the last
+_OF_SITES = frozenset(("url", "image-url", "attached-url", "from", "reply-to"))
+_NO_SITE = frozenset(("none", "localhost"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     'words that end in'
     >>> amount = named(Clue("closing:$dd,ddd", 3, 0, -2.0, 1.0)); amount.kind, amount.text
     ('at the end, an amount like', '$54,000')
+    >>> site = named(Clue("url:cn", 3, 0, -2.0, 1.0)); site.kind, site.text
+    ('a link to', '.cn')
     """
     share = abs(clue.contribution) / strongest if strongest else 0.0
     row = row_of(clue.token)
@@ -71,7 +75,11 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
         text = text.removesuffix(_LAST)
     if place is not None and (example := with_examples(place, text)) is not None:
         return Named(clue, *example, share)
-    return Named(clue, words, shape_in_words(text) if row.prefix in SHAPES else text, share)
+    if row.prefix in SHAPES:
+        text = shape_in_words(text)
+    elif row.prefix in _OF_SITES and text.isalpha() and text not in _NO_SITE:
+        text = f".{text}"  # the last part of a host alone: a person takes “com” for a word, and “.com” for a site's end
+    return Named(clue, words, text, share)
 
 
 def sides(explanation: Explanation) -> dict[Verdict, list[Named]]:

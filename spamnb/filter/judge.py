@@ -5,7 +5,8 @@ message.
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from spamnb.base.label import Label, Verdict
@@ -14,7 +15,7 @@ from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, mu
 from spamnb.bayes.score_plain import message_weights, score, strength, unused_weight, weights
 from spamnb.config import Config, Model, Scoring, Senders
 from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted, voucher
-from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, tokens_of
+from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, SignedBefore, tokens_of
 from spamnb.ledger.lessons.evidence import Evidence, Evident
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
@@ -120,14 +121,14 @@ class Filter:
         if evidence.is_taught:
             odds = _log_odds(tokens, evidence, self._scoring)
             judgement = judgement_of(score(odds, weights(odds, list(map(family_of, tokens)))), self._scoring)
-        return self._priority.decided(judgement, reading, seen)
+        return self._priority.decided(judgement, reading, seen, self._lessons.signed_before)
 
     def judged_before(self, judgement: Judgement, relations: Relations) -> Judgement:
         """Return a judgement of before: spam may have become unsure, since servers add fields after the verdict."""
         if judgement.verdict is not Verdict.SPAM or not self._priority.names_a_server:
             return judgement
         (seen,) = self._lessons.seen([relations])
-        now = self._priority.decided(judgement, Content({}, relations), seen)
+        now = self._priority.decided(judgement, Content({}, relations), seen, self._lessons.signed_before)
         return now if now.vouched else judgement
 
     def explain(self, reading: Reading, strongest: int = 5, *, without_itself: bool = False) -> Explanation:
@@ -150,7 +151,8 @@ class Filter:
                 clues.append(Clue(token, counts[0], counts[1], of_token, its_weight, slope * its_weight * of_token))
         clues.sort(key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
         teachers = self._lessons.teachers([clue.token for clue in clues[:strongest]], without=without)
-        judgement = self._priority.decided(judgement, reading, seen)
+        signed_before = partial(self._lessons.signed_before, without=without)
+        judgement = self._priority.decided(judgement, reading, seen, signed_before)
         return Explanation(judgement, tuple(clues), teachers, len(tokens), seen.known, unused_weight(odds, weight))
 
 
@@ -176,7 +178,7 @@ class FrozenFilter:
         if self._look_up(set(itertools.chain.from_iterable(tokens))):
             judgements = list(map(self._judge_met, tokens))
         return [
-            self._priority.decided(judgement, message, seen)
+            self._priority.decided(judgement, message, seen, self._lessons.signed_before)
             for judgement, message, seen in zip(judgements, messages, senders, strict=True)
         ]
 
@@ -237,7 +239,13 @@ class _Priority:
         """Whether there is a server that could vouch for a sender."""
         return self._authserv_id is not None
 
-    def decided(self, judgement: Judgement, message: Reading | Content, seen: Seen) -> Judgement:
+    def decided(
+        self,
+        judgement: Judgement,
+        message: Reading | Content,
+        seen: Seen,
+        signed_before: Callable[[Relations], SignedBefore],
+    ) -> Judgement:
         """Return the judgement after these. The probability does not change."""
         relations = message.relations
         named = self._senders.named(relations.senders, relations.list_id)
@@ -245,7 +253,7 @@ class _Priority:
             verdict = Verdict.HAM if named[0] is Label.HAM else Verdict.SPAM
             return judgement._replace(verdict=verdict, listed=named[1])
         if judgement.verdict is Verdict.SPAM:
-            why = voucher(relations, seen, self._authserv_id, self._contacts)
+            why = voucher(relations, seen, signed_before, self._authserv_id, self._contacts)
             return judgement._replace(verdict=Verdict.UNSURE, vouched=why) if why else judgement
         if judgement.verdict is Verdict.HAM and message.is_in_part:
             return judgement._replace(verdict=Verdict.UNSURE, unread=UNREAD)

@@ -16,12 +16,13 @@ List-Unsubscribe-Post (RFC 8058) had to be there too, it would be a third less, 
 An address book alone vouches for nobody, since anyone can write a contact's address into From.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
 from spamnb.config import Config
 from spamnb.contacts.address_book import Contacts, contacts_of
-from spamnb.ledger.lessons.acquaintance import Seen
+from spamnb.ledger.lessons.acquaintance import Seen, SignedBefore
 from spamnb.mail.authentication import authentication
 from spamnb.mail.holders import holder_of
 from spamnb.mail.reading import printable
@@ -48,10 +49,17 @@ class Trusted(NamedTuple):
 NOBODY_TRUSTED = Trusted()
 
 
-def voucher(relations: Relations, seen: Seen, authserv_id: str | None, contacts: Contacts) -> str:
+def voucher(
+    relations: Relations,
+    seen: Seen,
+    signed_before: Callable[[Relations], SignedBefore],
+    authserv_id: str | None,
+    contacts: Contacts,
+) -> str:
     """Return why a message is unsure and not spam, in words; "" if it is spam.
 
-    seen: what the person has decided about its sender.
+    seen: what the person has decided about its sender. signed_before: tells what the person has decided about mail of
+    who answers for it.
     """
     if authserv_id is None or not relations.sender or relations.others or seen.spam:
         return ""
@@ -61,9 +69,10 @@ def voucher(relations: Relations, seen: Seen, authserv_id: str | None, contacts:
     results = authentication(relations.results, authserv_id, relations.sender, are_below=relations.are_results_below)
     if results is None or not (results.is_by_policy if is_newsletter else results.is_aligned):
         return ""
-    if seen.signed_spam > (seen.signed_ham if relations.path else 0):
+    decided = signed_before(relations)
+    if decided.spam > (decided.ham if relations.path else 0):
         return ""
     what = "this newsletter" if is_newsletter else "its sender, who is in your address book"
-    how_often = "no more mail of {} spam than ham" if seen.signed_spam else "no mail of {} spam"
+    how_often = "no more mail of {} spam than ham" if decided.spam else "no mail of {} spam"
     called = how_often.format(printable(holder_of(relations.sender)))
     return f"{authserv_id} vouches for {what}, and you have called {called}"

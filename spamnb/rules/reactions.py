@@ -1,7 +1,7 @@
 """Decide the reaction to a message from its place, the time since it came, and a mail client's keywords. Pure.
 
-`reaction_to` decides about a file that appeared: the table of docs/learning.md. `reaction_to_kept` decides about
-mail that stayed in its place. If the reaction is to judge a message, `rules.destination` decides where it goes.
+`reaction_to` decides about a file that appeared: the table of tests/rules/test_reactions.py. `reaction_to_kept` decides
+about mail that stayed in its place. If the reaction is to judge a message, `rules.destination` decides where it goes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -186,26 +186,41 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("scroe", "x"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
-        (("imap",), "there is no command 'imap' (did you mean init --imap?); help: spamnb --help"),
-        (("gmail",), "there is no command 'gmail' (did you mean init --imap?); help: spamnb --help"),
-        (("health",), "there is no command 'health' (did you mean doctor?); help: spamnb --help"),
-        (("host",), "there is no command 'host' (did you mean init --host?); help: spamnb --help"),
+        (("scroe", "x"), "there is no command 'scroe' (did you mean score?); all commands: spamnb help"),
+        (("imap",), "there is no command 'imap' (did you mean init --imap?); all commands: spamnb help"),
+        (("gmail",), "there is no command 'gmail' (did you mean init --imap?); all commands: spamnb help"),
+        (("newsletters",), "there is no command 'newsletters' (did you mean choose newsletters SENDER?); all commands"),
+        (("migrate",), "(did you mean backup, and on the new machine restore?); all commands: spamnb help"),
+        (("cost",), "there is no command 'cost' (did you mean status?); all commands: spamnb help"),
+        (("reset",), "there is no command 'reset' (did you mean init --fresh?); all commands: spamnb help"),
+        (("help", "nosuch"), "there is no command 'nosuch'; all commands: spamnb help"),
+        (("health",), "there is no command 'health' (did you mean doctor?); all commands: spamnb help"),
+        (("host",), "there is no command 'host' (did you mean init --host?); all commands: spamnb help"),
         (
             ("Whitelist", "x"),
-            "there is no command 'Whitelist' (did you mean choose allow SENDER?); help: spamnb --help",
+            "there is no command 'Whitelist' (did you mean choose allow SENDER?); all commands: spamnb help",
         ),
-        (("xyzzy",), "there is no command 'xyzzy'; help: spamnb --help"),
+        (("xyzzy",), "there is no command 'xyzzy'; all commands: spamnb help"),
         (("status", "--user", "an na"), "'an na' cannot be the name of a user; help: spamnb status --help"),
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
         (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
         (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),
-        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); help: spamnb --help"),
+        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); all commands: spamnb help"),
     ],
 )
 def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:
     """A misspelt command is answered with the one that was meant, and an unknown option with the help to read."""
     assert says in run(*arguments).err
+
+
+@over_rows(("word", "meant"), list(arguments._MEANT.items()))
+def test_hints_name_what_exists(word: str, meant: str) -> None:
+    """The hint for a word is a command with options that it has, and no command has this word as its name."""
+    command, *others = meant.replace(",", "").split()
+    assert command in COMMANDS
+    assert word not in {*COMMANDS, *ALIASES}
+    options = {option for action in parser_of(command)._actions for option in action.option_strings}
+    assert {other for other in others if other.startswith("-")} <= options
 
 
 def test_usage_errors_are_safe_to_show(run: Run) -> None:

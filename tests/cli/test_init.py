@@ -460,7 +460,7 @@ def test_adding_learns(second: Path, run: Run, monkeypatch: pytest.MonkeyPatch) 
     """--learn learns from the mailbox that is added, whose mail is never moved; a running service has to reload."""
     result = run("init", "--learn", second)
     assert "learned 1 message as ham" in result.out
-    assert run("status").out.count("watched since") == 2
+    assert run("status").out.count("first watched") == 2
     third = synchronised(second.parent / "third", INBOX=[])
     with only_service(str(second.parent.parent / ".local/share/spamnb/ledger.sqlite")):
         assert "Next: let the service read it again: send it SIGHUP" in run("init", third).out

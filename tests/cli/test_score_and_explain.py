@@ -101,6 +101,7 @@ def test_a_terminal_is_not_read(taught: Path, at_terminal: At, command: str) -> 
     assert code == 64
     assert f"{command} needs a PATH: a message file" in shown
     assert f"pipe a message into spamnb {command}" in shown
+    assert ("To check the filter itself: spamnb doctor" in shown) is (command == "score"), "who types `spamnb check`"
 
 
 def test_paths_that_hold_no_mail_do_not_hinder_the_others(taught: Path, run: Run) -> None:

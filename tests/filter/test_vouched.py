@@ -7,7 +7,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring, Senders
 from spamnb.filter.judge import Filter, FrozenFilter, Judgement
 from spamnb.filter.vouching import Trusted, voucher
-from spamnb.ledger.lessons.acquaintance import Seen
+from spamnb.ledger.lessons.acquaintance import Seen, SignedBefore
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.holders import holder_of
 from spamnb.mail.reading import Content, Reading, read, read_content
@@ -167,9 +167,10 @@ def test_at_each_provider(lessons: MemoryLessons, provider: str) -> None:
     raw = form.mail("pass", LEAVE).replace(b"dmarc=none", b"dmarc=pass").replace(b"dmarc=unknown", b"dmarc=pass")
     first, second = (read_content(raw.replace(b"news@", address)).relations for address in (b"news@", b"b@"))
     assert first.is_newsletter
-    assert voucher(first, Seen(), form.site, frozenset())
+    assert voucher(first, Seen(), lessons.signed_before, form.site, frozenset())
     decide(lessons, Label.SPAM, Reading(b"first", "first", {"hello": 1}, first))
-    assert not voucher(second, lessons.seen([second])[0], form.site, frozenset())
+    (seen,) = lessons.seen([second])
+    assert not voucher(second, seen, lessons.signed_before, form.site, frozenset())
 
 
 def test_the_persons_own_lists_go_before_the_server(lessons: MemoryLessons) -> None:
@@ -197,39 +198,67 @@ def test_a_verdict_of_before(lessons: MemoryLessons) -> None:
 UNLESS = "and you have called no mail of shop.example spam"
 RESULTS = ("mx.example.org; dkim=pass header.d=shop.example",)
 NO_POLICY = (f"{RESULTS[0]}; dmarc=none",)
+NONE = SignedBefore()
 LETTER = Relations("news@shop.example", path="9.9.9", results=RESULTS)
 CONTACT = f"mx.example.org vouches for its sender, who is in your address book, {UNLESS}"
 
 
 @over_rows(
-    ("relations", "seen", "contacts", "why"),
+    ("relations", "seen", "before", "contacts", "why"),
     [
-        (LETTER, Seen(), {"news@shop.example"}, CONTACT),
-        (LETTER, Seen(ham=True), {"news@shop.example"}, CONTACT),
-        (LETTER._replace(is_newsletter=True), Seen(), set(), WHY),
+        (LETTER, Seen(), NONE, {"news@shop.example"}, CONTACT),
+        (LETTER, Seen(ham=True), NONE, {"news@shop.example"}, CONTACT),
+        (LETTER._replace(is_newsletter=True), Seen(), NONE, set(), WHY),
         # a newsletter needs a policy, if the server asks for one
-        (LETTER._replace(results=NO_POLICY), Seen(), {"news@shop.example"}, CONTACT),
-        (LETTER._replace(results=NO_POLICY, is_newsletter=True), Seen(), set(), ""),
-        (LETTER, Seen(), {"other@shop.example"}, ""),
-        (LETTER, Seen(spam=True), {"news@shop.example"}, ""),
-        (LETTER, Seen(ham=True, spam=True), {"news@shop.example"}, ""),
+        (LETTER._replace(results=NO_POLICY), Seen(), NONE, {"news@shop.example"}, CONTACT),
+        (LETTER._replace(results=NO_POLICY, is_newsletter=True), Seen(), NONE, set(), ""),
+        (LETTER, Seen(), NONE, {"other@shop.example"}, ""),
+        (LETTER, Seen(spam=True), NONE, {"news@shop.example"}, ""),
+        (LETTER, Seen(ham=True, spam=True), NONE, {"news@shop.example"}, ""),
         # an address alone proves nothing
-        (LETTER._replace(results=()), Seen(ham=True), {"news@shop.example"}, ""),
-        (LETTER._replace(results=("mx.example.org; dkim=pass header.d=evil.example",)), Seen(), {LETTER.sender}, ""),
-        (LETTER._replace(path=""), Seen(), {"news@shop.example"}, CONTACT),
-        (LETTER._replace(path=""), Seen(signed_ham=2, signed_spam=1), {"news@shop.example"}, ""),
-        (LETTER, Seen(signed_ham=2, signed_spam=3), {"news@shop.example"}, ""),
+        (LETTER._replace(results=()), Seen(ham=True), NONE, {"news@shop.example"}, ""),
+        (
+            LETTER._replace(results=("mx.example.org; dkim=pass header.d=evil.example",)),
+            Seen(),
+            NONE,
+            {LETTER.sender},
+            "",
+        ),
+        (LETTER._replace(path=""), Seen(), NONE, {"news@shop.example"}, CONTACT),
+        (LETTER._replace(path=""), Seen(), SignedBefore(2, 1), {"news@shop.example"}, ""),
+        (LETTER, Seen(), SignedBefore(2, 3), {"news@shop.example"}, ""),
         (
             LETTER,
-            Seen(signed_ham=2, signed_spam=2),
+            Seen(),
+            SignedBefore(2, 2),
             {"news@shop.example"},
             CONTACT.replace("no mail", "no more mail") + " than ham",
         ),
-        (LETTER._replace(others=("eve@evil.example",)), Seen(), {"news@shop.example"}, ""),
-        (LETTER._replace(sender=""), Seen(), {""}, ""),
+        (LETTER._replace(others=("eve@evil.example",)), Seen(), NONE, {"news@shop.example"}, ""),
+        (LETTER._replace(sender=""), Seen(), NONE, {""}, ""),
     ],
 )
-def test_whom_the_server_vouches_for(relations: Relations, seen: Seen, contacts: set[str], why: str) -> None:
+def test_whom_the_server_vouches_for(
+    relations: Relations, seen: Seen, before: SignedBefore, contacts: set[str], why: str
+) -> None:
     """A signed newsletter is unsure and not spam, and so is signed mail of a contact; a decision ends that."""
-    assert voucher(relations, seen, OURS, contacts) == why
-    assert voucher(relations, seen, None, contacts) == ""
+    assert voucher(relations, seen, lambda _: before, OURS, contacts) == why
+    assert voucher(relations, seen, never_asked, None, contacts) == ""
+
+
+def never_asked(relations: Relations) -> SignedBefore:
+    """Fail: nobody needs to know what was decided about mail of who answers for this message."""
+    raise AssertionError(relations)
+
+
+def test_the_decisions_about_signed_mail_are_asked_for_last(lessons: MemoryLessons) -> None:
+    """Who has signed a message is found out only if the server could vouch for it."""
+    contacts = {LETTER.sender}
+    for relations, seen in (
+        (LETTER, Seen(spam=True)),
+        (LETTER._replace(results=()), Seen()),
+        (LETTER._replace(sender="ann@other.example"), Seen()),
+    ):
+        assert voucher(relations, seen, never_asked, OURS, contacts) == ""
+    with pytest.raises(AssertionError):
+        voucher(LETTER, Seen(), never_asked, OURS, contacts)

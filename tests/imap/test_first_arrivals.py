@@ -1,4 +1,4 @@
-"""Rows of docs/learning.md with a real server: Sieve, MOVE, COPY with and without hard links, and mbsync."""
+"""Rules of learning with a real server: Sieve, MOVE, COPY with and without hard links, and mbsync."""
 
 import os
 import re

@@ -84,7 +84,7 @@ def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how
     return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
 
 
-# The table of docs/learning.md, row by row.
+# All rules of learning, row by row; docs/learning.md has those that are less usual.
 
 LINKED = replace(INBOX, is_gone=False, same_file=True)  # the file has another name, and that is there
 HEADERS = replace(INBOX, same_delivery=False, alike=True)  # a message with the same Message-ID, Date and From has left
@@ -221,8 +221,9 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         )
     ],
     # tests/service/test_unknown_lists.py has its conditions.
-    "left in the inbox since, because [its list is not known](#when-the-filter-begins-to-move-mail), while you moved"
-    " later mail to Junk": [(partial(left_behind, True, True, True, True), True)],
+    "left in the inbox since, because its list is not known, while you moved later mail to Junk": [
+        (partial(left_behind, True, True, True, True), True)
+    ],
     # tests/service/test_untouched.py has its conditions.
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": [
         (partial(weak_lessons.teaches_spam, probability(then), probability(today)), min(then, today) > 1.77)
@@ -258,7 +259,7 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         for label in Label
         for verdict in (Verdict.SPAM if label is Label.SPAM else Verdict.HAM, Verdict.UNSURE, None)
     ],
-    "tagged as [your tag for spam in notmuch](mail-server.md#notmuch), and the verdict was ham": [
+    "tagged as your tag for spam in notmuch, and the verdict was ham": [
         (partial(by_tag, True, Verdict.HAM), (Step.LEARN_SPAM, False))
     ],
     "tagged so, and the verdict was unsure, or there was none": [
@@ -320,10 +321,11 @@ def test_row(row: str, ask: Callable[[], object], expected: object) -> None:
 
 
 def test_table() -> None:
-    """The long table in docs/learning.md has these rows, in this order."""
+    """The long table in docs/learning.md has some of these rows, in this order, and no others."""
     text = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([^|]*) \|", text[text.index("| seen |") :], re.MULTILINE)
-    assert rows == ["seen", *ROWS]
+    assert rows == ["seen", *(row for row in ROWS if row in rows)]
+    assert len(rows) > 10
 
 
 @over_rows("step", Step)

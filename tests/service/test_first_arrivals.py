@@ -1,4 +1,4 @@
-"""Mail first seen in a folder, and mail known elsewhere before: the table of docs/learning.md."""
+"""Mail first seen in a folder, and mail known elsewhere before: rows of the table in tests/rules/test_reactions.py."""
 
 import errno
 import logging

@@ -7,7 +7,7 @@ from tests.patience import until
 from tests.systemd.conftest import as_a_login, as_root
 from tests.systemd.unit import Unit
 
-_HOST, _OWN = "docs/mail-host.md", "docs/install.md"
+_HOST, _OWN, _SET_UP = "docs/mail-host.md", "docs/install.md", "docs/set-up.md"
 
 
 def run(unit: Unit, document: str, own: str, host: str = "") -> str:
@@ -20,7 +20,7 @@ def run(unit: Unit, document: str, own: str, host: str = "") -> str:
 def test_reload(unit: Unit) -> None:
     """The blocks check the configuration, let the service read it again, and show its log."""
     before = unit.pid()
-    document = _OWN if unit.name == "spamnb.service" else _HOST
+    document = _SET_UP if unit.name == "spamnb.service" else _HOST
     printed = run(unit, document, "user-reload", "system-reload")
     assert "has no faults" in printed
     assert "watching 2 folders" in printed

@@ -73,7 +73,7 @@ def test_what_to_do_is_told_until_it_is_done(home: Path) -> None:
     told = kept.spamnb(home, "doctor")
     assert f"another tokenizer ({_FORMER}, this one is {VERSION})" in " ".join(told.split())
     assert "spamnb train --again" in told
-    command = block("docs/install.md", "train-again").split()
+    command = block("docs/set-up.md", "train-again").split()
     said = kept.spamnb(home, *command[1:])
     assert said.endswith("again; mail without a readable file keeps its old tokens\n")
     told = kept.spamnb(home, "doctor")

@@ -40,7 +40,7 @@ GROUPS = {
         "untrain": "forget messages that were learned",
         "review": "answer the questions that teach most",
         "audit": "find learned mail that is in the wrong folder",
-        "choose": "choose whose mail is ham or spam, and the cutoffs",
+        "choose": "allow or block a sender, and say how strict to be",
     },
     "in mail software": {
         "score": "show whether messages are spam",
@@ -81,32 +81,68 @@ _MEANT = {  # words whose command needs something that only the person knows
     "add": "init MAILDIR",
     "blacklist": "choose block SENDER",
     "browser": "web",
+    "clean": "prune",
     "connect": "init --imap",
+    "cost": "status",
+    "daemon": "run",
+    "dashboard": "web --open",
     "delete": "untrain",
+    "disable": "pause",
+    "filters": "choose",
     "find": "history WORD",
+    "fix": "doctor",
+    "folders": "config",
+    "fresh": "init --fresh",
     "gmail": "init --imap",
+    "gui": "web --open",
     "ham": "train --ham PATH",
     "health": "doctor",
     "host": "init --host",
     "imap": "init --imap",
     "install": "install-unit",
+    "junk": "train --spam PATH",
     "list": "history",
+    "lists": "choose",
     "log": "history",
-    "migrate": "backup",
-    "move": "resume",
+    "migrate": "backup, and on the new machine restore",
+    "misfiled": "audit",
+    "move": "resume --move",
+    "newsletter": "choose newsletters SENDER",
+    "newsletters": "choose newsletters SENDER",
+    "notspam": "train --ham PATH",
+    "off": "pause",
+    "open": "web --open",
+    "options": "config",
+    "questions": "review",
+    "remove": "install-unit --remove",
+    "repair": "doctor",
     "replay": "evaluate",
     "rescue": "undo",
+    "reset": "init --fresh",
     "revert": "undo",
     "search": "history WORD",
+    "service": "install-unit",
+    "settings": "config",
     "setup": "init",
+    "size": "status",
     "spam": "train --spam PATH",
     "start": "run",
     "stats": "status",
     "stop": "pause",
+    "strictness": "choose spam_cutoff NUMBER",
+    "sync": "init --imap",
+    "teach": "train",
+    "today": "history --since today",
     "trust": "choose allow SENDER",
+    "ui": "web --open",
     "unblock": "choose --forget SENDER",
+    "uninstall": "install-unit --remove",
     "unlearn": "untrain",
+    "unpause": "resume",
+    "watch": "run",
     "whitelist": "choose allow SENDER",
+    "words": "explain --word WORD",
+    "wrong": "audit",
 }
 _FOLDED = ("for research", "on several machines")  # groups of options that only --help-all shows, if the first is there
 _MODULES = {"import": "import_", "install-unit": "install_unit"}  # whose names differ from their command's
@@ -118,6 +154,7 @@ examples:
   spamnb train --spam ~/Maildir/.Junk      teach it
   spamnb score message.eml                 ask it
   spamnb explain message.eml               ask it why
+  spamnb block '*@shop.example'            its mail is spam from now on; `allow`: ham
 
 exit codes: 0 done, 3 error, 64 wrong usage, 75 the ledger is busy, 78 wrong configuration;
 `run`, `score`, `filter`, `status` and `doctor` have more.
@@ -171,7 +208,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         program().exit(exit_codes.USAGE, _first_commands())
     options.command, *more = _meaning(name)
     if options.command not in COMMANDS:
-        program().error(no_such(name))
+        refuse_unknown(name)
     parser = parser_of(options.command)
     add_shared(parser, is_shown=False)
     _, unknown = parser.parse_known_intermixed_args([*more, *rest], options)
@@ -188,11 +225,13 @@ def _first_commands() -> str:
     return "".join(f"  spamnb {words:<12}{COMMANDS[words.split()[0]]}\n" for words in _FIRST)
 
 
-def no_such(command: str) -> str:
-    """Return the message about an unknown command, with the command that is meant, or is written alike."""
+def refuse_unknown(command: str) -> NoReturn:
+    """Exit with the command that is meant by an unknown one, or is written alike, and with how to see all of them."""
     words = {name: name for name in (*COMMANDS, *ALIASES)} | _MEANT
     near = difflib.get_close_matches(command[:60].lower(), words, n=1)
-    return f"there is no command {command!r}" + (f" (did you mean {words[near[0]]}?)" if near else "")
+    meant = f" (did you mean {words[near[0]]}?)" if near else ""
+    said = escaped(f"there is no command {command!r}{meant}; all commands: spamnb help")
+    program().exit(exit_codes.USAGE, f"spamnb: {said}\n")
 
 
 def named_by(word: str) -> str:

@@ -22,12 +22,15 @@ def messages(paths: Sequence[str]) -> Iterator[Source]:
     return find_sources(paths, standard_input())
 
 
-def or_standard_input(paths: Sequence[str], command: str) -> Sequence[str]:
-    """Return the paths; without any, standard input. Raises UsageError if that is a terminal."""
+def or_standard_input(paths: Sequence[str], command: str, instead: str = "") -> Sequence[str]:
+    """Return the paths; without any, standard input. Raises UsageError if that is a terminal.
+
+    instead: a sentence about what the person may have meant.
+    """
     if paths:
         return paths
     if sys.stdin is None or is_terminal(sys.stdin):
-        raise UsageError(f"{command} needs a PATH: {KINDS}; or pipe a message into spamnb {command}")
+        raise UsageError(f"{command} needs a PATH: {KINDS}; or pipe a message into spamnb {command}{instead}")
     return [STANDARD_INPUT]
 
 

@@ -47,7 +47,6 @@ class Seen(NamedTuple):
 
     ham, spam: a person has called mail of this sender over this path so. answered: the message answers one of the
     person's. kept: there is weak ham of this sender over this path. written_to: the person has written to this address.
-    signed_ham, signed_spam: how many decisions call mail so for which the same holder answers (`Relations.signed_by`).
     """
 
     ham: bool = False
@@ -55,8 +54,6 @@ class Seen(NamedTuple):
     answered: bool = False
     kept: bool = False
     written_to: bool = False
-    signed_ham: int = 0
-    signed_spam: int = 0
 
     def after(self, label: Label) -> "Seen":
         """Return what is known after mail of that sender over that path got this label."""
@@ -69,6 +66,16 @@ class Seen(NamedTuple):
         if self.ham and not self.spam:
             known.add(Acquaintance.CORRESPONDENT)
         return frozenset(known)
+
+
+class SignedBefore(NamedTuple):
+    """How many decisions call mail ham and spam for which the same holder answers (`Relations.signed_by`).
+
+    It is apart from `Seen`, since few messages need it: those that look like spam and for which a server vouches.
+    """
+
+    ham: int = 0
+    spam: int = 0
 
 
 def tokens_of(known: Iterable[Acquaintance]) -> list[str]:

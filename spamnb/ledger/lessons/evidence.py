@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from spamnb.base.label import Label
 from spamnb.bayes.estimate import OfClass
-from spamnb.ledger.lessons.acquaintance import Seen
+from spamnb.ledger.lessons.acquaintance import Seen, SignedBefore
 from spamnb.mail.relations import Relations
 
 
@@ -43,6 +43,12 @@ class Evident(Protocol):
     def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""
 
+    def signed_before(self, message: Relations, without: bytes | None = None) -> SignedBefore:
+        """Return the decisions about mail of who answers for a message.
+
+        without: the identity of a message whose own lesson is left out.
+        """
+
 
 class NoEvidence:
     """The evidence before anything was learned."""
@@ -54,3 +60,7 @@ class NoEvidence:
     def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return nothing for each message."""
         return [Seen()] * len(messages)
+
+    def signed_before(self, message: Relations, without: bytes | None = None) -> SignedBefore:
+        """Return no decisions."""
+        return SignedBefore()

@@ -14,7 +14,15 @@ from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import first_numbers
-from spamnb.ledger.lessons.acquaintance import Acquaintance, KeptRelations, Seen, packed, tokens_of, unpacked
+from spamnb.ledger.lessons.acquaintance import (
+    Acquaintance,
+    KeptRelations,
+    Seen,
+    SignedBefore,
+    packed,
+    tokens_of,
+    unpacked,
+)
 from spamnb.ledger.lessons.batch import OCCURRENCES_MAX, Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts, write
@@ -289,17 +297,20 @@ class MemoryLessons:
     def _seen(self, relations: Relations, own: _Kept | None = None) -> Seen:
         """Return what is kept about the sender of a message; without the lesson `own`."""
         sent = list(chain.from_iterable(self._sent.values()))
-        of = KeptRelations.of(relations)
-        over_path, signed = ("sender_over_path", of.sender_over_path), ("signed_by", of.signed_by)
+        over_path = "sender_over_path", relations.sender_over_path
         return Seen(
             ham=self._called_so((*over_path, Label.HAM, False), own) > 0,
             spam=self._called_so((*over_path, Label.SPAM, False), own) > 0,
             answered=any(not set(relations.answers).isdisjoint(each.answers) for each in sent),
             kept=self._called_so((*over_path, Label.HAM, True), own) > 0,
             written_to=any(relations.as_recipient in each.recipients for each in sent),
-            signed_ham=self._called_so((*signed, Label.HAM, False), own),
-            signed_spam=self._called_so((*signed, Label.SPAM, False), own),
         )
+
+    def signed_before(self, message: Relations, without: bytes | None = None) -> SignedBefore:
+        """Return the decisions about mail of who answers for a message."""
+        own = None if without is None else self._kept.get(without)
+        signed = "signed_by", message.signed_by
+        return SignedBefore(*[self._called_so((*signed, label, False), own) for label in Label])
 
     def _called_so(self, asked: _Called, own: _Kept | None) -> int:
         """Return how many lessons say this; without the lesson `own`."""

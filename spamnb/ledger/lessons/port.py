@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spamnb.base.label import How, Label
 from spamnb.bayes.base import Counts
-from spamnb.ledger.lessons.acquaintance import Seen
+from spamnb.ledger.lessons.acquaintance import Seen, SignedBefore
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.export_format import ExportedCounts
@@ -186,6 +186,12 @@ class Lessons(Protocol):
 
     def seen(self, messages: Sequence[Relations], without: bytes | None = None) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages.
+
+        without: the identity of a message whose own lesson is left out.
+        """
+
+    def signed_before(self, message: Relations, without: bytes | None = None) -> SignedBefore:
+        """Return the decisions about mail of who answers for a message.
 
         without: the identity of a message whose own lesson is left out.
         """

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from spamnb.base.errors import LedgerDamagedError
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.lessons.acquaintance import Seen
+from spamnb.ledger.lessons.acquaintance import Seen, SignedBefore
 from spamnb.ledger.lessons.evidence import Evidence
 from spamnb.ledger.lessons.sqlite.count_block import TOKENS, counts_in
 from spamnb.ledger.lessons.sqlite.kind_codes import encode
@@ -22,9 +22,11 @@ _SEEN = """
         EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 1 AND weak = 0 AND digest IS NOT ?2),
         EXISTS (SELECT 1 FROM json_each(?3) AS asked CROSS JOIN sent ON answer = asked.value),
         EXISTS (SELECT 1 FROM lesson WHERE sender_over_path = ?1 AND label = 0 AND weak = 1 AND digest IS NOT ?2),
-        EXISTS (SELECT 1 FROM recipient WHERE address = ?4),
-        (SELECT count(*) FROM lesson WHERE signed_by = ?5 AND label = 0 AND weak = 0 AND digest IS NOT ?2),
-        (SELECT count(*) FROM lesson WHERE signed_by = ?5 AND label = 1 AND weak = 0 AND digest IS NOT ?2)"""
+        EXISTS (SELECT 1 FROM recipient WHERE address = ?4)"""
+_SIGNED = """
+    SELECT
+        (SELECT count(*) FROM lesson WHERE signed_by = ?1 AND label = 0 AND weak = 0 AND digest IS NOT ?2),
+        (SELECT count(*) FROM lesson WHERE signed_by = ?1 AND label = 1 AND weak = 0 AND digest IS NOT ?2)"""
 TOTALS = (
     "ham_messages, spam_messages, ham_token_messages, spam_token_messages,"
     " ham_occurrences, spam_occurrences, vocabulary"
@@ -62,9 +64,14 @@ def whole(row: Sequence[int] | None) -> Sequence[int]:
 def look_up_seen(db: Connection, relations: Relations, without: bytes | None = None) -> Seen:
     """Return what is kept about the sender of a message; `without` the lesson of that identity."""
     answers = json.dumps(relations.answers)
-    asked = (relations.sender_over_path, without, answers, relations.as_recipient, relations.signed_by)
-    ham, spam, answered, kept, written_to, signed_ham, signed_spam = db.row(_SEEN, asked)
-    return Seen(bool(ham), bool(spam), bool(answered), bool(kept), bool(written_to), signed_ham, signed_spam)
+    asked = (relations.sender_over_path, without, answers, relations.as_recipient)
+    return Seen(*map(bool, db.row(_SEEN, asked)))
+
+
+def look_up_signed(db: Connection, relations: Relations, without: bytes | None = None) -> SignedBefore:
+    """Return the decisions about mail of who answers for a message; `without` the lesson of that identity."""
+    holder = relations.signed_by
+    return SignedBefore() if holder is None else SignedBefore(*db.row(_SIGNED, (holder, without)))
 
 
 class SqliteEvidence:
@@ -82,3 +89,7 @@ class SqliteEvidence:
     def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""
         return [look_up_seen(self._db, each) for each in messages]
+
+    def signed_before(self, message: Relations, without: bytes | None = None) -> SignedBefore:
+        """Return the decisions about mail of who answers for a message."""
+        return look_up_signed(self._db, message, without)

@@ -216,7 +216,7 @@ complete -c spamnb -n '_shtab_spamnb_using audit' -s q -l quiet -d 'print only w
 complete -c spamnb -n '_shtab_spamnb_using audit' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using audit' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
 complete -c spamnb -n '_shtab_spamnb_using audit' -l user -x -d 'work on this user of a mail host'
-complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a choose -d 'choose whose mail is ham or spam, and the cutoffs'
+complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a choose -d 'allow or block a sender, and say how strict to be'
 complete -c spamnb -n '_shtab_spamnb_using choose' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using choose' -l json -d 'list the choices, one JSON object per line'
 complete -c spamnb -n '_shtab_spamnb_using choose' -l forget -x -d 'take back the choice about this sender'
