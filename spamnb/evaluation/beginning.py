@@ -50,7 +50,7 @@ class Beginning:
         self._lying.pop(place, None)
 
     def moved_to_spam(self, place: int) -> None:
-        """Note that the user has moved a message to spam, and learn the mail that the user has left meanwhile."""
+        """Note that the user has moved a message to spam, and learn the mail that the user has left there since."""
         self._lying.pop(place, None)
         self._sorted_until = max(self._sorted_until, place)
         self._learn_left_behind()
