@@ -102,7 +102,7 @@ class Mailbox:
         return goal
 
     def _note(self, place: int, judgement: Judgement, goal: Role | None) -> None:
-        """Note where a message was moved to, for the filter and for the figures."""
+        """Note the folder to which the filter moved a message, for the filter and for the figures."""
         sample, is_moved = self._samples[place], goal is Role.SPAM
         self._newcomers.judged(goal is Role.NEWCOMERS)
         if is_moved:
