@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spamnb.acts import may_move
+from spamnb.acts.not_yet import only_guesses
 from spamnb.checkup.finding import Finding
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
@@ -96,14 +97,16 @@ class KeptValues:
             self._judged_at = now
             self.own_mail(ledger, scoring, after_answer)
 
-    def doubts(self, ledger: Ledger) -> Doubts:
+    def doubts(self, ledger: Ledger, learning: Learning) -> Doubts:
         """Return how many learned messages are probably misfiled; none before all mail is judged for the first time.
+
+        None also as long as the filter knows too little: its doubts are only guesses.
 
         These are the findings of the last judgement that are still open. So a new lesson changes the number at once,
         although it takes seconds to judge all mail again.
         """
         mail, state = self._own_mail.last(ledger.path), _state(ledger)
-        if mail is None:
+        if mail is None or only_guesses(ledger, learning):
             return Doubts()
         known = self._doubts
         if known is None or known[0] is not mail or known[1] != state:
@@ -171,12 +174,12 @@ class KeptValues:
         """Keep the number of messages that wait on Review."""
         self._for_review = ledger.path, number
 
-    def badges(self, ledger: Ledger) -> dict[str, int]:
+    def badges(self, ledger: Ledger, learning: Learning) -> dict[str, int]:
         """Return how many messages wait on Review and Audit, by the last count. Without a count, the page is left out.
 
         A number stays until its new count is there: otherwise each lesson would take it from the menu for seconds.
         """
-        numbers = {"audit": self.doubts(ledger).clear}
+        numbers = {"audit": self.doubts(ledger, learning).clear}
         path, number = self._for_review
         return {**numbers, "review": number} if path == ledger.path else numbers
 

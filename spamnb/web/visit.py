@@ -169,7 +169,7 @@ class Visit:
     def _rendered(self, kind: str, template: str, status: int, values: Mapping[str, object]) -> Response:
         common = {"kind": kind, "visit": self, "url": self.url, "flash": None, "banner": None, "badges": {}}
         if kind == "page" and self.opened is not None:
-            common["badges"] = self.site.kept.badges(self.opened)
+            common["badges"] = self.site.kept.badges(self.opened, self.config.learning)
             if self.request.path != "/review":
                 self.site.kept.count_waiting(self.opened, self.config, self.now, self.after_answer)
             common["flash"] = flash(self.opened, self.did())

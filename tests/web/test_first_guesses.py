@@ -4,7 +4,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.service.test_ordered import TEXT, mail
-from tests.web.desk import WebDesk
+from tests.web.desk import Browser, WebDesk
 from tests.web.test_try import form, send
 
 SPAM, LETTER, NEAR = mail(1), message("ham", 100), mail(2, f"{TEXT} random", "other@else.example")
@@ -24,7 +24,8 @@ def young(desk: WebDesk) -> WebDesk:
 
 def pages(desk: WebDesk) -> dict[str, str]:
     """The words of the pages that show verdicts, by their addresses."""
-    shown = ["/", "/history", "/review", "/audit", *(f"/m/{desk.number_of(content)}" for content in (LETTER, NEAR))]
+    messages = (f"/m/{desk.number_of(content)}" for content in (LETTER, NEAR))
+    shown = ["/", "/history", "/review", "/audit", *messages]
     found = {path: desk.browser.get(path).words for path in shown}
     return found | {"/try": send(desk.browser, form(text=message("spam", 400))).words}
 
@@ -55,3 +56,26 @@ def test_it_says_so_of_later_verdicts(young: WebDesk) -> None:
     young.deliver(message("ham", 300))
     words = young.browser.get("/history").words
     assert words.count("a first guess") == 2 and "% sure" in words
+
+
+@pytest.mark.parametrize(("minimum", "is_offered"), [(34, False), (20, True)])
+def test_no_audit_is_offered(desk: WebDesk, minimum: int, *, is_offered: bool) -> None:
+    """The first page and the menu offer no Audit as long as the filter's doubts are only guesses."""
+    desk.restart(minimum_messages=minimum)
+    desk.deliver(doubtful := message("spam", 500), flags="S")
+    desk.take(doubtful, "INBOX", "Archive")
+    browser = Browser(desk.application(at_once=True))
+    browser.get("/")
+    assert ("1 probably misfiled" in browser.get("/").words) is is_offered
+    assert ("1 probably misfiled" in browser.get("/audit").words) is is_offered
+    assert bool(browser.get("/").tree.xpath("//nav//*[contains(@class, 'badge')]")) is is_offered
+
+
+def test_the_evening_before_it_begins(young: WebDesk) -> None:
+    """When it knows enough and no mail has come since, the first page counts what came, and not what was judged."""
+    young.restart(minimum_messages=30)
+    browser = Browser(young.application(at_once=True))
+    browser.get("/")
+    words = browser.get("/").words
+    assert "moves nothing" not in words and "judged in" not in words
+    assert "3 came in 7 days 1 you moved to Junk" in words

@@ -17,7 +17,7 @@ from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, count_misfiled
+from spamnb.review.misfiled import Doubts, Misfiled, count_misfiled
 
 JSON_HELP = "one JSON object per line: path, label, counts_as, probability, clear, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
@@ -64,12 +64,12 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
 
 
 def misfiled_hint(options: argparse.Namespace) -> str:
-    """Return how many learned messages are probably misfiled, in words; "" for none."""
+    """Return how many learned messages are probably misfiled, in words; "" for none, or if that is only a guess."""
     config, ledger = open_to_read(options)
     if ledger is None:
         return ""
     with ledger:
-        doubts = count_misfiled(ledger, config.scoring)
+        doubts = Doubts() if only_guesses(ledger, config.learning) else count_misfiled(ledger, config.scoring)
     return f"{doubts.sentence}. Look first: {command(options)} audit" if doubts.clear else ""
 
 

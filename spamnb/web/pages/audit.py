@@ -35,13 +35,14 @@ def audit(visit: Visit) -> Response:
     findings = [] if snapshot.value is None else still_asked(visit.ledger, snapshot.value.findings)
     doubts = Doubts.of(findings)
     start = visit.request.query.number("from") or 0
+    is_guess = only_guesses(visit.ledger, visit.config.learning)
     shown = findings[start : start + _ON_A_PAGE]
     return visit.page(
         "audit.html",
-        title=doubts.heading if doubts.clear else "Audit",
+        title=doubts.heading if doubts.clear and not is_guess else "Audit",
         snapshot=snapshot,
         questions=_questions(visit, findings, shown),
-        is_guess=only_guesses(visit.ledger, visit.config.learning),
+        is_guess=is_guess,
         start=start,
         number=len(findings),
         failed=visit.outcome("failed"),

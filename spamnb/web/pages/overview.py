@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import itertools
+import math
 import os
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -50,13 +51,15 @@ def overview(visit: Visit) -> Response:
     troubles = _troubles(snapshot, {*_IN_THE_BANNER, *(["learned"] if known.not_yet else [])})
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
     has_list = known.not_yet is not None and known.not_yet.questions > 0  # which asks about the same mail as Review
-    asked = _asked(kept.doubts(ledger), 0 if has_list else kept.badges(ledger).get("review", 0))
+    waiting = 0 if has_list else kept.badges(ledger, config.learning).get("review", 0)
+    asked = _asked(kept.doubts(ledger, config.learning), waiting)
     counts_after = moved_nothing_until(ledger)
     today = _today(ledger, visit.now, counts_after)
     heading = _urgent(known, bool(config.mailboxes), troubles)
-    days = visit.request.query.one_of("days", _SPANS, "7" if known.missing else "30")
+    is_first_week = known.not_yet is not None or (counts_after == math.inf and today.judged_at is not None)
+    days = visit.request.query.one_of("days", _SPANS, "7" if known.missing or is_first_week else "30")
     spans = ledger.figures.judged(_bounds(visit.now, *_SPANS[days]), counts_after)
-    week = _first_week(ledger, spans, today, known.junk) if known.not_yet else None
+    week = _first_week(ledger, spans, today, known.junk) if is_first_week else None
     figures = _sum(spans)
     is_first_day = 0 < figures.messages == spans[-1].messages and spans[-1].until - spans[-1].since < 2 * _DAY
     words = week.words if week is not None and today.came else today.words
