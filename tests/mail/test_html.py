@@ -333,6 +333,7 @@ def test_what_no_browser_takes_for_text_is_not_read(markup):
         ("&copy=&copy;&COPY;&ampx;&LT;", "©=©©&x;<"),
         ("&#150;&#x96;&#x1f600;&#0000000000000000000065;&#65x", "––😀AAx"),
         ("&#0;&#xd800;&#x110000;&#" + "9" * 5000 + ";", "����"),
+        ("&#160;x&#10;&#9;&#xe000;&#x10000;&#128;&AMP&amp", "x \ue000𐀀€&&"),
         ("&;&x;&xyz&#;&#x;&&", "&;&x;&xyz&#;&#x;&&"),
         ("<textarea>&period;</textarea>", "."),
         ("<xmp>&amp;&period;</xmp>", "&amp;&period;"),

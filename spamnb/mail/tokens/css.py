@@ -287,6 +287,12 @@ def generated(css: str) -> str:
     return " ".join(filter(None, texts))
 
 
+def generated_by(css: str) -> str:
+    """Return the text that an element's own declarations generate. If they are plain, only `list-style` does."""
+    is_plain = len(css) <= _CSS_CHARS and not declared(css).get("in_doubt")
+    return "" if is_plain and "list-style" not in css.lower() else generated(css)
+
+
 def _tininess(value: str) -> bool | None:
     """Tell whether letters are too small to read; None if that is unknown, or relative to the text around them."""
     if _NO_FONT_SIZE.fullmatch(value):
@@ -368,7 +374,7 @@ class Sheet:
         for piece in _COMMENT.sub(_GAP, css[:_SHEET_CHARS]).split("}"):
             prelude, brace, block = piece.rpartition("{")
             depth += piece.count("{")
-            if brace:
+            if brace and block:
                 found = declared(block[:_CSS_CHARS])
                 if depth == 1 and for_all:
                     self._add(_MARKS.sub("", prelude), found)

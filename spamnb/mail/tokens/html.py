@@ -12,7 +12,19 @@ from urllib.parse import unquote, unquote_to_bytes
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, generated, styled
+from spamnb.mail.tokens.css import (
+    BLANKS,
+    DOUBTFUL,
+    HIDDEN,
+    NOTHING,
+    STYLING,
+    Sheet,
+    Style,
+    flow,
+    generated,
+    generated_by,
+    styled,
+)
 from spamnb.mail.tokens.markup import Events
 from spamnb.mail.tokens.nesting import HIDING, surely_end
 
@@ -78,6 +90,7 @@ _CDATA = "[CDATA["
 _SHOWN_VALUES = {"input": ("value", "placeholder", "alt"), "option": ("label",), "textarea": ("placeholder",)}
 _UNITS_STYLED = 15  # of work, to determine the look of an element
 _UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
+_UNITS_A_SHEET, _UNITS_SHEET = 20, 40  # of work, for each style sheet, and per hundred characters of it
 _UNITS_NESTING = 2  # of work, per hundred characters, to see where elements end
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 _PIECES = 40  # of a link's text
@@ -159,6 +172,7 @@ class _Reader(Events):
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._read = read
         self._work = work
+        self._for_text = work.left // 2  # what the style sheets must leave
         self._limits = limits
         self._depth = limits.html_depth
         self._raw_attrs: Mapping[str, str] = {}
@@ -328,9 +342,9 @@ class _Reader(Events):
         if not is_sure and "<" in raw and _TAG.search(raw):
             self._raw_markup.append(raw)
         attrs, sheet = self._raw_attrs, self._sheet
-        if name == "style":
+        if name == "style" and self._work.take(_UNITS_A_SHEET + len(raw) * _UNITS_SHEET // 100, leave=self._for_text):
             sheet.add(raw, is_sure and _is_for_all(attrs))
-            self._show_generated(raw)
+            self._show_generated(generated(raw))
             sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
             self._is_styled = bool(sheet.rules)
             self._looks.clear()
@@ -386,7 +400,7 @@ class _Reader(Events):
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, above.conceals, breaks)
         style = styled(attrs, above, sheet)
-        self._show_generated(attrs.get("style", ""))
+        self._show_generated(generated_by(attrs.get("style", "")))
         level = style.conceals
         if level == HIDDEN and name not in HIDING:
             style = style.doubted(above)
@@ -404,9 +418,9 @@ class _Reader(Events):
             is_reversed = stands.is_reversed
         return _Look(style, level, breaks, is_reversed)
 
-    def _show_generated(self, css: str) -> None:
-        """Write down the text that declarations generate, which some programs show."""
-        if text := generated(css):
+    def _show_generated(self, text: str) -> None:
+        """Write down text that declarations generate, which some programs show."""
+        if text:
             self._of_some.append(f"\n{text}\n")
 
     def _read_attributes(self, name: str, attrs: Mapping[str, str]) -> None:
@@ -440,7 +454,7 @@ class _Reader(Events):
         href, start = self._link
         self._link = None
         target = _HOST.match(href[:2000])
-        shown = _SHOWN_HOST.match("".join(self._visible_pieces(start))[:300])
+        shown = target and _SHOWN_HOST.match("".join(self._visible_pieces(start))[:300])
         if target and shown and not _same_site(target[1], shown[1]):
             self._read.features.add("link-shows-another-host")
             if len(self._read.disguised) < _DISGUISED:
@@ -448,12 +462,13 @@ class _Reader(Events):
 
     def _visible_pieces(self, start: int) -> list[str]:
         """Return the text that is surely visible, in pieces, from one of them on; as much as a host takes."""
+        pieces = self._texts[start : start + _PIECES]
         unseen: set[int] = set()
         for places in (self._hidden.places, self._in_doubt.places):
-            first = bisect_left(places, start)
-            unseen.update(places[first : first + _PIECES])
-        pieces = self._texts[start : start + _PIECES]
-        return [piece for place, piece in enumerate(pieces, start) if place not in unseen]
+            if places and places[-1] >= start:
+                first = bisect_left(places, start)
+                unseen.update(places[first : first + _PIECES])
+        return [piece for place, piece in enumerate(pieces, start) if place not in unseen] if unseen else pieces
 
     def _image(self, attrs: Mapping[str, str]) -> None:
         source = attrs.get("src", "")
