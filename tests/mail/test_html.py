@@ -29,6 +29,8 @@ def page(markup: str) -> HtmlText:
         ("a<div>b</div>c", ["a", "b", "c"]),
         ("a<img src=x>b", ["a", "b"]),
         ("a<wbr>b", ["ab"]),
+        ("a</br>b</BR x>c</p>d<i>e</i></p >f", ["a", "b", "c", "de", "f"]),
+        ("a</brx>b</pre>c</x>d", ["abcd"]),
         ("&lt;a&gt;&nbsp;&amp;&#98;", ["<a>", "&b"]),
         ("V<unknown>i</unknown>a<o:p></o:p>g<time>r</time>a", ["Viagra"]),
         ("V<script>x</script>i<style>y</style>a<title>z</title>gra", ["Viagra"]),
