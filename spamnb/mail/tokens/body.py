@@ -29,7 +29,7 @@ from spamnb.mail.tokens.text import (
 from spamnb.mail.tokens.urls import hosts, urls
 
 if TYPE_CHECKING:
-    from spamnb.mail.tokens.html import HtmlText
+    from spamnb.mail.tokens.links import HtmlText
 
 # Texts without spaces, and Korean, continue after a URL without a space.
 _URL = lazy_pattern(
