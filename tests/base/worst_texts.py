@@ -424,7 +424,16 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.text._BETWEEN": (every, (fill(" ", 100), fill("a.", 100))),
     "mail.text._DIGIT": (every, (fill("1", TEXT), fill("a", TEXT))),
-    "mail.markup._BREAK": (every, (fill("</", PAGE), fill("</br", PAGE), fill("</p ", PAGE))),
+    "mail.markup._BREAK": (
+        every,
+        (
+            fill("</", PAGE),
+            fill("</br", PAGE),
+            fill("</p ", PAGE),
+            fill("</p>" + "<b>" * 21, PAGE),
+            fill("<b " + "a" * 500, PAGE, "</p>"),
+        ),
+    ),
     "mail.markup._XML_DECLARATION": (every, (fill(" ", TEXT), fill("<?xml", TEXT), fill("\n", TEXT, after="<?xml"))),
     "mail.links._HOST": (match, (fill("a", URL), fill(" ", URL), fill("a", URL, "//"), fill("a+", URL, after="://"))),
     "mail.links._SHOWN_HOST": (

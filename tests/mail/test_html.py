@@ -30,6 +30,7 @@ def page(markup: str) -> HtmlText:
         ("a<img src=x>b", ["a", "b"]),
         ("a<wbr>b", ["ab"]),
         ("a</br>b</BR x>c</p>d<i>e</i></p >f", ["a", "b", "c", "de", "f"]),
+        ("<b>a</b></p><!-- x --><i>b</i></p><o:p></o:p>c</p><div>d</div>", ["a", "b", "c", "d"]),
         ("a</brx>b</pre>c</x>d", ["abcd"]),
         ("&lt;a&gt;&nbsp;&amp;&#98;", ["<a>", "&b"]),
         ("V<unknown>i</unknown>a<o:p></o:p>g<time>r</time>a", ["Viagra"]),

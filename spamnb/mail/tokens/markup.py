@@ -14,10 +14,16 @@ from lxml.etree import LIBXML_VERSION, ParserError  # type: ignore[import-untype
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.tokens import open_elements, repair
+from spamnb.mail.tokens.elements import BREAKING
 
 _READS_HTML_5 = LIBXML_VERSION >= (2, 14)
-# Browsers take these end tags for a break if they end nothing (HTML 5, 13.2.6.4.7). libxml2 drops them.
-_BREAK = lazy_pattern(r"</(?=(?:br|p)[ \t\n\r\f/>])", re.ASCII | re.IGNORECASE)
+# Browsers take </br>, and </p> without a <p>, for a break (HTML 5, 13.2.6.4.7). libxml2 drops them. Only a text right
+# behind </p>, or behind elements that break no word, could be one word with the text before.
+_BLANK = r"[ \t\n\r\f]"
+_BREAKING = rf"/?(?:{'|'.join(sorted(BREAKING))})[ \t\n\r\f/>]"
+_BREAK = lazy_pattern(
+    rf"</(?=br[ \t\n\r\f/>]|p{_BLANK}*+>(?:<(?!{_BREAKING})[^<>]{{0,500}}>){{0,20}}[^\s<])", re.ASCII | re.IGNORECASE
+)
 _XML_DECLARATION = lazy_pattern(r"\A\s*<\?xml[^>]{0,200}\?>")
 
 
