@@ -46,9 +46,9 @@ class Work:
         self.left = units
         self.is_spent = False  # something was left out
 
-    def take(self, units: int) -> bool:
-        """Tell whether enough work is left for a task of that many units. If so, they are counted."""
-        if units > self.left:
+    def take(self, units: int, leave: int = 0) -> bool:
+        """Tell whether enough work is left for a task of that many units, and `leave` behind. If so, count them."""
+        if units + leave > self.left:
             self.is_spent = True
             return False
         self.left -= units

@@ -46,6 +46,8 @@ class OwnResults(NamedTuple):
 
 def own_results(fields: Sequence[tuple[str, str]]) -> OwnResults:
     """Return the results that the own system may have written. fields: all of the message, the topmost first."""
+    if "authentication-results" not in {name for name, _ in fields}:
+        return OwnResults()
     received = [value for name, value in fields if name == "received"]
     if border(received) is None:
         return OwnResults()

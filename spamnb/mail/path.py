@@ -38,6 +38,7 @@ _NAMED = lazy_pattern(
     r"\((?:[\w.-]{1,64}@)?([a-z0-9_.-]{3,200}?)\.? \[[0-9a-f:.]+\]\)"
     r"|\Afrom ([a-z0-9_.-]{3,200}) \(\[[0-9a-f:.]+\] helo="
 )
+_OF_LOOPBACK = ("127.", ":", "0")  # how such an address begins: a quick test, since `ipaddress` takes 15 µs
 _SHORT = 3  # letters of a second level under which names are registered: co.uk, com.au
 
 
@@ -118,6 +119,7 @@ def border(received: Sequence[str]) -> tuple[int, str] | None:
     return None
 
 
+@lru_cache(maxsize=2 * MOST_RECEIVED)  # a message's tokens, its path and its results need the same fields
 def other_machine(field: str) -> str | None:
     """Return what a Received field says about another machine, in lower case; None if the move was inside one."""
     said, _, by = field[:FIELD_CHARS].lower().partition(" by ")
@@ -158,16 +160,23 @@ def _network(written: str) -> str:
 @lru_cache(maxsize=256)
 def _is_loopback(written: str) -> bool:
     """Tell whether it is an address of the machine itself."""
+    if not _bare(written).startswith(_OF_LOOPBACK):
+        return False
     found = _ip(written)
     return found is not None and found.is_loopback
 
 
 def _ip(written: str) -> IPv4Address | IPv6Address | None:
-    """Read an address as servers write it: `ipv6:` before it (RFC 5321, 4.1.3), or an IPv4 address mapped into IPv6."""
+    """Read an address as servers write it; None if it is not an address."""
     try:
-        return ip_address(written.removeprefix("ipv6:").removeprefix("::ffff:"))
+        return ip_address(_bare(written))
     except ValueError:
         return None
+
+
+def _bare(written: str) -> str:
+    """Return an address without what may be before it: `ipv6:` (RFC 5321, 4.1.3), or the mark of a mapped one."""
+    return written.removeprefix("ipv6:").removeprefix("::ffff:")
 
 
 def site_of(host: str) -> str:

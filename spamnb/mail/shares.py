@@ -17,7 +17,7 @@ JOINT = "\n"  # between the start and the end of a text: it makes no word of two
 DOUBT = "<meta http-equiv=cut>"
 # Letters of no width, and such as look like blanks.
 _BLANK = "\u00ad\u034f\u115f\u1160\u180b-\u180e\u200b-\u200f\u2060-\u2064\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
-_BLANKS = lazy_pattern(f"(?<=[{_BLANK}])[{_BLANK}]+")
+_BLANKS = lazy_pattern(f"([{_BLANK}])[{_BLANK}]+")
 _OVERRIDE = "\u202e"  # it turns letters round up to the end of a line
 
 
@@ -86,4 +86,4 @@ def without_blanks(text: str) -> str:
     """
     if _OVERRIDE in text:
         return text
-    return " ".join((text if text.isascii() else _BLANKS.sub("", text)).split())
+    return " ".join((text if text.isascii() else _BLANKS.sub(r"\1", text)).split())

@@ -24,7 +24,7 @@ from spamnb.ledger.file.parts import rolling
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
-from spamnb.mail.tokens.html import _values_of
+from spamnb.mail.tokens.generated import values_of
 from spamnb.mail.tokens.nesting import surely_end
 from spamnb.mail.tokens.tokenizer import tokenize
 from spamnb.setup.isync import ImapAccount, fault_in
@@ -385,6 +385,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("a-", TEXT), fill("a", TEXT), fill("1,.", TEXT), fill("$", TEXT), fill("a''", TEXT), fill("_", TEXT)),
     ),
+    "mail.text._UP_TO_BLANK": (
+        every,
+        (fill("a", TEXT), fill(" ", TEXT), fill("a ", TEXT), fill("a" * 255 + " ", TEXT)),
+    ),
     "mail.text._WORD": (
         every,
         (
@@ -420,14 +424,27 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.text._BETWEEN": (every, (fill(" ", 100), fill("a.", 100))),
     "mail.text._DIGIT": (every, (fill("1", TEXT), fill("a", TEXT))),
+    "mail.markup._BREAK": (
+        every,
+        (
+            fill("</", PAGE),
+            fill("</br", PAGE),
+            fill("</p ", PAGE),
+            fill("</p>" + "<b>" * 21, PAGE),
+            fill("<b " + "a" * 500, PAGE, "</p>"),
+        ),
+    ),
     "mail.markup._XML_DECLARATION": (every, (fill(" ", TEXT), fill("<?xml", TEXT), fill("\n", TEXT, after="<?xml"))),
-    "mail.html._HOST": (match, (fill("a", URL), fill(" ", URL), fill("a", URL, "//"), fill("a+", URL, after="://"))),
-    "mail.html._SHOWN_HOST": (
+    "mail.links._HOST": (match, (fill("a", URL), fill(" ", URL), fill("a", URL, "//"), fill("a+", URL, after="://"))),
+    "mail.links._SHOWN_HOST": (
         match,
         (fill(" ", 300), fill("a.", 300), fill("a-", 300), fill("a.b", 300, "http://"), fill(" ", 300, "a.bb/")),
     ),
     "mail.text._STRANGE": (every, (fill("\x01", TEXT), fill("a", TEXT))),
-    "mail.text._STRANGE_IN_WORD": (every, (fill("\x01", TEXT, "a"), fill("a\x01", TEXT), fill("\ue000", TEXT, "a"))),
+    "mail.text._STRANGE_IN_WORD": (
+        every,
+        (fill("\x01", TEXT, "a"), fill("a\x01", TEXT), fill("\ue000", TEXT, "a"), fill("a\x01\x01", TEXT)),
+    ),
     "mail.text._BACKWARDS": (every, (fill("\u202e", TEXT), fill("\u202ea", TEXT), fill("\u202ea\u202c", TEXT))),
     "mail.text._LEFT_OVER": (every, (fill("\u0332", TEXT), fill("a", TEXT))),
     "mail.text._MARKS_ON_LETTER": (every, (fill("\u0332", TEXT), fill("a\u0332", TEXT), fill("\u0332", TEXT, "a"))),
@@ -528,7 +545,6 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         (fill("<meta", PAGE), fill("<meta ", PAGE), fill("<meta a='", PAGE), fill(" a='b'", PAGE, "<meta")),
     ),
     "mail.repair._CHARSET": (every, (fill("charse", PAGE),)),
-    "mail.repair._ZEROS": (every, (fill("0", PAGE, "#"), fill("0", PAGE, "#", ";"), fill("#0", PAGE))),
     "mail.html._TAG": (every, (fill("<", PAGE), fill("</", PAGE), fill("</a", PAGE))),
     "mail.html._TAG_OF_RAW": (
         every,
@@ -573,8 +589,8 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.css._MARKS": (every, (fill(" ", SHEET), fill("-->", SHEET), fill("--> ", SHEET, after="x"))),
     "mail.css._PLAIN_NAMES": (fullmatch, (fill("a", PAGE, after="!"),)),
-    "mail.css._QUOTED": (every, (fill("'", SHEET, after='"'), fill("\"'", SHEET), fill("' ", SHEET))),
-    "mail.css._GENERATING": (
+    "mail.generated._QUOTED": (every, (fill("'", SHEET, after='"'), fill("\"'", SHEET), fill("' ", SHEET))),
+    "mail.generated._GENERATING": (
         every,
         (
             fill("--a", SHEET),
@@ -585,7 +601,7 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill(" ", SHEET, "content"),
         ),
     ),
-    "mail.css._ESCAPE": (every, (fill("\\", SHEET), fill("\\61 ", SHEET), fill("a", SHEET, "\\"))),
+    "mail.generated._ESCAPE": (every, (fill("\\", SHEET), fill("\\61 ", SHEET), fill("a", SHEET, "\\"))),
     "mail.css._ATTRIBUTE": (every, (fill("attr(", SHEET), fill("attr(a", SHEET), fill(" ", SHEET, "attr("))),
     "mail.css._RAW": (every, (fill("a", SHEET), fill("tit", SHEET), fill(" ", SHEET))),
     "mail.css._CLASS": (every, (fill("a", 500), fill("a ", 500))),
@@ -868,8 +884,8 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (fill("a", 4096, "/m/a/"), fill("a@", 4096, "/m/a/a/"), fill("a/", 4096, "/m/"), fill("/", 4096)),
     ),
     "config.writing.example": (lambda _: example(of_host=True), ("",)),  # a text of ours
-    "mail.html._values_of": (
-        lambda markup: list(_values_of("a", str(markup))),
+    "mail.generated.values_of": (
+        lambda markup: list(values_of("a", str(markup))),
         (fill("a", PAGE), fill("a=", PAGE), fill("a='", PAGE, after='"'), fill(" ", PAGE, "a"), fill("a=\"'", PAGE)),
     ),
     "config.writing._end_of_mailboxes": (

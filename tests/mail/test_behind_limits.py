@@ -71,6 +71,9 @@ READ = {
     "a first page of 40,000 tags": mixed(page("<b>x</b>" * 20_000), page(SECRET)),
     "a first text of 40,000 Chinese letters": mixed(plain("漢字。" * 20_000), plain("密码 " + SECRET)),
     "alternatives": mixed(*[plain(WORDS[:20_000])] * 40, plain(SECRET), kind=b"alternative"),
+    "ligatures": plain("\ufdfa " * 90_000 + SECRET),
+    "ligatures without blanks": plain("\ufdfa" * 190_000 + " " + SECRET),
+    "style sheets that cost all work": page("<style>a{color:red}</style>" * 18_000 + f"<p>{SECRET}"),
     "a long text": plain(WORDS * 3 + SECRET),
     "a megabyte": plain(WORDS * 6 + SECRET),
     "a long page": page(WORDS * 3 + SECRET),
@@ -94,6 +97,10 @@ NOT_READ = {
     "in the middle of 300 parts": mixed(*[plain("hello")] * 150, plain(SECRET), *[plain("hello")] * 150),
     "between two long texts": plain(WORDS + SECRET + WORDS),
     "between two long texts of a page": page(WORDS + SECRET + WORDS),
+    "between ligatures": plain("\ufdfa " * 50_000 + SECRET + " \ufdfa" * 50_000),
+    "between letters with marks that are left out later": plain(
+        "\ufdfa " * 300 + "a\u20dd " * 50_000 + SECRET + " a\u20dd" * 16_000 + " \ufdfa" * 300
+    ),
     "between tags": page("<b>x</b>" * 40_000 + SECRET + "<b>x</b>" * 40_000),
     "behind 10,000 empty parts": mixed(*[EMPTY] * 10_000, plain(SECRET)),
     "behind 60,000 boundaries": b"multipart/mixed; boundary=b\n\n" + b"--b\n" * 120_000 + b"\n" + plain(SECRET),

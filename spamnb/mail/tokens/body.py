@@ -15,6 +15,7 @@ from spamnb.mail.parsing.calendar import Calendar
 from spamnb.mail.parsing.message import Message, Text
 from spamnb.mail.shares import shortened, without_blanks
 from spamnb.mail.tokens.text import (
+    CUT,
     count_forms,
     forms,
     grams,
@@ -28,7 +29,7 @@ from spamnb.mail.tokens.text import (
 from spamnb.mail.tokens.urls import hosts, urls
 
 if TYPE_CHECKING:
-    from spamnb.mail.tokens.html import HtmlText
+    from spamnb.mail.tokens.links import HtmlText
 
 # Texts without spaces, and Korean, continue after a URL without a space.
 _URL = lazy_pattern(
@@ -149,7 +150,7 @@ def _plain(text: str, limits: Limits, shared: _Shared) -> Counter[str]:
     shown, notes = normalise(text, limits.text_chars)
     if len(shown) > limits.text_chars:  # a ligature can stand for eighteen letters
         shown = shortened(shown, limits.text_chars)
-        notes.append("limit:text_chars")
+        notes = [*dict.fromkeys([*notes, CUT])]
     if (more_letters := len(shown) - len(text)) > 0:  # and the parts of a message can hold many such texts
         shown = shortened(shown, len(text) + shared.work.share(more_letters, _UNITS_BEYOND))
     if not shown.isascii():

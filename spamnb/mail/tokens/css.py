@@ -12,7 +12,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from html import unescape
 from typing import NamedTuple, TypedDict
 
 from spamnb.base.patterns import lazy_pattern
@@ -101,14 +100,6 @@ _RAW = lazy_pattern(
     re.IGNORECASE,
 )
 _MARKS = lazy_pattern(rf"\A(?:[{_SPACE}]++|<!--|-->|@charset [^;]*+;)*")  # in front of a rule; CSS ignores these
-# Text that a style generates, and attributes whose values it shows.
-_QUOTED = lazy_pattern(r"\"[^\"]*\"|'[^']*'")
-_GENERATING = lazy_pattern(
-    rf"(?<![\w-])(?:content|quotes|list-style(?:-type)?|(?:additive-)?symbols|prefix|suffix|negative|pad|--[\w-]+)[{_SPACE}]*:"
-    rf"((?:[^;{{}}\"']++|\"[^\"]*\"|'[^']*')*)",
-    re.IGNORECASE,
-)
-_ESCAPE = lazy_pattern(rf"\\(?:([0-9a-f]{{1,6}})[{BLANKS}]?|([^\n]))", re.IGNORECASE)
 _ATTRIBUTE = lazy_pattern(rf"attr\([{_SPACE}]*([a-z-]{{1,40}})")
 _CLASS = lazy_pattern(f"[^{BLANKS}]+")
 _PLAIN_NAMES = lazy_pattern(f"[a-z0-9_{BLANKS}-]*")
@@ -273,18 +264,9 @@ def declared(css: str) -> Declared:
     return found
 
 
-def generated(css: str) -> str:
-    """Return the text that declarations generate, such as the `content` of a pseudo-element.
-
-    >>> generated(".a::before {content: 'Cheap' '\\\\70 ills'; font-family: 'Segoe UI'}")
-    'Cheap pills'
-    """
-    if '"' not in css and "'" not in css:
-        return ""
-    if "\\" in css:
-        css = _ESCAPE.sub(lambda found: found[2] or unescape(f"&#x{found[1]};"), css)
-    texts = [string[1:-1] for value in _GENERATING.findall(css) for string in _QUOTED.findall(value)]
-    return " ".join(filter(None, texts))
+def is_plain(css: str) -> bool:
+    """Tell whether every browser reads an element's declarations alike, and they generate no text by `content`."""
+    return len(css) <= _CSS_CHARS and not declared(css).get("in_doubt", False)
 
 
 def _tininess(value: str) -> bool | None:
@@ -368,7 +350,7 @@ class Sheet:
         for piece in _COMMENT.sub(_GAP, css[:_SHEET_CHARS]).split("}"):
             prelude, brace, block = piece.rpartition("{")
             depth += piece.count("{")
-            if brace:
+            if brace and block:
                 found = declared(block[:_CSS_CHARS])
                 if depth == 1 and for_all:
                     self._add(_MARKS.sub("", prelude), found)

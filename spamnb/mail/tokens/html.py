@@ -2,64 +2,42 @@
 
 import inspect
 import re
-from binascii import a2b_base64
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from html import unescape
+from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import unquote, unquote_to_bytes
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, generated, styled
+from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, styled
+from spamnb.mail.tokens.elements import (
+    BOXES,
+    BREAKING,
+    EMPTY,
+    ENDING,
+    FRAMES,
+    MEANINGFUL,
+    NOT_RAW_IN,
+    OF_TABLE,
+    PERHAPS_APART,
+    PLAIN,
+    RAW,
+    SPECIAL,
+    TELLING,
+)
+from spamnb.mail.tokens.generated import SHOWING, generated, generated_by, page_in, shown_values, values_of
+from spamnb.mail.tokens.links import THIN, HtmlText, Links
 from spamnb.mail.tokens.markup import Events
 from spamnb.mail.tokens.nesting import HIDING, surely_end
 
-# Elements that break a word, unless a style says otherwise: `a<br>b` and `a<td>b` are two, `V<b></b>iagra` is one.
-_BREAKING = frozenset(
-    """address article aside blockquote body br button canvas caption center col colgroup dd details dialog dir div dl
-    dt embed fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header hgroup hr html iframe image img
-    input legend li listing main marquee menu meter nav ol optgroup option p plaintext pre progress search section
-    select summary svg table tbody td textarea tfoot th thead tr ul video xmp""".split()  # noqa: SIM905 - names are easier to read without quotes
-)
-_OF_TABLE = frozenset({"caption", "col", "colgroup", "tbody", "td", "tfoot", "th", "thead", "tr"})  # nothing outside it
-_BOXES = frozenset({"canvas", "embed", "iframe", "image", "img", "input", "svg", "video"})  # may be too thin to be seen
-_PERHAPS_APART = _OF_TABLE | _BOXES
-_THIN = frozenset({"0", "1"})  # pixels of a picture
 _NOTHING = ""
 _BACKWARDS, _FORWARDS = "\u202e", "\u202c"  # the marks for letters that run backwards, and for their end
-# Raw text, which no program shows. But browsers read the tags in it inside <svg>, <math> or <select>, and a style such
-# as `display: block` shows all of it.
-_RAW = frozenset({"script", "style", "title"})
-_RAW_ATTRS = frozenset({"language", "media", "src", "type"})  # with these alone it has no style of its own
+_RAW_ATTRS = frozenset({"language", "media", "src", "type"})  # with these alone raw text has no style of its own
 _TAG = lazy_pattern(r"</?[a-z]", re.IGNORECASE)
 _TAG_OF_RAW = lazy_pattern(
-    r"</?(?:script|style|title|textarea|xmp|iframe|noembed|noframes|plaintext)[^<>]{0,2000}>?", re.IGNORECASE
-)
-# Whether text in these is visible depends on the program, and on the reader, who may have to open the element. Some end
-# earlier for a browser than for libxml2.
-_SEEN_BY_SOME = frozenset(
-    {"audio", "canvas", "datalist", "details", "dialog", "noframes", "rp", "rt", "template", "video"}
-)
-# In these, and behind them if they end elsewhere, that text may be none, and a style sheet may be none for a browser.
-_NOT_RAW_IN = frozenset(
-    """frameset iframe math noembed noframes noscript plaintext select svg template textarea xmp""".split()  # noqa: SIM905
+    r"</?(?:script|style|title|textarea|xmp|iframe|noembed|noframes|plaintext)[^<>]{0,2000}>?",
+    re.ASCII | re.IGNORECASE,
 )
 _MOST_HIDING = 100  # elements that hide text for certain, if it is sure where each of them ends
-# One of these ends the one before; for libxml2 it is in it.
-_ENDING = frozenset({"button", "nobr"})
-# Elements without an end, which libxml2 does not know: what follows is not in them.
-_EMPTY = frozenset({"bgsound", "embed", "image", "keygen", "source", "track", "wbr"})
-_SPECIAL = _RAW | _SEEN_BY_SOME | _ENDING | _EMPTY
-# On a page with other elements than these no text is hidden for certain.
-_PLAIN_ELEMENTS = frozenset(
-    """a abbr acronym address area article aside b base basefont bdi bdo big blockquote body br caption center cite code
-    col colgroup data dd del dfn dir div dl dt em fieldset figcaption figure font footer form h1 h2 h3 h4 h5 h6 head
-    header hr html i img input ins kbd label legend li main map mark menu meta nav nobr ol p picture pre q s samp
-    script section small source span strike strong style sub summary sup table tbody td tfoot th thead time title tr tt
-    u ul var wbr""".split()  # noqa: SIM905
-)
 _HARMLESS_HTTP = frozenset({"content-type", "content-language", "x-ua-compatible"})  # of <meta http-equiv>
 _STYLE_ATTRS = frozenset({"class", "id", "lang", "media", "style", "type"})
 # Characters that no honest page has: browsers read some as U+FFFD, and libxml2 drops some.
@@ -67,45 +45,16 @@ _CONTROL = lazy_pattern(
     r"[\x00-\x08\x0b\x0e-\x1f\x7f]|&#0*(?:[0-8]|1[14-9]|2\d|3[01]|127)(?!\d)|&#x0*(?:[0-8bef]|1[0-9a-f]|7f)(?![\da-f])",
     re.IGNORECASE,
 )
-_MEANINGFUL = frozenset(
-    "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
-)
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
-_FRAMES = frozenset({"embed", "frame", "iframe", "object"})
-_TELLING = _FRAMES | {"a", "area", "form", "image", "img", "input", "meta", "option", "textarea"}  # by attributes
 _SHOWN_ATTRIBUTES = 10  # whose values a sheet shows; each takes a pass over the markup
+_ALT_CHARS = 500
+_PIECES = 40  # of a link's text
 _CDATA = "[CDATA["
-_SHOWN_VALUES = {"input": ("value", "placeholder", "alt"), "option": ("label",), "textarea": ("placeholder",)}
 _UNITS_STYLED = 15  # of work, to determine the look of an element
 _UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
+_UNITS_A_SHEET, _UNITS_SHEET = 20, 40  # of work, for each style sheet, and per hundred characters of it
 _UNITS_NESTING = 2  # of work, per hundred characters, to see where elements end
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
-_PIECES = 40  # of a link's text
-_DISGUISED = 10  # links
-_HOST = lazy_pattern(r"\A\s*(?:[a-z][a-z0-9+.-]*:)?//([^/?#\s\\]{1,255})", re.IGNORECASE)
-_SHOWN_HOST = lazy_pattern(
-    r"\A\s*(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?:[/?:]\S{0,200})?\s*\Z", re.IGNORECASE
-)
-
-
-@dataclass(slots=True)
-class HtmlText:
-    """The content of the markup: text, `links` and `images` as written, elements, and peculiarities.
-
-    `visible` is the text that some reader sees, `certain` the text that all readers see. `hidden` is the text that is
-    not visible, or in doubt. `disguised`: the first links whose text is a host of another site, with the host that they
-    lead to.
-    """
-
-    visible: str = ""
-    certain: str = ""
-    hidden: str = ""
-    links: list[str] = field(default_factory=list)
-    images: list[str] = field(default_factory=list)
-    disguised: list[tuple[str, str]] = field(default_factory=list)
-    elements: set[str] = field(default_factory=set)
-    features: set[str] = field(default_factory=set)
-    notes: list[str] = field(default_factory=list)
 
 
 def read_html(markup: str, limits: Limits, work: Work | None = None) -> HtmlText:
@@ -159,7 +108,9 @@ class _Reader(Events):
         self._by_level: tuple[_Text, ...] = (self._texts, self._in_doubt, self._hidden)
         self._read = read
         self._work = work
+        self._for_text = work.left // 2  # what the style sheets must leave
         self._limits = limits
+        self._links = Links(read, limits.links)
         self._depth = limits.html_depth
         self._raw_attrs: Mapping[str, str] = {}
         self._raw_markup: list[str] = []
@@ -175,7 +126,6 @@ class _Reader(Events):
         self._hiding: list[tuple[str, int]] = []  # elements that hide text for certain: name, and number of that name
         self._markup = ""
         self._tables = 0  # that are open
-        self._link: tuple[str, int] | None = None
 
     def start(self, name: str, attrs: Mapping[str, str]) -> None:
         """Note the effect of an element on the text in it."""
@@ -183,10 +133,10 @@ class _Reader(Events):
         if name not in self._met:
             self._meet(name)
         style, text, _, _ = self._open[-1]
-        breaks, is_reversed = name in _BREAKING, False
-        if len(self._open) > self._depth and name not in _RAW:
-            self._note("limit:html_depth")
-        elif name in _SPECIAL:
+        breaks, is_reversed = name in BREAKING, False
+        if len(self._open) > self._depth and name not in RAW:
+            self._read.note("limit:html_depth")
+        elif name in SPECIAL:
             style, text = self._special(name, attrs, style)
         elif self._is_styled or name == "bdo" or (attrs and not STYLING.isdisjoint(attrs)):
             look = self._styled(name, attrs, style)
@@ -197,7 +147,7 @@ class _Reader(Events):
                 breaks, is_reversed = look.breaks, look.is_reversed
         if name == "table":
             self._tables += 1
-        elif breaks and name in _PERHAPS_APART:
+        elif breaks and name in PERHAPS_APART:
             breaks = self._is_apart(name, attrs)
         if breaks and self._texts[-1] != "\n":
             self._texts.append("\n")
@@ -205,13 +155,13 @@ class _Reader(Events):
         if is_reversed or text is not self._texts:
             at_end = self._open_oddly(name, text, breaks, is_reversed)
         self._open.append((style, text, breaks, at_end))
-        if name in _TELLING:
+        if name in TELLING:
             self._read_attributes(name, attrs)
 
     def end(self, name: str) -> None:
         """Close an element; lxml closes each one that it opened, in order."""
         if name == "a":
-            self._close_link()
+            self._links.close(self._visible_pieces)
         elif name == "table":
             self._tables -= 1
         if len(self._open) > 1:
@@ -220,21 +170,21 @@ class _Reader(Events):
                 text.append(at_end)
             if breaks and self._texts[-1] != "\n":
                 self._texts.append("\n")
-            if name in _RAW and isinstance(text, list):
+            if name in RAW and isinstance(text, list):
                 self._take_raw(name, "".join(text))
 
     def _is_apart(self, name: str, attrs: Mapping[str, str]) -> bool:
         """Tell whether a part of a table is in one, or whether a box is to be seen."""
-        if name in _OF_TABLE:
+        if name in OF_TABLE:
             return self._tables > 0
-        return attrs.get("width", "").strip() not in _THIN and attrs.get("type", "").lower() != "hidden"
+        return attrs.get("width", "").strip() not in THIN and attrs.get("type", "").lower() != "hidden"
 
     def _open_oddly(self, name: str, text: _Text, breaks: bool, is_reversed: bool) -> str:
         """Begin the text of an element that may be hidden or runs backwards. Return what ends it."""
         if is_reversed:
             text.append(_BACKWARDS)
             return _FORWARDS
-        if text is self._in_doubt and not breaks and name in _BREAKING:  # it breaks a word if it is seen
+        if text is self._in_doubt and not breaks and name in BREAKING:  # it breaks a word if it is seen
             text.append("\n")
             return "\n"
         return _NOTHING
@@ -254,7 +204,7 @@ class _Reader(Events):
         if self._raw_markup:
             self._read_again("\n".join(self._raw_markup))
         for name in sorted(self._sheet.attributes)[:_SHOWN_ATTRIBUTES]:
-            self._of_some.append("\n" + " ".join(_values_of(name, self._markup)) + "\n")
+            self._of_some.append("\n" + " ".join(values_of(name, self._markup)) + "\n")
         if self._sheet.turns:  # any of the text may run backwards
             self._of_some.append(f"\n{_BACKWARDS}{''.join(self._texts)}{_FORWARDS}\n")
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
@@ -279,7 +229,7 @@ class _Reader(Events):
             return True
         return (
             len(hiding) <= _MOST_HIDING
-            and all(name in _PLAIN_ELEMENTS or ":" in name for name in self._met)
+            and all(name in PLAIN or ":" in name for name in self._met)
             and not _CONTROL.search(self._markup)
             and self._work.take(len(self._markup) * _UNITS_NESTING // 100)
             and surely_end(self._markup, hiding, self._names)
@@ -290,7 +240,7 @@ class _Reader(Events):
         self._markup = markup
         is_read = super().feed_all(markup)
         if not self.is_followed:
-            self._note("limit:html_open")
+            self._read.note("limit:html_open")
             self._sheet.in_doubt = True
         return is_read
 
@@ -304,12 +254,12 @@ class _Reader(Events):
 
     def _special(self, name: str, attrs: Mapping[str, str], above: Style | None) -> tuple[Style | None, _Text]:
         """Return the style of an element that not all programs show, and where its text is written."""
-        if name in _RAW:
+        if name in RAW:
             self._raw_attrs = attrs or {}
             return None, []
-        if above is None or name in _EMPTY:
+        if above is None or name in EMPTY:
             return above, self._open[-1][1]
-        if name in _ENDING:
+        if name in ENDING:
             style, text = self._plainest(name, above, self._open[-1][1])
             look = self._styled(name, attrs, style)
             return (style, text) if look is None else (look.style, self._by_level[look.level])
@@ -324,13 +274,13 @@ class _Reader(Events):
 
     def _take_raw(self, name: str, raw: str) -> None:
         """Take the content of an element that is raw text, at its end."""
-        is_sure = _NOT_RAW_IN.isdisjoint(self._met)
+        is_sure = NOT_RAW_IN.isdisjoint(self._met)
         if not is_sure and "<" in raw and _TAG.search(raw):
             self._raw_markup.append(raw)
         attrs, sheet = self._raw_attrs, self._sheet
-        if name == "style":
+        if name == "style" and self._work.take(_UNITS_A_SHEET + len(raw) * _UNITS_SHEET // 100, leave=self._for_text):
             sheet.add(raw, is_sure and _is_for_all(attrs))
-            self._show_generated(raw)
+            self._show(generated(raw))
             sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
             self._is_styled = bool(sheet.rules)
             self._looks.clear()
@@ -354,22 +304,10 @@ class _Reader(Events):
     def _meet(self, name: str) -> None:
         """Note an element of a new kind."""
         self._met.add(name)
-        if name in _MEANINGFUL:
+        if name in MEANINGFUL:
             self._read.features.add(name)
         if len(name) <= _ELEMENT_CHARS and len(self._read.elements) < _ELEMENTS:
             self._read.elements.add(name)
-
-    def _note(self, note: str) -> None:
-        if note not in self._read.notes:
-            self._read.notes.append(note)
-
-    def _add(self, found: list[str], url: str) -> None:
-        if not url:
-            return
-        if len(found) >= self._limits.links:
-            self._note("limit:links")
-            return
-        found.append(url[:2000].strip())
 
     def _styled(self, name: str, attrs: Mapping[str, str], above: Style | None) -> _Look | None:
         if not self._work.take(_UNITS_STYLED) or above is None:
@@ -381,12 +319,12 @@ class _Reader(Events):
         return self._looks[like]
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
-        breaks = name in _BREAKING
+        breaks = name in BREAKING
         sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, above.conceals, breaks)
         style = styled(attrs, above, sheet)
-        self._show_generated(attrs.get("style", ""))
+        self._show(generated_by(attrs.get("style", "")))
         level = style.conceals
         if level == HIDDEN and name not in HIDING:
             style = style.doubted(above)
@@ -400,73 +338,45 @@ class _Reader(Events):
         if sheet or "style" in attrs or "hidden" in attrs or style.is_rtl:
             stands = flow(name, attrs, style, sheet)
             breaks = stands.breaks if stands.breaks is not None else breaks and not stands.is_undisplayed
-            breaks = breaks and not (stands.is_thin and name in _BOXES)
+            breaks = breaks and not (stands.is_thin and name in BOXES)
             is_reversed = stands.is_reversed
         return _Look(style, level, breaks, is_reversed)
 
-    def _show_generated(self, css: str) -> None:
-        """Write down the text that declarations generate, which some programs show."""
-        if text := generated(css):
+    def _show(self, text: str) -> None:
+        """Write down text that some programs show in the place of an element, or beside it."""
+        if text:
             self._of_some.append(f"\n{text}\n")
 
     def _read_attributes(self, name: str, attrs: Mapping[str, str]) -> None:
         if name == "a":
-            self._open_link(attrs)
+            self._links.open(attrs.get("href", ""), len(self._texts))
         elif name == "area":
-            self._add(self._read.links, attrs.get("href", ""))
+            self._links.add(attrs.get("href", ""))
         elif name in {"img", "image"}:
-            self._image(attrs)
-        elif name in _FRAMES:
-            pages = (attrs.get("srcdoc", ""), _page_in(attrs.get("src", "")), _page_in(attrs.get("data", "")))
+            self._links.add_image(attrs)
+            if alt := attrs.get("alt", "")[:_ALT_CHARS]:
+                write = self.data if self._open[-1][2] else self._of_some.append  # a picture that is seen breaks a word
+                write(f" {alt} ")
+        elif name in FRAMES:
+            pages = (attrs.get("srcdoc", ""), page_in(attrs.get("src", "")), page_in(attrs.get("data", "")))
             self._raw_markup += filter(None, pages)
         elif name == "meta":  # a policy may forbid the page's styles
             http = attrs.get("http-equiv")
             self._sheet.in_doubt = self._sheet.in_doubt or not (http is None or http.lower() in _HARMLESS_HTTP)
-        elif name in _SHOWN_VALUES:
-            values = [attrs.get(each, "")[:500] for each in _SHOWN_VALUES[name]]
-            if any(values) and attrs.get("type", "").lower() != "hidden":
-                self._of_some.append(f"\n{' '.join(values)}\n")
+        elif name in SHOWING:
+            self._show(shown_values(name, attrs))
         else:
-            self._add(self._read.links, attrs.get("action", ""))
-
-    def _open_link(self, attrs: Mapping[str, str]) -> None:
-        href = attrs.get("href", "")
-        self._add(self._read.links, href)
-        self._link = (href, len(self._texts))
-
-    def _close_link(self) -> None:
-        if self._link is None:
-            return
-        href, start = self._link
-        self._link = None
-        target = _HOST.match(href[:2000])
-        shown = _SHOWN_HOST.match("".join(self._visible_pieces(start))[:300])
-        if target and shown and not _same_site(target[1], shown[1]):
-            self._read.features.add("link-shows-another-host")
-            if len(self._read.disguised) < _DISGUISED:
-                self._read.disguised.append((shown[1], _host_of(target[1])))
+            self._links.add(attrs.get("action", ""))
 
     def _visible_pieces(self, start: int) -> list[str]:
         """Return the text that is surely visible, in pieces, from one of them on; as much as a host takes."""
+        pieces = self._texts[start : start + _PIECES]
         unseen: set[int] = set()
         for places in (self._hidden.places, self._in_doubt.places):
-            first = bisect_left(places, start)
-            unseen.update(places[first : first + _PIECES])
-        pieces = self._texts[start : start + _PIECES]
-        return [piece for place, piece in enumerate(pieces, start) if place not in unseen]
-
-    def _image(self, attrs: Mapping[str, str]) -> None:
-        source = attrs.get("src", "")
-        self._add(self._read.images, source)
-        if source.lower().startswith("cid:"):
-            self._read.features.add("image-attached")
-        elif source.lower().startswith("data:"):
-            self._read.features.add("image-inline")
-        if attrs.get("width", "").strip() in {"0", "1"} and attrs.get("height", "").strip() in {"0", "1"}:
-            self._read.features.add("image-invisible")
-        if alt := attrs.get("alt", "")[:500]:
-            write = self.data if self._open[-1][2] else self._of_some.append  # a picture that is seen breaks a word
-            write(f" {alt} ")
+            if places and places[-1] >= start:
+                first = bisect_left(places, start)
+                unseen.update(places[first : first + _PIECES])
+        return [piece for place, piece in enumerate(pieces, start) if place not in unseen] if unseen else pieces
 
 
 # lxml asks for it at each message, and `inspect` takes as long to find it as lxml takes to read a short text.
@@ -478,32 +388,3 @@ def _is_for_all(attrs: Mapping[str, str]) -> bool:
     media = attrs.get("media", "all").strip(BLANKS).lower()
     is_css = attrs.get("type", "").lower() in {"", "text/css"}
     return is_css and media in {"", "all", "screen"} and _STYLE_ATTRS.issuperset(attrs)
-
-
-def _page_in(url: str) -> str:
-    """Return the text or the page that a data URL (RFC 2397) holds; "" if it holds none."""
-    head, _, content = url.partition(",")
-    head = head.strip().lower()
-    if not head.startswith("data:") or head[5:].partition("/")[0] not in {"", "text", "application"}:
-        return ""
-    text = unquote_to_bytes(content)
-    try:
-        return (a2b_base64(text) if head.endswith(";base64") else text).decode(errors="replace")
-    except ValueError:
-        return ""
-
-
-def _values_of(name: str, markup: str) -> Iterator[str]:
-    """Yield the values of an attribute of any element."""
-    for value in re.findall(rf"""\b{re.escape(name)}\s*=\s*("[^"]*"|'[^']*'|[^\s"'>]+)""", markup, re.IGNORECASE):
-        yield unescape(value.strip("\"'"))
-
-
-def _same_site(target: str, shown: str) -> bool:
-    """Tell whether two hosts share their last two labels: enough to distinguish a bank from a stranger."""
-    return _host_of(target).split(".")[-2:] == shown.lower().rstrip(".").split(".")[-2:]
-
-
-def _host_of(target: str) -> str:
-    """Return the host in the part of a link that names it, after a user and before a port."""
-    return unquote(target).rpartition("@")[2].partition(":")[0].lower().rstrip(".")

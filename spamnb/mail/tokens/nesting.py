@@ -11,24 +11,31 @@ from collections.abc import Sequence
 from spamnb.base.patterns import lazy_pattern
 
 # QUIRK: Python 3.11.2 has a fault in possessive groups (`(?:…)*+`), so only sets are possessive here.
-_ATTRIBUTES = r"""(?:\s++[^\s"'<>/=]++(?:\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>=`]++))?)*\s*+"""
-_TAG = lazy_pattern(rf"<(/?)([a-z][a-z0-9:-]*+){_ATTRIBUTES}(/?)>", re.IGNORECASE)
+# Blanks and letters are those of HTML: `</div\xa0>` and `</bloc\u212aquote>`, with the sign for kelvin, end nothing.
+_FLAGS = re.ASCII | re.IGNORECASE
+_BLANKS = r" \t\n\r\f"
+_BLANK = f"[{_BLANKS}]"
+_ATTRIBUTES = (
+    rf"""(?:{_BLANK}++[^{_BLANKS}"'<>/=]++"""
+    rf"""(?:{_BLANK}*+={_BLANK}*+(?:"[^"<]*+"|'[^'<]*+'|[^{_BLANKS}"'<>=`]++))?)*{_BLANK}*+"""
+)
+_TAG = lazy_pattern(rf"<(/?)([a-z][a-z0-9:-]*+){_ATTRIBUTES}(/?)>", _FLAGS)
 _STYLE = r"[^<]*+(?:<(?!/style)[^<]*+)*"
 _COMMENT = "<!--(?!-?>)[^-]*+(?:-(?!-!?>)[^-]*+)*-->"
 # Markup without anything on which parsers differ, outside of the nesting of its elements.
 _PLAIN_PIECES = (
     r"[^<]++",
     rf"<(?!style|title|script)[a-z][a-z0-9:-]*+{_ATTRIBUTES}/?>",
-    r"</[a-z][a-z0-9:-]*+\s*+>",
+    rf"</[a-z][a-z0-9:-]*+{_BLANK}*+>",
     _COMMENT,
-    rf"<style{_ATTRIBUTES}>{_STYLE}</style\s*+>",
-    rf"<(?:title{_ATTRIBUTES}>[^<]*+</title|script{_ATTRIBUTES}>[^<]*+</script)\s*+>",
+    rf"<style{_ATTRIBUTES}>{_STYLE}</style{_BLANK}*+>",
+    rf"<(?:title{_ATTRIBUTES}>[^<]*+</title|script{_ATTRIBUTES}>[^<]*+</script){_BLANK}*+>",
     r"<!(?:doctype|\[(?:if|endif))[^<>]*+>",
     r"<\?[^<>]*+>",
     r"<(?![a-z/!?])",
 )
-_PLAIN = lazy_pattern(f"(?:{'|'.join(_PLAIN_PIECES)})*", re.IGNORECASE)
-_UNSEEN = lazy_pattern(rf"<!--[^-]*+(?:-(?!->)[^-]*+)*(?:-->)?|<style\b{_STYLE}", re.IGNORECASE)
+_PLAIN = lazy_pattern(f"(?:{'|'.join(_PLAIN_PIECES)})*", _FLAGS)
+_UNSEEN = lazy_pattern(rf"<!--[^-]*+(?:-(?!->)[^-]*+)*(?:-->)?|<style\b{_STYLE}", _FLAGS)
 _EMPTY = frozenset({"br", "hr", "img", "wbr"})
 _INLINE = frozenset("a b big br code em font i img small span strike strong sub sup tt u wbr".split())  # noqa: SIM905
 _LINK = "a"  # it would end a link around
@@ -65,7 +72,7 @@ def surely_end(markup: str, hiding: Sequence[tuple[str, int]], names: Sequence[s
     markup = _UNSEEN.sub("", markup)
     left = _ELEMENTS
     for name in dict.fromkeys(name for name, _ in hiding):
-        starts = [found.start() for found in re.finditer(rf"<{name}(?=[\s/>])", markup, re.IGNORECASE)]
+        starts = [found.start() for found in re.finditer(rf"<{name}(?={_BLANK}|[/>])", markup, _FLAGS)]
         if len(starts) != names.count(name):
             return False
         for each, number in hiding:

@@ -8,6 +8,7 @@ Most markup is plain: `_PLAIN` takes all of it up to the next odd place in one m
 """
 
 import re
+from functools import lru_cache
 from html import escape, unescape
 from html.entities import html5
 
@@ -53,16 +54,21 @@ _LIKE_END_OF_CODE = {name: lazy_pattern(f"</(?={name})", _FLAGS) for name in COD
 _NUMBER = "&#(?:x[0-9a-f]++|[0-9]++)?;?"
 _REFERENCE_IN_TAG = lazy_pattern(rf"{_NUMBER}|&[a-z][a-z0-9]*+(?:;|(?!=))", _FLAGS)
 _TAG_OR_REFERENCE = lazy_pattern(rf"{_PLAIN_TAG}|{_NUMBER}|&[a-z][a-z0-9]*+;?", _FLAGS)
-_OLD_NAME = "|".join(sorted(name for name in html5 if not name.endswith(";")))  # it needs no semicolon
-_KNOWN_NUMBER = "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#x(?:[2-7][0-9a-f]|20[0-9a-f]{2})"  # some of them
+_OLD_NAMES = frozenset(name for name in html5 if not name.endswith(";"))  # they need no semicolon
+_LONGEST_OLD_NAME = max(map(len, _OLD_NAMES))
+_OLD_NAME = "|".join(sorted(_OLD_NAMES))
+_KNOWN_NUMBER = (  # some of them
+    "#(?!1[2-5][0-9];|[12][0-9];|3[01];)[1-9][0-9]{1,3}|#[1-4][0-9]{4}|#12[7-9][0-9]{3}"
+    "|#x(?:[2-7][0-9a-f]|20[0-9a-f]{2}|1f[3-9a][0-9a-f]{2})"
+)
 _KNOWN = f"(?-i:nbsp|amp|lt|gt|quot|copy|reg)|{_KNOWN_NUMBER}"
 _ODD_REFERENCE = lazy_pattern(rf"&(?=[#a-z])(?!(?:{_KNOWN});)(?:#|[a-z][a-z0-9]*+;|(?-i:{_OLD_NAME}))", _FLAGS)
 # Of repaired markup, where quotation marks in a tag are those of values.
 _META = lazy_pattern(rf"""<meta(?={_BLANK}|/)(?:[^>"']++|"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z))*(?:>|\Z)""", _FLAGS)
 _CHARSET = lazy_pattern("charset", _FLAGS)
-_ZEROS = lazy_pattern("(?<=[#x])0+(?=[0-9a-f])", _FLAGS)
 _ATTRIBUTES = 500  # names and values: libxml2 compares each with all before it; without any, no text is hidden
-_NUMBER_CHARS = 10  # of a reference; Python refuses a number of thousands of digits
+_NUMBER_CHARS = 8  # of a reference; Python refuses a number of thousands of digits
+_LAST, _SURROGATES, _ODD_FROM = 0x10FFFF, range(0xD800, 0xE000), 0xFDD0  # of the numbers of characters
 
 
 def repaired(markup: str) -> str:
@@ -188,8 +194,31 @@ def _known_in_tag(found: re.Match[str]) -> str:
 
 
 def _character(reference: str) -> str:
-    if reference[1] == "#":
-        reference = _ZEROS.sub("", reference)
-        if len(reference) > _NUMBER_CHARS:
-            return "\ufffd"
-    return escape(unescape(reference))
+    """Return what a reference stands for, as markup. A stranger's page may have 100,000 references."""
+    if reference[1] != "#":
+        return _of_name(reference[1:])
+    digits = reference[2:].removesuffix(";")
+    if not digits:
+        return escape(reference)
+    base = 16 if digits[0] in "xX" else 10
+    digits = digits.lstrip("xX0")
+    number = int(digits or "0", base) if len(digits) <= _NUMBER_CHARS else _LAST + 1
+    if number > _LAST or number in _SURROGATES:
+        return "\ufffd"
+    is_plain = 0xA0 <= number < _ODD_FROM or (number >= 0x10000 and number & 0xFFFE < 0xFFFE)
+    return chr(number) if is_plain else _of_number(number)
+
+
+@lru_cache(maxsize=1024)
+def _of_number(number: int) -> str:
+    return escape(unescape(f"&#{number};"))
+
+
+def _of_name(name: str) -> str:
+    """Return what a name stands for, or one that is its beginning and needs no semicolon, as `unescape` does."""
+    if name in html5:
+        return escape(html5[name])
+    for end in range(_LONGEST_OLD_NAME, 1, -1):
+        if name[:end] in _OLD_NAMES:
+            return escape(html5[name[:end]] + name[end:])
+    return f"&amp;{name}"

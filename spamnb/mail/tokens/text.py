@@ -28,7 +28,10 @@ _INVISIBLE = lazy_pattern(
 # In a word, programs show nothing for these, or an empty box: control characters, and letters of a private alphabet.
 _CONTROLS = bytes([*range(9), *range(14, 32), 127])
 _STRANGE_LETTERS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ue000-\uf8ff\U000f0000-\U0010ffff"
-_STRANGE_IN_WORD = lazy_pattern(f"(?<=[^\\W_])[{_STRANGE_LETTERS}]+(?=[^\\W_])")
+# `re` looks for a set at the beginning much faster than for what is before it.
+_STRANGE_IN_WORD = lazy_pattern(
+    f"[{_STRANGE_LETTERS}](?<=[^\\W_][{_STRANGE_LETTERS}])[{_STRANGE_LETTERS}]*+(?=[^\\W_])"
+)
 _STRANGE = lazy_pattern(f"[{_STRANGE_LETTERS}]")  # a quick test
 _BACKWARDS = lazy_pattern("\u202e([^\u202c]*)")  # up to the end of the override, or of the text
 # Latin letters in other forms, which NFKC makes plain: mathematical ones, in circles except Ⓒ Ⓜ Ⓟ Ⓡ, in squares.
@@ -43,7 +46,7 @@ _STYLED_WORD = lazy_pattern(
 _STYLED_EAST_ASIAN = lazy_pattern(f"[{_FORMS}][A-Za-z{_FORMS}]|(?<=[A-Za-z])[{_FORMS}]")
 # Emoji are joined with these, and Persian and Indian scripts are spelt with them. Latin text does not need them.
 _JOINER = "[\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
-_JOINED = lazy_pattern(f"(?<![A-Za-z]){_JOINER}|{_JOINER}(?![A-Za-z])")
+_JOINED = lazy_pattern(f"{_JOINER}(?:(?<![A-Za-z]{_JOINER})|(?![A-Za-z]))")
 _COMBINING = lazy_pattern("[\u0300-\u036f]{2,}")
 # Marks on a letter with which they make no other letter: a quick test, and the pattern.
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
@@ -57,8 +60,11 @@ _NO_SPACES = (
 _UNSPACED = lazy_pattern(f"[{_NO_SPACES}]+")
 _UNSPACED_LETTER = lazy_pattern(f"[{_NO_SPACES}]")
 _STRETCH_CHARS = 256
+_UP_TO_BLANK = lazy_pattern(rf"[\s\S]{{1,4000}}\S{{0,{_STRETCH_CHARS}}}")  # if no word is longer
+_MOST_LETTERS = 18  # for one ligature
 _ASCII = bytes(range(0x80))
 _ANY_LENGTH = 1 << 62
+CUT = "limit:text_chars"  # the note of a text whose middle is left out
 # Emoji, stars, arrows and the like; not the tones of skin, nor the characters for drawing boxes.
 _SYMBOLS = "\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001f3fa\U0001f400-\U0001faff"
 _SYMBOL = lazy_pattern(f"[{_SYMBOLS}]")
@@ -104,8 +110,8 @@ _PUNCTUATION = lazy_pattern(r"([!?$*#=_~.,+-])\1{2,}|!\?|\?!")
 def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
     """Fold compatibility forms (NFKC), remove invisible characters, and make look-alike letters Latin.
 
-    Returns the text, and notes on its disguises: `invisible`, `styled`, `lookalike`. The text may end anywhere after
-    `most` characters: one ligature becomes eighteen letters.
+    Returns the text, and notes on its disguises: `invisible`, `styled`, `lookalike`. One ligature becomes eighteen
+    letters. So the middle of a text may be left out that becomes longer than `most`, with the note `CUT`.
 
     >>> normalise("ｖiаgra")  # a full-width v, a Cyrillic a
     ('viagra', ['styled', 'lookalike'])
@@ -134,7 +140,9 @@ def normalise(text: str, most: int = _ANY_LENGTH) -> tuple[str, list[str]]:
         styled = _STYLED_EAST_ASIAN if _EAST_ASIAN_LETTER.search(visible) else _STYLED_WORD
         if styled.search(shown):
             notes.append("styled")
-    shown = _compatible(shown, most)
+    shown, is_whole = _compatible(shown, most)
+    if not is_whole:
+        notes.append(CUT)
     beyond = _beyond_ascii(shown)
     if _LEFT_OVER.search(beyond):
         shown = _MARKS_ON_LETTER.sub("", shown)
@@ -168,21 +176,33 @@ def _beyond_ascii(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
 
 
-def _compatible(text: str, most: int) -> str:
-    """Return the text in normal form NFKC, at least `most` characters of it.
+def _compatible(text: str, most: int) -> tuple[str, bool]:
+    """Return the text in normal form NFKC, and whether it is whole.
+
+    If it is not, it has more than three quarters of `most` from the start, and more than one quarter from the end.
 
     Python sorts a run of combining marks by insertion: 200,000 of them take half a minute. White space ends a run. If
-    there is none for long, the text is cut.
+    there is none for long, the text is cut into pieces.
     """
-    if _longest(text.splitlines()) <= _STRETCH_CHARS or _longest(text.split()) <= _STRETCH_CHARS:
-        return unicodedata.normalize("NFKC", text)
-    pieces: list[str] = []
-    for start in range(0, len(text), _STRETCH_CHARS):
-        pieces.append(unicodedata.normalize("NFKC", text[start : start + _STRETCH_CHARS]))
-        most -= len(pieces[-1])
-        if most < 0:
-            break
-    return "".join(pieces)
+    if _longest(text.splitlines()) > _STRETCH_CHARS < _longest(text.split()):
+        pieces = [text[start : start + _STRETCH_CHARS] for start in range(0, len(text), _STRETCH_CHARS)]
+    elif len(text) * _MOST_LETTERS > most:
+        pieces = _UP_TO_BLANK.findall(text)
+    else:
+        return unicodedata.normalize("NFKC", text), True
+    shown: list[str] = []
+    later: list[str] = []
+    left, place, end = most - most // 4, 0, len(pieces)
+    while place < end and left >= 0:
+        shown.append(unicodedata.normalize("NFKC", pieces[place]))
+        left -= len(shown[-1])
+        place += 1
+    left = most // 4
+    while place < end and left >= 0:
+        end -= 1
+        later.append(unicodedata.normalize("NFKC", pieces[end]))
+        left -= len(later[-1])
+    return "".join(shown + later[::-1]), place == end
 
 
 def _longest(pieces: list[str]) -> int:

@@ -246,6 +246,22 @@ ROWS = (
     Row("an empty element", "<image style='display:none'>Cheap pills"),
     Row("a slash at the end of a tag", "<div style='display:none'/>Dear friend</div>Cheap pills"),
     Row("an end tag with attributes", "<div style='display:none'>Dear friend</div x='>'>Cheap pills"),
+    Row(
+        "an end tag with Unicode's blank",
+        "<table><tr><td><div style='display:none'>Dear friend</div\xa0><td>Cheap pills</table>",
+    ),
+    Row(
+        "an end tag with another of Unicode's blanks",
+        "<ul><li><div style='display:none'>Dear friend</div\u3000><li>Cheap pills</ul>",
+    ),
+    Row(
+        "an end tag with the sign for kelvin",
+        "<table><tr><td><blockquote style='display:none'>Dear friend</bloc\u212aquote><td>Cheap pills</table>",
+    ),
+    Row(
+        "an end tag with a long s",
+        "<table><tr><td><strong style='display:none'>Dear friend</\u017ftrong><td>Cheap pills</table>",
+    ),
     Row("</p> alone", "<div style='display:none'>Dear friend</p></div>Cheap pills"),
     Row("</p> at the beginning", "</p>Cheap pills"),
     Row("</br> at the beginning", "</br>Cheap pills"),
