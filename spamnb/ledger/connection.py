@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from spamnb.base import durable
 from spamnb.base.errors import LedgerError, LedgerNewerError, LedgerUnavailableError
-from spamnb.ledger.file.parts import refuse_new
+from spamnb.ledger.file.parts import SQLITE_PARTS, refuse_new
 from spamnb.ledger.file.readonly import FileStamp, open_for_reading, size_of, unwritten
 from spamnb.ledger.file.replacement import holding, present
-from spamnb.ledger.schema import VERSION, adapt_reader, check, migrate, moment, version_of
+from spamnb.ledger.schema import VERSION, adapt_reader, check, migrate, moment, new_file, version_of
 from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
@@ -237,11 +238,27 @@ def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
     """Open a connection to the file."""
     if not (os.path.exists(path) and os.path.getsize(path)):
         refuse_new(path)
+        _make_whole(path)
     with _making(path):
         make_private(path)
     return sqlite3.connect(
         os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
     )
+
+
+def _make_whole(path: str) -> None:
+    """Make a new ledger that is complete before it gets its name, if that is possible; an existing one stays.
+
+    SQLite drops the log of a ledger that is gone only if the new file is empty. So if there is a log, SQLite makes the
+    ledger. It does so too without the means for this, or it meets and reports the same fault.
+    """
+    if not any(os.path.lexists(path + part) for part in SQLITE_PARTS):
+        with (
+            contextlib.suppress(OSError, AttributeError),
+            durable.draft(path, replace=False) as draft,
+            open(draft, "wb") as file,
+        ):
+            file.write(new_file())
 
 
 def make_private(path: str) -> None:

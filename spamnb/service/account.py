@@ -234,10 +234,11 @@ class Account:
             if self.config.exchange.database is None:
                 await_nobody(ledger)
             self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
-            context = Context(self.config, ledger, *common, self._remembered, self._mail_faults, self.new_since)
-            awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
-            stack.callback(awake.close)
-            awake.open_new()
+            with ledger.without_fsync():  # after a power cut, the next waking makes the rows of a new mailbox again
+                context = Context(self.config, ledger, *common, self._remembered, self._mail_faults, self.new_since)
+                awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
+                stack.callback(awake.close)
+                awake.open_new()
             awake.take_jobs(self._jobs_of(awake, record))
             self._opened = stack.pop_all()
         self.awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()

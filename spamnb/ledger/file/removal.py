@@ -33,7 +33,7 @@ def remove(ledger: str, *, seconds: float = 10.0, with_locks: bool = False) -> N
             former = [
                 os.path.join(directory, file)
                 for file in _names(directory)
-                if file.startswith(name) and _FORMER.fullmatch(file[len(name) :])
+                if _UNFINISHED.fullmatch(file) or (file.startswith(name) and _FORMER.fullmatch(file[len(name) :]))
             ]
             _remove(*rolling(ledger), *unfinished)
             _remove(*former)
