@@ -68,7 +68,7 @@ the step, readers use the ledger without it: `_TO_READ` gives them its new table
 import contextlib
 import functools
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 
 from spamnb.base.errors import LedgerError, LedgerNewerError
@@ -293,12 +293,18 @@ def _parts(connection: sqlite3.Connection) -> set[tuple[str, str, str, str]]:
     return {part for part in parts if part[0] != "table" or part[1] not in _STATISTICS}
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a ledger to this version in one transaction; make a new one if there is none."""
+def migrate(connection: sqlite3.Connection, copy: Callable[[], object]) -> None:
+    """Bring a ledger to this version in one transaction; make a new one if there is none.
+
+    copy: copies the ledger of an earlier version, which nobody else writes at that moment; if it raises, nothing is
+    changed.
+    """
     if version_of(connection) >= VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     former = version_of(connection)  # another process may have been first
+    if 0 < former < VERSION:
+        copy()
     _run_steps(connection, former, VERSION)
     if not former:
         connection.execute(_MARK)
