@@ -133,17 +133,22 @@ class Sweeps:
                 return
         if has_changed:
             self._scheduler.compare(account)
-        if self._is_daily_look_due(user) or self._is_first_copy_due(user.row):
+        if self._is_daily_look_due(user):
             self._scheduler.daily_look(account)
 
     def _is_daily_look_due(self, user: HostUser) -> bool:
-        """Whether the account's daily time, which follows from its name, has passed since it was last looked after."""
+        """Whether the account's daily time, which follows from its name, has passed since it was last looked after.
+
+        It is also due soon after the first lessons, as there is no copy yet.
+        """
+        if self._is_first_copy_due(user.row):
+            return True
         now, of_day = self._tools.now(), zlib.crc32(user.account.name.encode()) % DAY
         last = now - (now - of_day) % DAY
         return not last <= (user.row.looked_after_at or 0.0) <= now  # the clock may have been set back
 
     def _is_first_copy_due(self, row: AccountRow) -> bool:
-        """Whether a user has learned something, and there is no copy at all: no day is waited for."""
+        """Whether a user has learned something, and there is no copy at all."""
         looked_at, now = row.looked_after_at or 0.0, self._tools.now()
         if not self._template.service.copies or row.copied_at is not None or not (row.ham or row.spam):
             return False
