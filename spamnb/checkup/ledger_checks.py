@@ -42,19 +42,18 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
     else:
         means = "not running: nothing is judged or learned now"
         yield warning("service", means, here.next, here.start)
-    file = present(path)
+    file, start = present(path), "restart" if running else "start"
     if os.path.exists(file):
         if file != path:
             means = f"its replacement was interrupted; the new one is {file}"
-            yield warning("ledger", means, "start the service, which completes the replacement")
+            yield warning("ledger", means, f"{start} the service, which completes the replacement")
         yield from _disk(path, file, spamnb)
         yield from _permissions(path, file)
         yield from _former(path)
         met = last_end_of(path).damage
         if met:
-            yield fault(
-                "ledger", f"the last service ended over damage in it: {met}", "start the service, which examines it"
-            )
+            means = f"the last service ended over damage in it: {met}"
+            yield fault("ledger", means, f"{start} the service, which examines it")
         examined = None if met else _examined_at(path, file)
         proves = whole and examined is None
         faults = faults_of(file) if proves else []
@@ -68,12 +67,19 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
                 yield from _lessons(ledger, in_force, spamnb)
                 yield from _restored(ledger, path)
                 yield from _moving(ledger, running, spamnb)
-        for damage in faults[:3]:
-            step = f"start the service, which restores its newest copy, or: {spamnb} restore FILE"
-            yield fault("ledger", damage, step)
+        for number, damage in enumerate(faults[:3]):
+            yield fault("ledger", damage, "" if number else _step_for_damage(config, running, spamnb))
     else:
         yield fault("ledger", f"there is no {path}", f"{spamnb} init, or restore a copy: {spamnb} restore")
     yield _copies(path, config, here, whole)
+
+
+def _step_for_damage(config: Config | None, running: bool, spamnb: str) -> str:
+    """Return what to do about a damaged ledger. On a mail host only the daily look examines it."""
+    if config is not None and config.user:
+        return f"the daily look of the service restores its newest copy; or: {spamnb} restore FILE"
+    start = "restart" if running else "start"
+    return f"{start} the service, which restores its newest copy, or: {spamnb} restore FILE"
 
 
 def _examined_at(path: str, file: str) -> float | None:

@@ -92,7 +92,9 @@ def _of_host(host: Host, options: argparse.Namespace) -> int:
     found = host_status(host)
     sums = found.sums
     if options.prometheus:
-        of_host = host_metrics(host.template, sums, is_running=bool(found.running), instance=instance(os.environ))
+        of_host = host_metrics(
+            host.template, sums, time.time(), is_running=bool(found.running), instance=instance(os.environ)
+        )
         print(of_host, end="")
         return 0
     waiting = None if host.template.exchange.database is None else unsent(host)

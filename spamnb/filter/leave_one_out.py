@@ -98,14 +98,14 @@ class LeaveOneOut:
         self._lessons = lessons
         self._scoring = scoring
         self._estimate = ESTIMATES[scoring.model]
-        self._families = lessons.families()
+        self._families = np.zeros(0, dtype=np.int64)  # read once there are learned messages
 
     def judge_groups(self, groups: Sequence[Sequence[bytes]], clues: int = 0) -> list[JudgedWithoutItself]:
         """Judge some groups of learned messages, each without itself."""
         group_of = {digest: number for number, group in enumerate(groups) for digest in group}
         learned = self._lessons.learned(list(group_of))
         if learned.ids.max(initial=-1) >= len(self._families):
-            self._families = self._lessons.families()  # another process may have learned new tokens
+            self._families = self._lessons.families()  # again if another process has learned new tokens
         members = np.array([group_of[lesson.digest] for lesson in learned.lessons], dtype=np.int64)
         others, judgements = _Others(learned, members, len(groups)), list[JudgedWithoutItself]()
         for messages in _parts(learned.lengths):

@@ -50,7 +50,8 @@ class AccountRow:
     looked_after_at: the last daily look. ham, spam: the number of learned messages. judged: the numbers of the last 30
     days by verdict; corrected: how many of these verdicts a person has corrected. judged_at: when the last message was
     judged. bytes: the size of its ledger on the disk, with its copies. polled: its folders cannot all be watched, so
-    the service looks at them every few seconds.
+    the service looks at them every few seconds. copied_at: when the newest copy of its ledger was made. uncopied_since:
+    since when the ledger is known to hold something that no copy has.
     """
 
     name: str
@@ -69,6 +70,8 @@ class AccountRow:
     judged_at: float | None = None
     bytes: int = 0
     polled: bool = False
+    copied_at: float | None = None
+    uncopied_since: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ class Sums:
     """The known state of many accounts together.
 
     states: the number of accounts in each state, also for states without any. faulty: the number with a fault. judged:
-    the sum over all verdicts. judged_at: the latest. The others are sums of the fields of `AccountRow`.
+    the sum over all verdicts. judged_at: the latest. uncopied_since: the earliest. The others are sums of the fields of
+    `AccountRow`.
     """
 
     states: Mapping[FilterState, int] = field(default_factory=lambda: dict.fromkeys(FilterState, 0), hash=False)
@@ -87,6 +91,7 @@ class Sums:
     corrected: int = 0
     judged_at: float | None = None
     bytes: int = 0
+    uncopied_since: float | None = None
 
     @classmethod
     def of(cls, rows: Iterable[AccountRow]) -> Self:
@@ -104,6 +109,7 @@ class Sums:
             sum(row.corrected for row in rows),
             max((row.judged_at for row in rows if row.judged_at is not None), default=None),
             sum(row.bytes for row in rows),
+            min((row.uncopied_since for row in rows if row.uncopied_since is not None), default=None),
         )
 
     @property
@@ -190,9 +196,10 @@ def by_need(rows: Iterable[AccountRow]) -> list[AccountRow]:
 _KEYS = tuple(each.name for each in fields(AccountRow))
 _NUMBER: tuple[type, ...] = (int,)
 _TIME = (int, float, type(None))
+_TIMES = ("new_since", "fault_since", "gone_at", "looked_after_at", "judged_at", "copied_at", "uncopied_since")
 _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "root", "state", "fault"), (str,)),
-    **dict.fromkeys(("new_since", "fault_since", "gone_at", "looked_after_at", "judged_at"), _TIME),
+    **dict.fromkeys(_TIMES, _TIME),
     **dict.fromkeys(("ham", "spam", "corrected", "bytes"), _NUMBER),
     "stamp": (int, type(None)),
     "judged": (dict,),

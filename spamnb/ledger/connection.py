@@ -7,11 +7,13 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from spamnb.base import durable
 from spamnb.base.errors import LedgerError, LedgerNewerError, LedgerUnavailableError
-from spamnb.ledger.file.parts import refuse_new
-from spamnb.ledger.file.readonly import FileStamp, open_for_reading, size_of, unwritten
+from spamnb.ledger.file.pages import copy_before
+from spamnb.ledger.file.parts import SQLITE_PARTS, refuse_new
+from spamnb.ledger.file.readonly import Alive, FileStamp, open_for_reading, size_of, unwritten
 from spamnb.ledger.file.replacement import holding, present
-from spamnb.ledger.schema import VERSION, adapt_reader, check, migrate, moment, version_of
+from spamnb.ledger.schema import VERSION, adapt_reader, check, migrate, moment, new_file, version_of
 from spamnb.ledger.sqlite_errors import FAULTS, plain_faults
 
 _BUSY_SECONDS = 10.0  # a bulk training commits its batches well within this
@@ -29,13 +31,21 @@ class Connection:
     filter's own move would look like the user's.
 
     `only_read`: makes, upgrades and writes nothing, and a missing ledger is an error. If its replacement was
-    interrupted, it reads the ledger that will be there. cache: KB of its pages that are kept in memory.
+    interrupted, it reads the ledger that will be there. cache: KB of its pages that are kept in memory. alive: called
+    while the ledger of an earlier version is copied, before it is upgraded.
     """
 
     def __init__(
-        self, path: str, *, busy_seconds: float = _BUSY_SECONDS, only_read: bool = False, cache: int = CACHE
+        self,
+        path: str,
+        *,
+        busy_seconds: float = _BUSY_SECONDS,
+        only_read: bool = False,
+        cache: int = CACHE,
+        alive: Alive = lambda: None,
     ) -> None:
         self.path = path
+        self._alive = alive
         self._only_read = only_read
         self._cache = cache
         self._depth = 0
@@ -66,7 +76,7 @@ class Connection:
         self._sqlite.execute("PRAGMA foreign_keys = ON")
         self._sqlite.execute(f"PRAGMA journal_size_limit = {_LARGEST_LOG}")
         self._sqlite.execute(f"PRAGMA cache_size = -{self._cache}")
-        migrate(self._sqlite)
+        migrate(self._sqlite, lambda: copy_before(self.path, VERSION, time.time(), self._alive))
 
     def compact(self) -> None:
         """Write the file again, without its free space; at that time others can read, but not write."""
@@ -237,11 +247,27 @@ def _open(path: str, busy_seconds: float) -> sqlite3.Connection:
     """Open a connection to the file."""
     if not (os.path.exists(path) and os.path.getsize(path)):
         refuse_new(path)
+        _make_whole(path)
     with _making(path):
         make_private(path)
     return sqlite3.connect(
         os.fsencode(path), timeout=busy_seconds, isolation_level=None, cached_statements=256, check_same_thread=False
     )
+
+
+def _make_whole(path: str) -> None:
+    """Make a new ledger that is complete before it gets its name, if that is possible; an existing one stays.
+
+    SQLite drops the log of a ledger that is gone only if the new file is empty. So if there is a log, SQLite makes the
+    ledger. It does so too without the means for this, or it meets and reports the same fault.
+    """
+    if not any(os.path.lexists(path + part) for part in SQLITE_PARTS):
+        with (
+            contextlib.suppress(OSError, AttributeError),
+            durable.draft(path, replace=False) as draft,
+            open(draft, "wb") as file,
+        ):
+            file.write(new_file())
 
 
 def make_private(path: str) -> None:

@@ -12,6 +12,7 @@ from spamnb.base.label import How
 from spamnb.base.wording import clock, plural
 from spamnb.ledger.connection import CACHE, Connection
 from spamnb.ledger.file.locks import IntentOwner
+from spamnb.ledger.file.readonly import Alive
 from spamnb.ledger.history.choices import Choices
 from spamnb.ledger.history.early_verdicts import EarlyVerdicts
 from spamnb.ledger.history.figures import Figures
@@ -64,7 +65,8 @@ class ExchangeState:
 class Ledger:
     """The ledger of everything that has happened. Open one per process, and close it; several processes may open it.
 
-    `only_read`: makes, upgrades and writes nothing. cache: KB of its pages that are kept in memory.
+    `only_read`: makes, upgrades and writes nothing. cache: KB of its pages that are kept in memory. alive: called
+    while an upgrade copies the ledger.
 
     The lessons, which several hosts may share:
     lessons: labels, tokens and counts, by the port of every store of lessons.
@@ -87,9 +89,17 @@ class Ledger:
     owner: this process, as the one that carries out its intents.
     """
 
-    def __init__(self, path: str, *, busy_seconds: float = 10.0, only_read: bool = False, cache: int = CACHE) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        busy_seconds: float = 10.0,
+        only_read: bool = False,
+        cache: int = CACHE,
+        alive: Alive = lambda: None,
+    ) -> None:
         self.path = path
-        self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read, cache=cache)
+        self._connection = Connection(path, busy_seconds=busy_seconds, only_read=only_read, cache=cache, alive=alive)
         store = SqliteLessons(self._connection)
         self.lessons: Lessons = store
         self._verification = store.verification

@@ -16,7 +16,7 @@ from spamnb.acts.not_yet import NotYet
 from spamnb.base import durable
 from spamnb.base.label import JUDGED_BY, LEARNED_BY, How, Label, Role, Verdict
 from spamnb.config import Config
-from spamnb.ledger.file.parts import rolling
+from spamnb.ledger.file.parts import newest_copy
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import Histogram, Labels, Metric, exposition
@@ -161,11 +161,4 @@ def _gauges(config: Config, found: Status, last: float | None) -> Iterator[Metri
 
 def _last_copy(config: Config) -> float | None:
     """Return when the newest rolling copy was made; None if copies are turned off."""
-    if not config.service.copies:
-        return None
-    for path in rolling(str(config.ledger)):
-        try:
-            return os.stat(path).st_mtime
-        except OSError:  # an older one is being removed
-            continue
-    return 0.0
+    return (newest_copy(str(config.ledger)) or 0.0) if config.service.copies else None

@@ -88,9 +88,10 @@ class ServiceTools:
     """What all accounts of a service share. The values here are those for one person, whose account never sleeps.
 
     now: seconds since the epoch. running: seconds of a clock that is never set. alive: called during long work, with
-    its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger at a path.
+    its name, outside any transaction; it may raise to end the work. open_ledger: opens the ledger as `Ledger` does.
     longest_retry: a lasting fault is tried again after at most this number of seconds. is_strict: faults of a mailbox
-    that may pass are raised, not logged. most_awake: how many accounts may be awake at once. idle_seconds: an account
+    that may pass are raised, not logged. is_replaced: whether a different version of the program was installed since
+    this one began. most_awake: how many accounts may be awake at once. idle_seconds: an account
     without work sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for
     the others; the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service,
     and one that may pass stops only the mailbox that it is about.
@@ -104,9 +105,10 @@ class ServiceTools:
     departures: Departures
     reading: ReadingNow
     claim: Claim
-    open_ledger: Callable[[str], Ledger] = Ledger
+    open_ledger: Callable[..., Ledger] = Ledger
     longest_retry: float = _RETRY_SECONDS
     is_strict: bool = False
+    is_replaced: Callable[[], bool] = lambda: False
     most_awake: int = 1
     idle_seconds: float = math.inf
     has_others: bool = False
@@ -234,10 +236,11 @@ class Account:
             if self.config.exchange.database is None:
                 await_nobody(ledger)
             self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
-            context = Context(self.config, ledger, *common, self._remembered, self._mail_faults, self.new_since)
-            awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
-            stack.callback(awake.close)
-            awake.open_new()
+            with ledger.without_fsync():  # after a power cut, the next waking makes the rows of a new mailbox again
+                context = Context(self.config, ledger, *common, self._remembered, self._mail_faults, self.new_since)
+                awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
+                stack.callback(awake.close)
+                awake.open_new()
             awake.take_jobs(self._jobs_of(awake, record))
             self._opened = stack.pop_all()
         self.awake, self.state, self.used_at = awake, AccountState.AWAKE, tools.running()
@@ -417,8 +420,9 @@ def _claim_and_open(stack: ExitStack, path: str, tools: ServiceTools, *, is_exam
     record = stack.enter_context(EndRecord(path, lock).kept())
     if is_examined:
         alive()
+    open_ledger = partial(tools.open_ledger, alive=partial(tools.alive, "copying a ledger before its upgrade"))
     if is_examined or record.last.damage:
-        opened = open_sound(path, tools.now(), record, alive, tools.open_ledger)
+        opened = open_sound(path, tools.now(), record, alive, open_ledger)
     else:
-        opened = tools.open_ledger(path)
+        opened = open_ledger(path)
     return stack.enter_context(opened), record

@@ -5,6 +5,7 @@ One loop works for one person, with one account (`one_person`), or for the users
 """
 
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -17,6 +18,7 @@ from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.host.shares import Share, claimed
+from spamnb.ledger import schema
 from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.departures import Departures
 from spamnb.service.account import LEDGER, Claim, ServiceTools, SharingUser
@@ -77,6 +79,7 @@ class Daemon:
         self._next_report = 0.0
         self._stop = False
         self._reload = False
+        self._program = _program()
 
     def stop(self) -> None:
         """Make `run` end; safe in a signal handler."""
@@ -132,11 +135,16 @@ class Daemon:
         return Watcher(self._of_service.service.watch, _MOST_WATCHES if isinstance(self._config, Host) else None)
 
     def _accounts(self, claim: Claim, *, is_strict: bool = False) -> OnePerson | Roster:
-        common = self._measurements, self._departures, self._reading, claim
-        tools = ServiceTools(self._watcher, self._now, self._running, self._long_work, *common, is_strict=is_strict)
+        clocks = self._now, self._running
+        common = *clocks, self._long_work, self._measurements, self._departures, self._reading, claim
+        tools = ServiceTools(self._watcher, *common, is_strict=is_strict, is_replaced=self._is_replaced)
         if isinstance(self._config, Host):
             return Roster(self._config, tools, lambda: LogOnce(_log, logging.ERROR, self._count))
         return OnePerson(self._config, tools, self._faults, self._notify.alive, self._instance)
+
+    def _is_replaced(self) -> bool:
+        """Whether a different version of the program was installed since this one began."""
+        return _program() != self._program
 
     def _work(self, accounts: OnePerson | Roster) -> None:
         """Work until the service is told to stop or reload."""
@@ -246,6 +254,14 @@ def _only_service(config: Config | Host) -> Iterator[Claim]:
     else:
         with only_service(str(config.ledger)) as lock:  # held over a reload, so that `status` knows since when it runs
             yield lambda _: nullcontext(lock)
+
+
+def _program() -> tuple[int, int] | None:
+    """Return what changes when a different version of the program is installed; None if its files are away."""
+    with suppress(OSError):
+        found = os.stat(schema.__file__)
+        return found.st_ino, found.st_mtime_ns
+    return None
 
 
 def _moved(before: Config | Host, after: Config | Host) -> str | None:

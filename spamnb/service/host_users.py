@@ -138,6 +138,7 @@ class HostUsers(dict[str, HostUser]):
                 stamp=before.stamp,
                 looked_after_at=before.looked_after_at,
                 polled=self.is_polled(user),
+                uncopied_since=_uncopied_since(row, before),
                 fault=fault,
                 fault_since=None if not fault else before.fault_since or self._tools.now(),
             ),
@@ -187,6 +188,14 @@ class HostUsers(dict[str, HostUser]):
         if user.counted is not None:
             done, user.counted = user.account.ledger.tallies.since(user.counted, self._tools.now())
             self._tools.measurements.done(done)
+
+
+def _uncopied_since(row: AccountRow, before: AccountRow) -> float | None:
+    """Return since when something waits for its copy; before: the row until now, which may know that better."""
+    known = before.uncopied_since
+    if row.uncopied_since is None or known is None or known <= (row.copied_at or 0.0):
+        return row.uncopied_since
+    return known
 
 
 def _of_skipped(skipped: Sequence[str]) -> str:

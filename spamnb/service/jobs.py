@@ -17,9 +17,9 @@ from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailabl
 from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.host.register import AccountRow, Sums
-from spamnb.ledger.copies.copy import roll
+from spamnb.ledger.copies.copy import is_copied, roll
 from spamnb.ledger.file.last_end import EndRecord
-from spamnb.ledger.file.parts import of_day, rolling
+from spamnb.ledger.file.parts import newest_copy, of_day
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.exposition import Histogram, Metric
@@ -94,7 +94,8 @@ class DailyCopies(ServiceJob):
         """
         path, keep = self._context.ledger.path, self._context.config.service.copies
         self._not_before = now + _LOOK_SECONDS
-        if not keep or os.path.exists(of_day(path, now)) or (self._only_changed and self._is_copied(path)):
+        is_made = os.path.exists(of_day(path, now))
+        if not keep or is_made or (self._only_changed and is_copied(self._context.ledger, newest_copy(path))):
             return
         try:
             roll(path, now, keep, self._alive)
@@ -106,12 +107,6 @@ class DailyCopies(ServiceJob):
             self._not_before = now + _AGAIN_SECONDS
         else:
             self._end.examined_at = now
-
-    def _is_copied(self, path: str) -> bool:
-        """Whether nothing was judged, learned or moved since the newest copy was made."""
-        newest = next(self._context.ledger.journal.newest(1), None)
-        copies = rolling(path)
-        return bool(copies) and (newest is None or newest.at < os.stat(copies[0]).st_mtime)
 
 
 class MetricsFile(ServiceJob):
@@ -166,9 +161,9 @@ def metrics_of_share(
     rows: returns the rows of these users. of_service: returns what the service has measured until now.
     """
 
-    def text(_: float) -> str:
+    def text(now: float) -> str:
         sums = Sums.of(rows())
-        return host_metrics(config, sums, is_running=True, of_service=of_service(), instance=instance)
+        return host_metrics(config, sums, now, is_running=True, of_service=of_service(), instance=instance)
 
     return MetricsFile(config, instance, text, measurements)
 

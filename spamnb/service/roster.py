@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 from spamnb.base.errors import LedgerError, MaildirError, RegisterError, SpamnbError
@@ -29,6 +30,7 @@ from spamnb.host.own_settings import changed_at, in_one_line
 from spamnb.host.register import AccountRow, FilterState, remove_of_other_shares
 from spamnb.host.shares import Share
 from spamnb.ledger.file.last_end import EndRecord
+from spamnb.ledger.file.locks import last_claimed
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Directory
 from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
@@ -147,7 +149,7 @@ class Roster:
     # --- who is there
 
     def watch(self) -> str:
-        """Watch all users, and compare those whose folders have changed, the latest first."""
+        """Watch all users, and compare those whose folders have changed, the one who waits longest first."""
         self._sweeps.plan()
         if (found := self._find_users()) is not None:
             self._come(self._ours(found))
@@ -175,15 +177,20 @@ class Roster:
         return found
 
     def _come(self, users: Iterable[User]) -> None:
-        """Add users, and compare those whose folders have changed since the last time, the latest first."""
+        """Add users, and compare those whose folders have changed since the last time, the one who waits longest first.
+
+        A service that is killed again and again reaches only a few users each time. So whoever was awake since the
+        change waits behind the others: the same few would be the first at each start.
+        """
         changed = []
         for seen in users:
             user = self._add(seen)
             # A polled user may have very many folders; the sweep looks at them some seconds later, and gives turns.
             has_changed, latest = (False, 0) if self._users.is_polled(user) else self._sweeps.has_changed(user)
             if has_changed or seen.name in self._tools.reading.left:
-                changed.append((latest, user.account))
-        for _, account in sorted(changed, key=lambda each: each[0], reverse=True):
+                claimed_at = last_claimed(str(self._host.ledger_of(seen.name)))
+                changed.append((claimed_at > latest, latest, user.account))
+        for *_, account in sorted(changed, key=itemgetter(0, 1)):
             self.scheduler.compare(account)
 
     def _miss(self, rows: Sequence[AccountRow], found: FoundUsers) -> None:

@@ -13,7 +13,8 @@ moment. Long work within such a turn is put off: at most one long work is under 
 It sleeps again when nothing of it is under way and it has had no work for a minute, or when too many accounts are
 awake. So a command such as `restore` can get the ledger, and memory does not grow with the number of users.
 
-*Faults.* A fault of one account ends its turn and harms no other account: it is tried again after some time. One
+*Faults.* A fault of one account ends its turn and harms no other account: it is tried again after some time. The only
+exception: a later program is installed, and it has upgraded a ledger. Then the service ends, for the new program. One
 person's service has no other accounts, so a fault that does not pass by itself ends it, and the service manager reports
 it.
 
@@ -26,7 +27,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from spamnb.base import memory
-from spamnb.base.errors import LedgerUnavailableError, SpamnbError
+from spamnb.base.errors import LedgerNewerError, LedgerUnavailableError, SpamnbError
 from spamnb.ledger.file.removal import remove
 from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.log import about
@@ -339,6 +340,8 @@ class Scheduler:
         self._awake.pop(account, None)
         if not (self._tools.has_others or isinstance(told, LedgerUnavailableError)):
             raise told
+        if isinstance(told, LedgerNewerError) and self._tools.is_replaced():
+            raise told  # the service manager starts the new program
         account.failed(told)
         self._changed(account)
         self._queue(account)

@@ -12,7 +12,8 @@ reported everything until then, and no hint was about this account. Without even
 the stamp that counts is the one from before the last comparison.
 
 Each account is *looked after* once per day, at a time of day that follows from its name: its ledger is examined, its
-folders are compared, kept mail is learned, long-gone mail is forgotten, and a copy is made.
+folders are compared, kept mail is learned, long-gone mail is forgotten, and a copy is made. Soon after the first
+lessons this is done once more, since there is no copy yet.
 """
 
 import hashlib
@@ -24,6 +25,7 @@ from typing import TypeVar
 
 from spamnb.base.errors import MaildirError
 from spamnb.config import Config
+from spamnb.host.register import AccountRow
 from spamnb.maildir.folders import Directory, find_directories
 from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.context import DAY
@@ -33,6 +35,7 @@ from spamnb.service.scheduler import Scheduler
 TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
 _SLICE = 50  # accounts whose stamps are looked at in one go: a few milliseconds
 _PAUSE = 1000  # directories of one account that are looked at in one go: as long
+_COPY_SECONDS = 3600.0  # until a first copy that could not be made is tried again
 _Result = TypeVar("_Result")
 
 
@@ -134,10 +137,22 @@ class Sweeps:
             self._scheduler.daily_look(account)
 
     def _is_daily_look_due(self, user: HostUser) -> bool:
-        """Whether the account's daily time, which follows from its name, has passed since it was last looked after."""
+        """Whether the account's daily time, which follows from its name, has passed since it was last looked after.
+
+        It is also due soon after the first lessons, as there is no copy yet.
+        """
+        if self._is_first_copy_due(user.row):
+            return True
         now, of_day = self._tools.now(), zlib.crc32(user.account.name.encode()) % DAY
         last = now - (now - of_day) % DAY
         return not last <= (user.row.looked_after_at or 0.0) <= now  # the clock may have been set back
+
+    def _is_first_copy_due(self, row: AccountRow) -> bool:
+        """Whether a user has learned something, and there is no copy at all."""
+        looked_at, now = row.looked_after_at or 0.0, self._tools.now()
+        if not self._template.service.copies or row.copied_at is not None or not (row.ham or row.spam):
+            return False
+        return row.uncopied_since is not None and (looked_at < row.uncopied_since or now - looked_at > _COPY_SECONDS)
 
     def has_changed(self, user: HostUser) -> tuple[bool, int]:
         """Whether folders or own settings may have changed since they were looked at, and the folders' latest time."""

@@ -901,6 +901,6 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (fill("a", BODY, "dask://"), fill(":1", BODY, "dask://a"), fill("0", 99, "[")),
     ),
     "cli.argument_types.user_name": (named, (fill("a", BODY), fill(" ", BODY), fill("@", BODY))),
-    "ledger.parts.rolling": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
+    "ledger.parts._copies": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
     "cli.argument_types.span": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),
 }

@@ -321,6 +321,11 @@ def test_ledger_that_is_damaged(well: Path, run: Run) -> None:
     code, found = findings(run)
     assert code == 1
     assert ("fault", "ledger") in [(state, what) for state, what, _ in found]
+    assert run("doctor").out.count("start the service, which restores its newest copy") == 1, "of one damage"
+    with only_service(str(ledger_file(well))):
+        steps = run("doctor").out.partition("What to do:")[2]
+    assert " start the service" not in steps, "it runs"
+    assert steps.count("restart the service, which restores its newest copy") == 1
     os.truncate(ledger_file(well), 0)
     assert said(run, "fault", "it is empty")
     assert recover(str(ledger_file(well)), time.time()) is not None

@@ -1,10 +1,12 @@
 """Disks that are full, or take no writing."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from spamnb.cli.common.sample_mail import message
+from spamnb.ledger import schema
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.service.log import MailboxPrefix
@@ -95,6 +97,61 @@ def test_full_disk_in_the_midst_of_training(site: Faulty, tmp_path: Path, capsys
         run("mount", "-o", "remount,size=64m", str(disk))
         assert site.spamnb("train", "--ham", str(directory)) == 0
         assert site.spamnb("verify") == 0
+
+
+def test_verify_on_a_full_disk(site: Faulty, tmp_path: Path) -> None:
+    """A command that only reads needs no room on the disk."""
+    with mounted(tmp_path / "state") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        before = {file.name for file in disk.iterdir()}
+        with filled(disk):
+            assert site.spamnb("verify") == 0
+            assert site.spamnb("status") == 0
+        assert site.faults() == []
+        assert {file.name for file in disk.iterdir()} == before
+
+
+def test_restore_on_a_full_disk(site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A restore without room says that the ledger's disk is full, and not that of the copy; it changes nothing."""
+    with mounted(tmp_path / "state", "64m") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        for copy in (tmp_path / "copy.sqlite", tmp_path / "copy.sqlite.gz"):
+            assert site.spamnb("backup", str(copy)) == 0
+            before = site.ledger.read_bytes()
+            capsys.readouterr()
+            with filled(disk):
+                assert site.spamnb("restore", str(copy)) == 3
+                said = " ".join(capsys.readouterr().err.split())
+            wanted = (
+                f"The disk that holds the ledger {site.ledger} is full" if copy.suffix == ".sqlite" else "too little"
+            )
+            assert wanted in said
+            assert "free some" in said
+            assert site.ledger.read_bytes() == before
+            assert site.spamnb("restore", str(copy)) == 0
+
+
+def test_upgrade_on_a_full_disk(site: Faulty, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An upgrade without room for the copy that comes first says what to do, and the ledger stays as it is."""
+    with mounted(tmp_path / "state", "64m") as disk:
+        site.ledger = disk / "ledger.sqlite"
+        site.configure()
+        site.teach()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(schema, "_STEPS", (*schema._STEPS, "CREATE TABLE extra (a)"))
+            patch.setattr(schema, "VERSION", schema.VERSION + 1)
+            patch.setattr("spamnb.ledger.connection.VERSION", schema.VERSION)
+            with filled(disk):
+                os.truncate(disk / "block", os.path.getsize(disk / "block") - 300_000)  # for the log
+                assert site.spamnb("train", "--ham", str(lessons(tmp_path / "more", 1))) == 3
+            said = " ".join(capsys.readouterr().err.split())
+            assert f"The ledger {site.ledger} is not upgraded, and nothing is changed" in said
+            assert "free" in said
+        assert site.faults() == []  # the program of before can use it
 
 
 @pytest.mark.parametrize("broken", [filled, read_only])

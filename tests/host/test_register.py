@@ -61,6 +61,8 @@ rows = st.builds(
     judged_at=times,
     bytes=numbers,
     polled=st.booleans(),
+    copied_at=times,
+    uncopied_since=times,
 )
 
 
@@ -95,7 +97,9 @@ def test_sums() -> None:
     )
     assert (found.faulty, found.ham, found.spam, found.corrected, found.bytes) == (1, 40, 60, 2, 100)
     assert (found.judged, found.judged_at) == ({"ham": 10, "spam": 0, "unsure": 0}, 9.0)
-    assert Sums.of([]).judged_at is None
+    assert (Sums.of([]).judged_at, Sums.of([]).uncopied_since) == (None, None)
+    waiting = [replace(BOB, uncopied_since=since) for since in (7.0, 3.0)]
+    assert Sums.of([ANNA, *waiting]).uncopied_since == 3.0
 
 
 def test_the_worst_first() -> None:

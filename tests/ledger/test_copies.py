@@ -82,7 +82,7 @@ def test_a_disk_that_damages_the_copy(ledger: Ledger, path: str) -> None:
         garble(target)
 
     with (
-        mock.patch("spamnb.ledger.copies.copy.copy", damaging),
+        mock.patch("spamnb.ledger.file.pages.copy", damaging),
         pytest.raises(LedgerError, match="the ledger itself is sound: check the disk of") as raised,
     ):
         roll(path, noon(1), 7)
@@ -102,7 +102,7 @@ def test_of_one_moment(ledger: Ledger, path: str) -> None:
         with Ledger(path) as other:
             fill(other, f"step {steps}", 3000)
 
-    with mock.patch("spamnb.ledger.copies.copy._PAGES", 50):
+    with mock.patch("spamnb.ledger.file.pages._PAGES", 50):
         made = roll(path, noon(1), 7, learn_more)
     assert steps > 3
     with Ledger(plain(made)) as copied:
@@ -125,7 +125,7 @@ def test_killed_while_copying(ledger: Ledger, path: str, at: int) -> None:
             shutil.copy(max(directory.glob(".*.part"), key=os.path.getmtime), rest)  # as it lies there at death
             raise DeathError
 
-    with mock.patch("spamnb.ledger.copies.copy._PAGES", 20), mock.patch("spamnb.ledger.copies.copy._CHUNK", 50_000):
+    with mock.patch("spamnb.ledger.file.pages._PAGES", 20), mock.patch("spamnb.ledger.file.pages._CHUNK", 50_000):
         old = roll(path, noon(1), 7, lambda: steps.append(None))
         at = at if at > 0 else len(steps)
         steps.clear()

@@ -64,7 +64,7 @@ def test_copied_while_another_opens_it(closed: str, tmp_path: Path) -> None:
 
     target = str(tmp_path / "copy")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spamnb.ledger.copies.copy._PAGES", 20)
+        patch.setattr("spamnb.ledger.file.pages._PAGES", 20)
         copy(closed, target, write_once)
     assert len(steps) > 3
     assert held_of(target).spam == 1

@@ -26,7 +26,7 @@ def home(tmp_path: Path) -> Path:
     for at in (1e9, 1.1e9):
         roll(str(path), at, 7)
     restore(str(path), roll(str(path), 1.2e9, 7), 1.3e9)
-    for name in ("copies/.x.part", "ledger.sqlite.restored.part", "ledger.sqlite.damaged-2026"):
+    for name in ("copies/.x.part", ".y.part", "ledger.sqlite.restored.part", "ledger.sqlite.damaged-2026"):
         (path.parent / name).write_bytes(b"words")
     for name in ("ledger.sqlite.lock", "copies/ledger-2026-01-01.sqlite.gz.mine", "ledger.sqlite2", "config.yaml"):
         (path.parent / name).write_bytes(b"")

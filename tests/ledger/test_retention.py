@@ -186,8 +186,7 @@ def test_directories(ledger: Ledger) -> None:
     _, full = place(ledger, "here")
     _, empty = place(ledger, "gone", folder="Old")
     ledger.locations.gone(empty, ["gone"], OLD)
-    ledger.locations.set_directory(full, 1, 1)
-    ledger.locations.set_directory(empty, 1, 2)
+    ledger.locations.set_directories([(1, 1, full), (1, 2, empty)])
     forget(ledger)
     assert (ledger.locations.same_directory(1, 1), ledger.locations.same_directory(1, 2)) == (full, None)
 

@@ -32,6 +32,30 @@ def test_new(tmp_path: Path) -> None:
     assert [stat.S_IMODE(one.stat().st_mode) for one in (path.parent, path.parent.parent)] == [0o700, 0o700]
 
 
+def test_made_whole_or_by_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new ledger is complete when its file gets its name; without the means for that, SQLite makes the same parts."""
+    Ledger(str(tmp_path / "first")).close()  # makes what the others are copied from
+    kinds, run = [], schema._run_steps
+    for name in ("whole", "by steps"):
+        steps: list[str] = []
+        path = str(tmp_path / name)
+        with monkeypatch.context() as patch:
+            patch.setattr(schema, "_run_steps", lambda *of, steps=steps: (steps.append("run"), run(*of)))
+            if name == "by steps":
+                patch.setattr(schema, "_unmarked", lambda _: sqlite3.serialize)  # as without that method
+            Ledger(path).close()
+        assert steps == ([] if name == "whole" else ["run"])
+        with closing(sqlite3.connect(path)) as made:
+            assert schema.differences(made) == ([], [])
+            ((mark,),) = made.execute("SELECT value FROM state WHERE name = 'mark'").fetchall()
+            kinds.append(
+                (mark, *(made.execute(f"PRAGMA {one}").fetchone() for one in ("journal_mode", "user_version")))
+            )
+    assert len({mark for mark, *_ in kinds}) == 2
+    assert {tuple(others) for _, *others in kinds} == {(("wal",), (schema.VERSION,))}
+    assert {file.name for file in tmp_path.iterdir()} == {"first", "whole", "by steps"}
+
+
 def test_the_list_of_how(path: str) -> None:
     """The schema lists the values of `How`: a new one needs a step of the schema."""
     assert [*How] == [*JUDGED, *LEARNED], "frozen"

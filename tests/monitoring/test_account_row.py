@@ -1,6 +1,7 @@
 """The register's row of an account, from its ledger."""
 
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,19 @@ def test_its_figures(ledger: Ledger, config: Config) -> None:
     assert (row.judged, row.corrected) == ({"ham": 2, "unsure": 1, "spam": 1}, 1)
     assert row.judged_at == NOW - DAY
     assert row.bytes == sum(sizes(ledger.path)) > sum(sizes(ledger.path)[:2])
+
+
+def test_whether_it_is_copied(ledger: Ledger, config: Config) -> None:
+    """The row says when the newest copy was made, and whether something happened since; an empty ledger needs none."""
+    assert account_row(ledger, config, NOW).uncopied_since is None
+    learn(ledger, sample_lessons(3))
+    row = account_row(ledger, config, NOW)
+    assert (row.copied_at, row.uncopied_since) == (None, NOW)
+    copy = roll(ledger.path, NOW, 3)
+    for at, since in ((2e9, None), (0.0, NOW)):
+        os.utime(copy, (at, at))
+        row = account_row(ledger, config, NOW)
+        assert (row.copied_at, row.uncopied_since) == (at, since)
 
 
 def test_its_state(ledger: Ledger, config: Config) -> None:

@@ -74,7 +74,7 @@ def rows() -> list[AccountRow]:
 def of_host(config: Config, rows: list[AccountRow], measured: Measurements, instance: str = "") -> str:
     """Return the metrics of a host's service with two accounts awake and twelve directories watched."""
     of_service = [*measured.of_host(2), *measured.metrics(12)]
-    return host_metrics(config, Sums.of(rows), is_running=True, of_service=of_service, instance=instance)
+    return host_metrics(config, Sums.of(rows), NOW, is_running=True, of_service=of_service, instance=instance)
 
 
 def values(text: str) -> dict[str, float]:
@@ -161,6 +161,16 @@ def test_of_a_host(config: Config, rows: list[AccountRow]) -> None:
     assert found['spamnb_turn_seconds_bucket{le="0.25"}'] == 2
     assert found["spamnb_turn_seconds_count"] == 3
     assert "a.example" not in text
+
+
+def test_the_oldest_copy_of_a_host(config: Config, rows: list[AccountRow]) -> None:
+    """A host says until when all its ledgers are copied, so that the alert is raised when one of them is not."""
+    name, measured = "spamnb_last_copy_timestamp_seconds", Measurements()
+    assert values(of_host(config, rows, measured))[name] == NOW
+    waiting = [replace(row, uncopied_since=NOW - days * 86_400) for row, days in zip(rows, (1, 3, 0), strict=True)]
+    assert values(of_host(config, waiting, measured))[name] == NOW - 3 * 86_400
+    without = replace(config, service=replace(config.service, copies=0))
+    assert name not in values(of_host(without, waiting, measured))
 
 
 def test_counters_of_a_host_never_fall(config: Config, rows: list[AccountRow]) -> None:

@@ -87,7 +87,7 @@ def test_directory_number_given_anew(desk: Desk) -> None:
     letters = desk.put("ham", "Archive")
     desk.work()
     archive = next(number for number in range(1, 20) if desk.ledger.locations.where(number)[1] == "Archive")
-    desk.ledger.locations.set_directory(archive, status.st_dev, status.st_ino)
+    desk.ledger.locations.set_directories([(status.st_dev, status.st_ino, archive)])
     desk.move("Junk", "Friends")
     desk.work()
     assert desk.labels(spam) == {0}

@@ -15,23 +15,18 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 from spamnb.base import durable
 from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerSpaceError
+from spamnb.ledger.file.pages import copied, copy, new_file, step_for, store
 from spamnb.ledger.file.parts import PACKED, directory_of, of_day, rolling
 from spamnb.ledger.file.readonly import Alive, faults_of, look_into
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.sqlite import count_table
-from spamnb.ledger.sqlite_errors import FAULTS, plain, primary_code
 
-_PAGES = 2048  # per step: 8 MB, a few hundredths of a second
-_OF_THE_TARGET = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-_TAKES = 2  # times the ledger's size: a copy must not fill the disk that mail is delivered to
 _STALE_SECONDS = 3600.0  # after that an unfinished copy is no longer being written
 _CHUNK = 1 << 20  # bytes
-_LEVEL = 1  # most of a ledger is compressed tokens: a higher level or xz gains little, and is slower
 _SPARE = 16_000_000  # bytes of the disk that unpacking leaves free
 # The most that a compressed copy may hold, in times its size, beside _SPARE bytes. A new ledger has 43 to one, one with
 # 50 messages 9, with 1,000 messages 3; DEFLATE itself reaches a thousand.
@@ -46,14 +41,6 @@ _MESSAGES = (
     "SELECT (SELECT count(*) FROM lesson WHERE label = 0) + (SELECT total(ham_messages) FROM import),"
     " (SELECT count(*) FROM lesson WHERE label = 1) + (SELECT total(spam_messages) FROM import)"
 )
-_OWNER, _SPACE = "check who owns that directory: this user may not write to it", "free some space"
-_STEPS = {
-    errno.EACCES: _OWNER,
-    errno.EPERM: _OWNER,
-    errno.ENOSPC: _SPACE,
-    errno.EDQUOT: _SPACE,
-    errno.EROFS: "mount its disk for writing",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +64,28 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
     try:
         os.makedirs(directory, mode=0o700, exist_ok=True)
         _sweep(directory, at)
-        with _copied(present(ledger), directory, alive) as plain_copy:
+        with copied(present(ledger), directory, alive) as plain_copy:
             if faults := faults_of(plain_copy, alive):
                 if not faults_of(present(ledger), alive):  # the ledger has no fault: the service can go on
                     step = f"the ledger itself is sound: check the disk of {directory}"
                     raise LedgerError(f"the copy was damaged as it was written ({faults[0]}); {step}")
-                raise LedgerDamagedError(_not_copied(ledger, faults[0]))
+                raise LedgerDamagedError(_notcopied(ledger, faults[0]))
             if faults := look_into(plain_copy, _unequal_sums, alive):
-                raise LedgerError(_not_copied(ledger, faults[0]))
-            _store(plain_copy, final, alive)
+                raise LedgerError(_notcopied(ledger, faults[0]))
+            store(plain_copy, final, alive)
         others = [copy for copy in rolling(ledger, at) if copy != final]
         for old in others[keep - 1 :]:
             os.unlink(old)
     except OSError as fault:
-        step = _STEPS.get(fault.errno or 0, "check its disk")
-        raise LedgerError(f"the ledger could not be copied to {final}: {fault.strerror or fault}; {step}") from fault
+        why = f"{fault.strerror or fault}; {step_for(fault)}"
+        raise LedgerError(f"the ledger could not be copied to {final}: {why}") from fault
     return final
+
+
+def is_copied(ledger: Ledger, copied_at: float | None) -> bool:
+    """Whether nothing was judged, learned or moved since the newest copy was made; None: there is no copy."""
+    newest = next(ledger.journal.newest(1), None)
+    return copied_at is not None and (newest is None or newest.at < copied_at)
 
 
 def write(ledger: str, final: str, alive: Alive = lambda: None, *, replace: bool = True) -> Held:
@@ -102,9 +95,9 @@ def write(ledger: str, final: str, alive: Alive = lambda: None, *, replace: bool
     so. Raises as `durable.draft` does, and LedgerError if the disk is too full or the ledger is not sound.
     """
     durable.check(final, replace=replace)
-    with _copied(present(ledger), os.path.dirname(os.path.realpath(final)), alive) as plain_copy:
+    with copied(present(ledger), os.path.dirname(os.path.realpath(final)), alive) as plain_copy:
         held = _proven(ledger, plain_copy)
-        _store(plain_copy, final, alive, replace=replace)
+        store(plain_copy, final, alive, replace=replace)
     return held
 
 
@@ -115,20 +108,11 @@ def send(ledger: str, descriptor: int) -> Held:
         os.makedirs(directory, mode=0o700, exist_ok=True)
     if not os.access(directory, os.W_OK | os.X_OK):
         directory = tempfile.gettempdir()
-    with _copied(present(ledger), directory) as plain_copy:
+    with copied(present(ledger), directory) as plain_copy:
         held = _proven(ledger, plain_copy)
         with open(plain_copy, "rb") as file, open(descriptor, "wb", closefd=False) as out:
             shutil.copyfileobj(file, out, _CHUNK)
     return held
-
-
-def copy(source: str, target: str, alive: Alive = lambda: None) -> None:
-    """Copy the pages of a ledger, as of this moment, to a new file that only its owner can read."""
-    _new_file(target).close()
-    try:
-        look_into(source, lambda old: _copy_pages(old, target, alive))
-    except FAULTS as fault:
-        raise plain(fault, target if primary_code(fault) in _OF_THE_TARGET else source) from fault
 
 
 def copy_from(source: str, target: str) -> None:
@@ -188,7 +172,7 @@ def unpack(source: str, target: str) -> None:
     """
     space = shutil.disk_usage(os.path.dirname(os.path.abspath(target))).free - _SPARE
     try:
-        with _new_file(target) as file:
+        with new_file(target) as file:
             for piece in _unpacked(source):
                 space -= len(piece)
                 if space < 0:
@@ -216,60 +200,15 @@ def _unpacked(source: str) -> Iterator[bytes]:
         raise LedgerDamagedError("it is empty")
 
 
-def _store(plain_copy: str, final: str, alive: Alive, *, replace: bool = True) -> None:
-    """Give a copy its final name, compressed if the name ends so."""
-    with durable.draft(final, replace=replace) as draft:
-        if not final.endswith(PACKED):
-            os.rename(plain_copy, draft)
-            return
-        with open(plain_copy, "rb") as file, open(draft, "wb") as out, gzip.GzipFile("", "wb", _LEVEL, out) as packed:
-            while piece := file.read(_CHUNK):
-                packed.write(piece)
-                alive()
-
-
-def _new_file(path: str) -> BinaryIO:
-    """Open an empty file for writing, which only its owner can read if it is new."""
-    return open(path, "wb", opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o600))
-
-
-@contextlib.contextmanager
-def _copied(ledger: str, directory: str, alive: Alive = lambda: None) -> Iterator[str]:
-    """Yield the path of a copy in that directory, removed at the end if still there. Raises LedgerSpaceError."""
-    size = sum(os.stat(ledger + part).st_size for part in ("", "-wal") if os.path.exists(ledger + part))
-    lacking = _TAKES * size - shutil.disk_usage(directory).free
-    if lacking > 0:
-        raise LedgerSpaceError(
-            f"there is too little space in {directory} for a copy of the ledger: free {lacking // 10**6 + 1} MB more"
-        )
-    with durable.scratch(directory) as path:
-        copy(ledger, path, alive)
-        yield path
-
-
 def _proven(ledger: str, plain_copy: str) -> Held:
     try:
         return held_of(plain_copy)
     except LedgerDamagedError as fault:
-        raise LedgerError(_not_copied(ledger, str(fault))) from fault
+        raise LedgerError(_notcopied(ledger, str(fault))) from fault
 
 
-def _not_copied(ledger: str, fault: str) -> str:
+def _notcopied(ledger: str, fault: str) -> str:
     return f"the ledger {ledger} was not copied, it is damaged ({fault}): see `spamnb verify`"
-
-
-def _copy_pages(old: sqlite3.Connection, target: str, alive: Alive) -> None:
-    with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
-        new.execute("PRAGMA synchronous = OFF")  # the whole file is made durable before it gets its name
-        new.execute("PRAGMA journal_mode = OFF")
-        old.execute("BEGIN")
-        old.execute("SELECT count(*) FROM sqlite_master").fetchone()  # from here on everything is of one moment
-        old.backup(new, pages=_PAGES, progress=lambda *_: alive())
-        old.execute("ROLLBACK")
-    # The pages say that the file has a write-ahead log; a copy should be one file for every program.
-    with contextlib.closing(sqlite3.connect(os.fsencode(target), isolation_level=None)) as new:
-        new.execute("PRAGMA synchronous = OFF")
-        new.execute("PRAGMA journal_mode = DELETE")
 
 
 def _unequal_sums(sqlite: sqlite3.Connection) -> list[str]:

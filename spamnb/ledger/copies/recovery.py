@@ -17,7 +17,14 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from spamnb.base.errors import LedgerBusyError, LedgerDamagedError, LedgerError, LedgerLostError, LedgerSpaceError
+from spamnb.base.errors import (
+    LedgerBusyError,
+    LedgerDamagedError,
+    LedgerError,
+    LedgerLostError,
+    LedgerSpaceError,
+    LedgerUnavailableError,
+)
 from spamnb.ledger.copies.copy import Held, all_faults_of, copy_from, held_of
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.parts import directory_of, rolling
@@ -57,8 +64,9 @@ def restore(ledger: str, source: str, at: float) -> Restored:
         except LedgerDamagedError as fault:
             why = fault.__cause__ or fault  # without the advice about the ledger in use
             raise LedgerError(f"{source} is not restored, it is damaged ({why}): try another copy") from fault
-        except LedgerError as fault:
-            raise type(fault)(str(fault).replace(draft, source)) from fault  # nobody knows the draft by its name
+        except LedgerError as fault:  # nobody knows the draft by its name: it is the copy, on the disk of the ledger
+            known = ledger if isinstance(fault, LedgerUnavailableError) else source
+            raise type(fault)(str(fault).replace(draft, known)) from fault
         with holding(ledger):
             finish(ledger)
             return _put(ledger, draft, source, at, held)
@@ -194,7 +202,7 @@ def _draft(ledger: str) -> Iterator[str]:
 
 
 def _put(ledger: str, draft: str, source: str, at: float, held: Held, *, why: str | None = None) -> Restored:
-    with plain_faults(draft), contextlib.closing(sqlite3.connect(os.fsencode(draft), isolation_level=None)) as sqlite:
+    with plain_faults(ledger), contextlib.closing(sqlite3.connect(os.fsencode(draft), isolation_level=None)) as sqlite:
         sqlite.execute("BEGIN IMMEDIATE")
         sqlite.execute("DELETE FROM file")
         sqlite.execute("UPDATE mailbox SET started_at = NULL")

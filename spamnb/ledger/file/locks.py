@@ -129,6 +129,14 @@ def open_claim(path: str) -> Iterator[int]:
         os.close(lock)
 
 
+def last_claimed(ledger: str) -> int:
+    """Return when a service last began or ended to work with a ledger, in nanoseconds since the epoch; 0 for never."""
+    try:
+        return os.stat(ledger + SERVICE_LOCK).st_mtime_ns
+    except OSError:
+        return 0
+
+
 def running_since(ledger: str) -> float | None:
     """Return since when a service works with this ledger, in seconds since the epoch, or None. Makes no file."""
     try:

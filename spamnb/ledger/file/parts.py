@@ -1,5 +1,6 @@
 """The files that belong to a ledger, and their names: SQLite's files and locks beside it, and its rolling copies."""
 
+import contextlib
 import gzip
 import os
 import re
@@ -26,16 +27,21 @@ class Sizes(NamedTuple):
 
 def sizes(ledger: str) -> Sizes:
     """Return the sizes of a ledger on its disk; 0 for a missing part. Raises LedgerError if they are unknown."""
-    return Sizes(_size(ledger), _size(ledger + "-wal"), sum(map(_size, rolling(ledger))))
+    return Sizes(_size(ledger), _size(ledger + "-wal"), _size(*rolling(ledger), *before_upgrades(ledger)))
 
 
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:  # it may vanish during the count
-        return 0
-    except OSError as fault:
-        raise LedgerError(f"{path} cannot be read ({fault.strerror}): check who owns it") from fault
+def _size(*paths: str) -> int:
+    """Return the size of some files; one with two names counts once."""
+    sizes = dict[int, int]()
+    for path in paths:
+        try:
+            found = os.stat(path)
+        except FileNotFoundError:  # it may vanish during the count
+            continue
+        except OSError as fault:
+            raise LedgerError(f"{path} cannot be read ({fault.strerror}): check who owns it") from fault
+        sizes[found.st_ino] = found.st_size
+    return sum(sizes.values())
 
 
 def directory_of(ledger: str) -> str:
@@ -55,24 +61,50 @@ def rolling(ledger: str, at: float | None = None) -> list[str]:
     at: now, in seconds since the epoch. Then copies dated after tomorrow come last: a wrong clock has made them.
     Tomorrow may have begun in another time zone.
     """
-    directory = directory_of(ledger)
-    try:
-        names = os.listdir(directory)
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as fault:
-        raise LedgerError(f"the copies in {directory} cannot be listed: {fault.strerror}") from fault
-    dated = re.compile(rf"{re.escape(_stem(ledger))}-\d{{4}}-\d\d-\d\d\.sqlite(?:{re.escape(PACKED)})?")
-    copies = [os.path.join(directory, name) for name in sorted(filter(dated.fullmatch, names), reverse=True)]
+    copies = sorted(_copies(ledger, r"\d{4}-\d\d-\d\d\.sqlite(?:\.gz)?"), reverse=True)
     if at is not None:
         last = of_day(ledger, at + _DAY)
         copies.sort(key=lambda copy: copy > last)
     return copies
 
 
+def newest_copy(ledger: str) -> float | None:
+    """Return when the newest rolling copy was made; None if there is none."""
+    for path in rolling(ledger):
+        with contextlib.suppress(OSError):  # an older one is being removed
+            return os.stat(path).st_mtime
+    return None
+
+
+def before_upgrade(ledger: str, version: int) -> str:
+    """Return the path of the copy that is made before a ledger becomes one of that version."""
+    return os.path.join(directory_of(ledger), f"{_stem(ledger)}-before-{version}.sqlite{PACKED}")
+
+
+def before_upgrades(ledger: str) -> list[str]:
+    """Return the paths of the copies that were made before upgrades, the one before the latest version first."""
+    copies = _copies(ledger, r"before-\d{1,9}\.sqlite\.gz")
+    return sorted(copies, key=lambda copy: (len(copy), copy), reverse=True)
+
+
+def _copies(ledger: str, names: str) -> list[str]:
+    """Return the paths of the copies whose names, after that of the ledger, match a pattern."""
+    directory, wanted = directory_of(ledger), re.compile(f"{re.escape(_stem(ledger))}-{names}")
+    try:
+        return [os.path.join(directory, name) for name in os.listdir(directory) if wanted.fullmatch(name)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as fault:
+        raise LedgerError(f"the copies in {directory} cannot be listed: {fault.strerror}") from fault
+
+
 def newest_of(ledger: str, version: int) -> str | None:
-    """Return the path of the newest rolling copy that this version can read; None if there is none."""
-    return next((copy for copy in rolling(ledger) if 0 < _version_in(copy) <= version), None)
+    """Return the path of the newest copy that this version can read; None if there is none.
+
+    No copy of a day is newer than the one before an upgrade: copies made after that have a later version.
+    """
+    copies = [*before_upgrades(ledger), *rolling(ledger)]
+    return next((copy for copy in copies if 0 < _version_in(copy) <= version), None)
 
 
 def _version_in(copy: str) -> int:

@@ -9,9 +9,10 @@ from urllib.parse import quote
 
 from spamnb.base.errors import LedgerBusyError, LedgerError, LedgerUnavailableError
 from spamnb.ledger.schema import APPLICATION_ID, check, differences, moment
-from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain
+from spamnb.ledger.sqlite_errors import FAULTS, is_damage, plain, primary_code
 
 _LOOKS = 5
+_NO_ROOM = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _NO_FAULTS = {"ok", "*** in database main ***"}  # lines of an integrity_check
 _STEPS = 100_000  # of SQLite's machine; a few hundredths of a second
 _Found = TypeVar("_Found")
@@ -28,8 +29,8 @@ def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Con
 
     A log with commits belongs to a process that is at work, or that died. A read-only connection reads such a log, and
     does not empty it into the file at the end. Without a log, a writable connection makes an empty one for the time
-    being, and SQLite removes it; a read-only connection would leave it there. If no log exists and none can be made,
-    SQLite only reads the file as one that nobody ever writes (`immutable`).
+    being, and SQLite removes it; a read-only connection would leave it there. If no log exists and none can be made, as
+    on a full disk, SQLite only reads the file as one that nobody ever writes (`immutable`).
 
     Raises LedgerUnavailableError if a log has commits, and SQLite's index of it (`-shm`) is missing and cannot be made:
     `immutable` would silently leave the commits out.
@@ -50,10 +51,28 @@ def open_for_reading(path: str, busy_seconds: float = 10.0) -> tuple[sqlite3.Con
     else:
         mode = "immutable=1"
         before = state_of(path)
+    sqlite = _connected(path, mode, busy_seconds)
+    if mode == "mode=rw" and not _has_room(sqlite):
+        sqlite.close()
+        before = state_of(path)
+        sqlite = _connected(path, "immutable=1", busy_seconds)
+    return sqlite, before
+
+
+def _connected(path: str, mode: str, busy_seconds: float) -> sqlite3.Connection:
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}?{mode}"
     sqlite = sqlite3.connect(uri, uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
     sqlite.execute("PRAGMA query_only = ON")
-    return sqlite, before
+    return sqlite
+
+
+def _has_room(sqlite: sqlite3.Connection) -> bool:
+    """Whether the disk has room for the log that SQLite makes for the time of reading. Other faults are met later."""
+    try:
+        sqlite.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
+    except FAULTS as fault:
+        return primary_code(fault) not in _NO_ROOM
+    return True
 
 
 def state_of(path: str) -> FileStamp:

@@ -11,7 +11,14 @@ import re
 
 from spamnb.base import durable
 from spamnb.base.errors import LedgerUnavailableError
-from spamnb.ledger.file.parts import SERVICE_LOCK, SQLITE_PARTS, USE_LOCK, directory_of, rolling
+from spamnb.ledger.file.parts import (
+    SERVICE_LOCK,
+    SQLITE_PARTS,
+    USE_LOCK,
+    before_upgrades,
+    directory_of,
+    rolling,
+)
 from spamnb.ledger.file.replacement import holding
 
 _UNFINISHED = re.compile(r"\..*\.part")
@@ -33,9 +40,9 @@ def remove(ledger: str, *, seconds: float = 10.0, with_locks: bool = False) -> N
             former = [
                 os.path.join(directory, file)
                 for file in _names(directory)
-                if file.startswith(name) and _FORMER.fullmatch(file[len(name) :])
+                if _UNFINISHED.fullmatch(file) or (file.startswith(name) and _FORMER.fullmatch(file[len(name) :]))
             ]
-            _remove(*rolling(ledger), *unfinished)
+            _remove(*rolling(ledger), *before_upgrades(ledger), *unfinished)
             _remove(*former)
             _remove(ledger)
             _remove(*(ledger + part for part in SQLITE_PARTS))

@@ -311,9 +311,9 @@ class Locations:
         row = self._db.row("SELECT folder FROM directory WHERE device = ? AND inode = ?", (device, inode))
         return None if row is None else int(row[0])
 
-    def set_directory(self, folder: int, device: int, inode: int) -> None:
-        """Record which directory a folder is."""
-        self._write("INSERT OR REPLACE INTO directory VALUES (?, ?, ?)", [(device, inode, folder)])
+    def set_directories(self, directories: Iterable[tuple[int, int, int]]) -> None:
+        """Record which directories folders are: for each its device, its inode and the folder."""
+        self._write("INSERT OR REPLACE INTO directory VALUES (?, ?, ?)", directories)
 
     def flag(self, folder: int, flags: Iterable[tuple[str, str]]) -> None:
         """Record the current flags of files of the folder, as pairs of base name and flags."""

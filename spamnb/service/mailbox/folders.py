@@ -240,7 +240,7 @@ class Folders:
         since some mail programs keep them. The directory does: it is the same one. But if a folder
         gets the name of a training folder, the person wants its mail learned.
         """
-        ledger = self._context.ledger
+        ledger, changed = self._context.ledger, list[tuple[int, int, int]]()
         for folder in self:
             self._context.alive(f"looking for renamed folders in {self.root}")
             with contextlib.suppress(FileNotFoundError):
@@ -250,8 +250,9 @@ class Folders:
                     continue
                 if former is not None and folder.role not in TRAINING:
                     self._carry_over(former, folder)
-                # Last: after a kill before this, the next look carries the rest over.
-                ledger.locations.set_directory(folder.id, status.st_dev, status.st_ino)
+                changed.append((status.st_dev, status.st_ino, folder.id))
+        if changed:  # last: after a kill before this, the next look carries the rest over
+            ledger.locations.set_directories(changed)
 
     def _carry_over(self, former: int, folder: WatchedFolder) -> None:
         """Carry the records of known file names over; a new directory with a deleted one's number has none."""

@@ -4,9 +4,11 @@ import itertools
 import os
 import zlib
 from collections.abc import Callable
+from unittest import mock
 
 import pytest
 
+from spamnb.base.errors import LedgerSpaceError
 from spamnb.host.register import FilterState
 from spamnb.ledger.file.parts import rolling
 from spamnb.ledger.history.state import Job
@@ -144,3 +146,35 @@ def test_the_clock_was_ahead(few: Desk) -> None:
     few.is_set = -30 * DAY
     few.pass_time(DAY)
     assert max(looked_after(few).values()) <= few.now()
+
+
+def test_first_copies(desk_of: Callable[[int], Desk]) -> None:
+    """A user who has learned something and has no copy gets one within minutes; who has learned nothing waits a day."""
+    desk = desk_of(2)
+    desk.configure("service: {reconcile_seconds: 300}")
+    desk.add("new@one.example", is_taught=False)
+    desk.start()
+    desk.settle()
+    desk.pass_time(700.0)
+    copied = {name: len(rolling(str(desk.ledger(name)))) for name in desk.names}
+    assert copied == {ONE: 1, "u01@two.example": 1, "new@one.example": 0}
+    rows = desk.rows().values()
+    assert {row.name: (row.copied_at is not None, row.uncopied_since) for row in rows} == {
+        name: (bool(copies), None) for name, copies in copied.items()
+    }
+
+
+def test_a_first_copy_that_fails(desk_of: Callable[[int], Desk], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the first copy cannot be made, it is tried again each hour, and the register says since when it is missing."""
+    roll = mock.Mock(side_effect=LedgerSpaceError("there is too little space"))
+    monkeypatch.setattr("spamnb.service.jobs.roll", roll)
+    desk = desk_of(1)
+    desk.configure("service: {reconcile_seconds: 300}")
+    desk.start()
+    desk.settle()
+    began = desk.now()
+    desk.pass_time(3 * 3600.0)
+    assert 2 <= roll.call_count <= 5
+    since = desk.rows()[ONE].uncopied_since
+    assert since is not None
+    assert abs(since - began) < 600.0

@@ -6,10 +6,12 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import LedgerNewerError
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import FilterState
 from spamnb.identity.digests import identity
@@ -136,6 +138,16 @@ def test_a_ledger_that_is_upgraded_while_it_is_in_use(trial: Trial) -> None:
     trial.is_told("was upgraded while it was in use")
     set_version(trial.ledger, VERSION)
     trial.is_over()
+
+
+def test_a_later_program_is_installed(trial: Trial, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a ledger is newer and a later program is installed, the service ends, so that the new one is started."""
+    set_version(trial.ledger, VERSION + 1)
+    monkeypatch.setattr(trial.desk.accounts, "_tools", replace(trial.desk.accounts._tools, is_replaced=lambda: True))
+    trial.desk.deliver(VICTIM)
+    with pytest.raises(LedgerNewerError, match="was written by a later spamnb"):
+        trial.desk.rest()
+    set_version(trial.ledger, VERSION)
 
 
 def set_version(ledger: Path, version: int) -> None:
