@@ -20,7 +20,7 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # It does so at once. A person has to see a message before copying it.
 COPY_SECONDS = 30.0
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
-_KEPT_ROLES = (Role.INBOX, Role.HAM, Role.NEWSLETTERS)
+_KEPT_ROLES = (Role.INBOX, Role.HAM, Role.NEWSLETTERS, Role.NEWCOMERS)
 _KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
 _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
 
@@ -131,7 +131,7 @@ class Reaction:
 
     @property
     def files(self) -> bool:
-        """Tell whether the file leaves a training folder when it is learned."""
+        """Tell whether the file goes to the folder of its label when it is learned."""
         return self.step in (Step.LEARN_HAM_AND_FILE, Step.LEARN_SPAM_AND_FILE)
 
 
@@ -336,8 +336,11 @@ def kept_origins(role: Role) -> tuple[Origin, ...]:
     """Return who may have put the mail there that a person keeps in a folder of this role.
 
     Mail that was in the mailbox before the filter does not count. Mail that the filter moved counts only among the
-    newsletters: in the inbox or a ham folder, the folder has another role than at that time.
+    newsletters: in the inbox or a ham folder, the folder has another role than at that time. Among the newcomers no
+    other mail counts: the person has put it there, or an undo.
     """
+    if role is Role.NEWCOMERS:
+        return ("filter",)
     return (*_KEPT_ORIGINS, "filter") if role is Role.NEWSLETTERS else _KEPT_ORIGINS
 
 
@@ -353,11 +356,13 @@ def reaction_to_kept(
     """Return the reaction to a message that is still in its place: answered, or read and left there for a while.
 
     flags: Maildir's letters. age: seconds since it appeared. left_behind: the reaction if a person has left it behind.
-    An answer is a decision. A rule may have marked the message as read, or the reader may not care about spam. None if
-    it means nothing.
+    An answer is a decision, and the letter of a newcomer then goes to the inbox. A rule may have marked the message as
+    read, or the reader may not care about spam. None if it means nothing.
     """
     if not learns_kept(role, learning) or "T" in flags or origin not in kept_origins(role):
         return None
+    if role is Role.NEWCOMERS:
+        return ANSWERED_NEWCOMER if "R" in flags else None
     if "R" in flags:
         return Reaction(Step.LEARN_HAM, "answered", How.KEPT)
     if left_behind is not None:
@@ -383,6 +388,8 @@ def reaction_to_left_behind(
     return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True, doubtful=is_doubtful)
 
 
+# To a letter in the folder for newcomers that the person has answered.
+ANSWERED_NEWCOMER = Reaction(Step.LEARN_HAM_AND_FILE, "answered", How.KEPT)
 # To spam that the filter moved to Junk long ago, and that nobody has taken out.
 LEFT_IN_SPAM = Reaction(Step.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
 

@@ -109,6 +109,7 @@ TRAIN = {Role.TRAIN_SPAM: Step.LEARN_SPAM_AND_FILE, Role.TRAIN_HAM: Step.LEARN_H
 # What is done, and whether it is weak, and a rescue.
 NOTHING, JUDGE, WAIT = ((step, False, False) for step in (Step.NOTHING, Step.JUDGE, Step.WAIT))
 SPAM, WEAK_SPAM = ((Step.LEARN_SPAM, weak, False) for weak in (False, True))
+HAM_AND_FILE = (Step.LEARN_HAM_AND_FILE, False, False)
 HAM, WEAK_HAM, RESCUE = (Step.LEARN_HAM, False, False), (Step.LEARN_HAM, True, False), (Step.LEARN_HAM, False, True)
 NEW_IN_JUNK = [(), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),)]
 NEW_IN_TRAINING = [
@@ -202,6 +203,12 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     "answered, in the inbox, a ham folder or the newsletters": [
         *((partial(lies, "R", role, 0), HAM) for role in KEEPING),
         (partial(lies, "R", Role.NEWSLETTERS, 0, "filter"), HAM),
+    ],
+    "answered, [among the newcomers](#mail-of-newcomers)": [
+        *((partial(lies, flags, Role.NEWCOMERS, 0, "filter"), HAM_AND_FILE) for flags in ("R", "RS")),
+        *((partial(lies, flags, Role.NEWCOMERS, 30, "filter"), None) for flags in ("", "S", "RT")),
+        *((partial(lies, "R", Role.NEWCOMERS, 30, origin), None) for origin in ("appeared", "undo", "before")),
+        (partial(lies, "R", Role.UNSURE, 30, "filter"), None),
     ],
     "read and kept, in the inbox, a ham folder or the newsletters": [
         *((partial(lies, "S", role, 3), WEAK_HAM) for role in KEEPING),

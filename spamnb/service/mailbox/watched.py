@@ -140,6 +140,8 @@ class WatchedMailbox:
         # After learning: after a kill before this, the same flags teach again.
         flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
+        if folder.role is Role.NEWCOMERS and any("R" in new and "R" not in before[key] for key, new in flags.items()):
+            self._untouched.learn_answered(folder)
 
     def _learn_keywords(self, folder: WatchedFolder, entry: Entry, before: str, keywords: Mapping[str, str]) -> None:
         """Learn a client's junk keywords if they have changed, not at every flag. before: the file's old flags."""
