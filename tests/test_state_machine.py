@@ -371,6 +371,9 @@ class Sorting(RuleBasedStateMachine):
         assert not file.baseline or ROLES[file.folder] in TRAINING, "baseline mail was moved"
         known_before = file.settled or file.folder == "INBOX" or file.digest in self.unforeseen
         assert self.trusting or known_before, "learned and moved what nobody knew"
+        if file.flags.strip("DFPRST") == ("a" if folder == "Junk" else "b"):
+            self.judge_move_of_marked(file, folder)
+            return
         assert folder in GOALS.get(file.folder, ())
         assert file.folder != "New" or "R" in file.flags or file.digest in self.answered, "nobody has answered it"
         if file.folder == "INBOX":
@@ -387,6 +390,16 @@ class Sorting(RuleBasedStateMachine):
                 if action.kind == "moved" and action.destination_base == parse_name(entry.name).key
             ]  # another file of the message may have been rescued later in the same comparison
             assert known.rescued_at is None or move.at < known.rescued_at, "moved again what a person had rescued"
+
+    def judge_move_of_marked(self, file: File, folder: str) -> None:
+        """Whether the filter was allowed to move a file since a client had marked it."""
+        role = ROLES[file.folder]
+        assert not role.is_neutral
+        assert "T" not in file.flags, "moved what a client has copied"
+        if folder == "Junk":
+            assert role is not Role.SPAM
+        else:
+            assert (role, folder) == (Role.SPAM, "INBOX")
 
     def is_ordered(self, file: File) -> bool:
         """Whether a person has called the message spam, or one that is almost the same: that needs no lessons."""
@@ -1203,6 +1216,23 @@ def test_busy_while_spam_is_moved(world: Sorting, at: int) -> None:
     world.calm()
     assert [file.folder for file in world.files] == ["Junk"]
     assert set(world.labels.values()) == {None}
+
+
+@pytest.mark.parametrize("at", [0, *sampled(range(1, 60), 8)])
+def test_killed_while_marked_mail_is_moved(world: Sorting, at: int) -> None:
+    """Killed at any call or not, marked mail goes to Junk, and back to the inbox, and each is learned once."""
+    world.deliver("ham", "INBOX")
+    world.calm()
+    for keyword, folder in (("a", "Junk"), ("b", "INBOX")):
+        world.mark(1, keyword)
+        world.reconcile()
+        world.wait(DWELL + 1)
+        if at:
+            world.crash(at, False)
+        world.calm()
+        assert [file.folder for file in world.files] == [folder]
+    assert set(world.labels.values()) == {Label.HAM}
+    assert len(world.learnings(world.files[0].digest)) == 2
 
 
 def test_a_keyword_is_one_word(world: Sorting) -> None:

@@ -394,14 +394,34 @@ ANSWERED_NEWCOMER = Reaction(Step.LEARN_HAM_AND_FILE, "answered", How.KEPT)
 LEFT_IN_SPAM = Reaction(Step.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
 
 
-def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:
+def reaction_to_keywords(
+    label: Label,
+    verdict: str | None,
+    role: Role = Role.INBOX,
+    flags: str = "",
+    origin: Origin = "appeared",
+    *,
+    moves: bool = False,
+    is_wanted: bool = False,
+) -> Reaction:
     """Return the reaction to new junk keywords of a mail client that give the message this label.
 
-    verdict: the filter's, if it is remembered. The lesson is weak, since software writes keywords too, unless they
-    contradict the verdict.
+    verdict: the filter's, if it is remembered. role: of the folder. flags: Maildir's letters. origin: who put the file
+    there. moves: the configuration lets marked messages move. is_wanted: a person has called the message ham, or has
+    rescued it.
+
+    The lesson is weak, since software writes keywords too, unless they contradict the verdict. Software does not mark
+    mail in spam as ham, so there this is a decision, if it moves the message. Mail from before the filter is never
+    moved, nor is mail that a program is about to delete since it has copied it.
     """
-    step = Step.LEARN_SPAM if label is Label.SPAM else Step.LEARN_HAM
-    return Reaction(step, "marked by a mail client", How.KEYWORD, weak=not contradicts(label, verdict))
+    is_spam, why = label is Label.SPAM, "marked by a mail client"
+    weak = not contradicts(label, verdict)
+    leaves = (role in (Role.INBOX, Role.HAM) or role.is_apart) if is_spam else role is Role.SPAM
+    if not moves or not leaves or origin == "before" or "T" in flags or (is_spam and weak and is_wanted):
+        return Reaction(Step.LEARN_SPAM if is_spam else Step.LEARN_HAM, why, How.KEYWORD, weak=weak)
+    if is_spam:
+        return Reaction(Step.LEARN_SPAM_AND_FILE, why, How.KEYWORD, weak=weak)
+    return Reaction(Step.LEARN_HAM_AND_FILE, why, How.KEYWORD, rescued=True)
 
 
 def reaction_to_tag(is_tagged: bool, verdict: str | None) -> Reaction | None:

@@ -256,6 +256,8 @@ class Performer:
         change = training.learn(self._ledger, reading, label, reaction.why, at, how=how, weak=weak)
         self._context.log_learned(change, reading, label, reaction.why, weak=weak)
         known = self._ledger.messages.ensure(reading.digest, reading.summary)
+        if reaction.rescued:
+            self._ledger.messages.rescued(known.id, at)
         goal = self._folders.for_role(Role.SPAM if label is Label.SPAM else Role.INBOX)
         return self.mover.intend((known.id, known.digest), folder, entry, goal, reaction.why)
 
