@@ -67,12 +67,17 @@ ROLES = {
     "Lists": Role.NEWSLETTERS,
 }
 # Where the filter moves mail to.
-GOALS = {"INBOX": {"Junk", "Maybe", "New", "Lists"}, "TrainSpam": {"Junk"}, "TrainHam": {"INBOX"}}
+GOALS = {
+    "INBOX": {"Junk", "Maybe", "New", "Lists"},
+    "TrainSpam": {"Junk"},
+    "TrainHam": {"INBOX"},
+    "New": {"INBOX"},  # a letter that the person has answered
+}
 LESSONS = 20
 CALLS = 40  # that change something when one message is judged and moved, and a few more
 WAYS_OUT: list[tuple[str, ...]] = [(), ("INBOX",), ("Trash", "INBOX")]  # of Junk
 DWELL, DAY = 5.0, 86_400.0
-TEACHES = {Step.LEARN_HAM: Label.HAM, Step.LEARN_SPAM: Label.SPAM}
+TEACHES = {Step.LEARN_HAM: Label.HAM, Step.LEARN_SPAM: Label.SPAM, Step.LEARN_HAM_AND_FILE: Label.HAM}
 
 _FORGED = (b"Message-ID:", b"Date:", b"From:")
 FOLDERS = st.sampled_from(list(ROLES))
@@ -159,6 +164,7 @@ class Sorting(RuleBasedStateMachine):
         self.forged: set[bytes] = set()  # all of these
         self.stumbled = False
         self.rescued: list[File] = []  # while the service was dead
+        self.answered: set[bytes] = set()  # messages that a letter in the folder of sent mail answers
         self.letters: set[bytes] = set()  # messages that were ever in the folder of sent mail
         self.ledger = Ledger(self.path)
 
@@ -365,7 +371,11 @@ class Sorting(RuleBasedStateMachine):
         assert not file.baseline or ROLES[file.folder] in TRAINING, "baseline mail was moved"
         known_before = file.settled or file.folder == "INBOX" or file.digest in self.unforeseen
         assert self.trusting or known_before, "learned and moved what nobody knew"
+        if file.flags.strip("DFPRST") == ("a" if folder == "Junk" else "b"):
+            self.judge_move_of_marked(file, folder)
+            return
         assert folder in GOALS.get(file.folder, ())
+        assert file.folder != "New" or "R" in file.flags or file.digest in self.answered, "nobody has answered it"
         if file.folder == "INBOX":
             assert self.ledger.state.begun_with is not None or self.is_ordered(file), "moved, and it may not yet"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"
@@ -380,6 +390,16 @@ class Sorting(RuleBasedStateMachine):
                 if action.kind == "moved" and action.destination_base == parse_name(entry.name).key
             ]  # another file of the message may have been rescued later in the same comparison
             assert known.rescued_at is None or move.at < known.rescued_at, "moved again what a person had rescued"
+
+    def judge_move_of_marked(self, file: File, folder: str) -> None:
+        """Whether the filter was allowed to move a file since a client had marked it."""
+        role = ROLES[file.folder]
+        assert not role.is_neutral
+        assert "T" not in file.flags, "moved what a client has copied"
+        if folder == "Junk":
+            assert role is not Role.SPAM
+        else:
+            assert (role, folder) == (Role.SPAM, "INBOX")
 
     def is_ordered(self, file: File) -> bool:
         """Whether a person has called the message spam, or one that is almost the same: that needs no lessons."""
@@ -424,6 +444,27 @@ class Sorting(RuleBasedStateMachine):
         self.unforeseen.add(identity(content))  # the same letter may be there before
         self.twins.add(identity(content))
         self.write(content, "Sent", Entry("cur", f"{next(self.bases)}:2,S"))
+
+    @precondition(lambda self: any(file.folder == "New" for file in self.files))
+    @rule(index=NEWEST, sign=st.sampled_from(["mark", "letter", "both"]))
+    def answer(self, index: int, sign: str) -> None:
+        """Answer mail of a newcomer: a mail program marks it, or puts a letter among the sent mail, or does both."""
+        there = [file for file in self.files if file.folder == "New"]
+        file = there[-index % len(there)]
+        self.touched.add(file.digest)
+        self.unforeseen.add(file.digest)  # the person may have put it there, or there is another one
+        self.said.setdefault(file.digest, set()).add(Label.HAM)
+        if sign != "letter":
+            entry = Entry("cur", format_name(parse_name(file.entry.name).with_flags(file.flags + "R")))
+            os.rename(self.path_of(file), entry.path(self.folders[file.folder]))
+            self.put(file, file.folder, entry)
+        if sign != "mark":
+            self.number += 1
+            fields = dict(re.findall(rb"(?m)^(From|Message-ID): (.*)", file.content.partition(b"\n\n")[0]))
+            letter = b"From: you@home.example\nMessage-ID: <%d@home.example>\n" % self.number
+            letter += b"To: %s\nIn-Reply-To: %s\n\nThank you!\n" % (fields[b"From"], fields[b"Message-ID"])
+            self.answered |= {file.digest, *(one.digest for one in self.files if fields[b"Message-ID"] in one.content)}
+            self.write(letter, "Sent", Entry("cur", f"{next(self.bases)}:2,S"))
 
     @rule(number=st.integers(1, 3), kind=st.sampled_from(["ham", "spam"]))
     def deliver_an_answer(self, number: int, kind: str) -> None:
@@ -1003,6 +1044,24 @@ def test_what_is_put_apart(world: Sorting) -> None:
     assert set(world.labels.values()) == {Label.HAM}
 
 
+@pytest.mark.parametrize("sign", ["mark", "letter", "both"])
+@pytest.mark.parametrize("at", [0, *sampled(range(1, 60), 8)])
+def test_killed_while_an_answered_letter_is_moved(world: Sorting, sign: str, at: int) -> None:
+    """Killed at any call or not, the answered letter of a newcomer is learned once, and is in the inbox."""
+    world.deliver("stranger", "INBOX")
+    world.calm()
+    assert [file.folder for file in world.files] == ["New"]
+    first = world.files[0]
+    world.answer(1, sign)
+    if at:
+        world.wait(DWELL + 1)
+        world.crash(at, False)
+    world.calm()
+    assert first.folder == "INBOX"
+    assert world.labels[first.digest] == Label.HAM
+    assert len(world.learnings(first.digest)) == 1
+
+
 def test_a_newsletter_that_was_kept(world: Sorting) -> None:
     """A newsletter that was read, and left where the filter has put it, is ham, weakly."""
     world.keep_a_newsletter()
@@ -1157,6 +1216,23 @@ def test_busy_while_spam_is_moved(world: Sorting, at: int) -> None:
     world.calm()
     assert [file.folder for file in world.files] == ["Junk"]
     assert set(world.labels.values()) == {None}
+
+
+@pytest.mark.parametrize("at", [0, *sampled(range(1, 60), 8)])
+def test_killed_while_marked_mail_is_moved(world: Sorting, at: int) -> None:
+    """Killed at any call or not, marked mail goes to Junk, and back to the inbox, and each is learned once."""
+    world.deliver("ham", "INBOX")
+    world.calm()
+    for keyword, folder in (("a", "Junk"), ("b", "INBOX")):
+        world.mark(1, keyword)
+        world.reconcile()
+        world.wait(DWELL + 1)
+        if at:
+            world.crash(at, False)
+        world.calm()
+        assert [file.folder for file in world.files] == [folder]
+    assert set(world.labels.values()) == {Label.HAM}
+    assert len(world.learnings(world.files[0].digest)) == 2
 
 
 def test_a_keyword_is_one_word(world: Sorting) -> None:

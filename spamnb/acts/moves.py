@@ -43,6 +43,7 @@ from spamnb.rules.destination import MARKS
 Mailboxes = Mapping[str, Mailbox]  # by its path; the layout of an unconfigured mailbox is read from the disk
 
 _log = logging.getLogger(__name__)
+_ANY_MARKS = "".join(sorted(MARKS))
 _TRIES = 5  # a client may change flags between our look and our rename; it will stop at some time
 # What delays a move for now: it is made when this has passed.
 _PASSING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EACCES, errno.EPERM, errno.ESTALE}
@@ -120,7 +121,8 @@ def find_folder(ledger: Ledger, mailboxes: Mailboxes) -> FindFolder:
 class Intent:
     """A move that is written down but not made: the journal's action, and the two folders and base names.
 
-    flags: the message's flags at the time of the decision. takes_back: the action that the move undoes.
+    flags: marks that do not hold the message back: its flags at the time of a verdict, and all of them if a person has
+    decided that it moves. takes_back: the action that the move undoes.
     """
 
     action: int
@@ -212,7 +214,8 @@ class Mover:
                 goal=None if judgement is None else goal,
                 owner=owner,
             )
-        return Intent(action, *message, source, base, destination, base, name.flags, takes_back)
+        flags = name.flags if judgement is not None else _ANY_MARKS
+        return Intent(action, *message, source, base, destination, base, flags, takes_back)
 
     def resolve(self) -> int:
         """End the intents that a crash has left open, except those that cannot end yet. Returns the number ended.
@@ -283,8 +286,8 @@ class Mover:
     def carry_out(self, intent: Intent, entry: Entry | None, *, waits: bool = False) -> bool:
         """Make a move that was written down. Returns False if the message stays or has vanished.
 
-        It stays if a person has read, marked or moved it since the filter decided, or if another program has just
-        linked its file. waits: in that last case the intent stays open, for `resolve`.
+        It stays if a person has read, marked or moved it since a verdict decided, or moved it since the person did, or
+        if another program has just linked its file. waits: in that last case the intent stays open, for `resolve`.
         """
         letters = matching_letters(read_keywords(intent.source), read_keywords(intent.destination))
         for _ in range(_TRIES):
@@ -375,7 +378,7 @@ class Mover:
             return False  # the folder belongs to another mailbox, or is gone for now
         last = self._ledger.locations.last(source.id, action.source_base)
         places = source, action.source_base, destination, action.destination_base
-        flags = "" if last is None else last.flags
+        flags = _ANY_MARKS if action.verdict is None else "" if last is None else last.flags
         intent = Intent(action.id, action.message, action.digest, *places, flags, action.takes_back)
         remove_drafts(destination, intent.wanted)
         remove_drafts(source, intent.base)  # a draft from giving the message back

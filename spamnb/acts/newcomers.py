@@ -19,7 +19,17 @@ def why_known(ledger: Ledger, config: Config, relations: Relations, seen: Seen |
     if seen is None:
         (seen,) = ledger.lessons.seen([relations])
     learned = ledger.senders.learned(relations.sender, relations.list_id)
-    return acquaintances.why_known(relations, seen, *learned, contacts_of(config.address_book), allowed)
+    why = acquaintances.why_known(relations, seen, *learned, contacts_of(config.address_book), allowed)
+    return why if why or seen.spam else acquaintances.why_site_known(_of_site(ledger, relations))
+
+
+def _of_site(ledger: Ledger, relations: Relations) -> list[Seen]:
+    """Return what the lessons say of other addresses of the sender's site over the path of a message."""
+    site = relations.site
+    if not site:
+        return []
+    others = ledger.senders.of_site(site, acquaintances.MOST_OF_SITE)
+    return ledger.lessons.seen([Relations(address, path=relations.path) for address in others])
 
 
 def of_sender(ledger: Ledger, config: Config, relations: Relations) -> str:

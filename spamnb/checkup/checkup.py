@@ -11,6 +11,7 @@ from spamnb.checkup.host_checks import (
     OWN_STEP,
     of_disks,
     of_limits,
+    of_not_shown,
     of_own_settings,
     of_register,
     of_services,
@@ -77,7 +78,7 @@ def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     here = installation(path, environ, host.template, [*map(str, not_running(running(host.directory)))])
     faulty = dict(own_faults(host))
     services, register = of_services(host, here), of_register(host, here, faulty)
-    users = (of_users(host), of_own_settings(faulty, here.spamnb))
+    users = (of_users(host), of_not_shown(host, here.spamnb), of_own_settings(faulty, here.spamnb))
     for findings in (services, *users, of_limits(host), of_disks(host), register):
         yield from _guarded(findings)
     yield from _guarded(of_exchange_of_users(host, here.spamnb))

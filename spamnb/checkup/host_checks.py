@@ -15,7 +15,8 @@ from spamnb.host.find_users import FoundUsers
 from spamnb.host.host import Host
 from spamnb.host.register import AccountRow, FilterState, files_in, read
 from spamnb.host.shares import not_running, running
-from spamnb.maildir.folders import FolderUnavailableError, find_folders
+from spamnb.maildir.folders import FolderUnavailableError, detect_layout, find_folders
+from spamnb.maildir.not_shown import not_shown
 
 _LOOKED_AT = 200  # users whose folders are counted
 _OF_FOLDER = 3  # watches: for the folder itself, for new and for cur
@@ -73,6 +74,27 @@ def _left_out(found: FoundUsers, where: str) -> Iterator[Finding]:
     if found.unreadable:
         means = f"{some(found.unreadable)} cannot be read: the users there are unknown"
         yield fault("users", means, "correct the owner or the permissions, or run spamnb as the owner of the mail")
+
+
+def of_not_shown(host: Host, spamnb: str) -> Iterator[Finding]:
+    """Report users who have a Maildir in their Maildir that its layout does not show.
+
+    Only the directory of each mailbox is listed: 5,000 users take 0.3 s of CPU. spamnb: how a command begins here.
+    """
+    names = [user.name for user in host.users().users if _has_not_shown(str(user.root), host)]
+    if names:
+        means = f"{plural(len(names), 'user')} with a Maildir that the layout does not show: {some(names)}"
+        means += "; the mail there is not filtered"
+        yield warning("users", means, f"{spamnb} {option('--user', names[0])} doctor says which it is, and what to do")
+
+
+def _has_not_shown(root: str, host: Host) -> bool:
+    layout = host.template.mailboxes[0].layout
+    try:
+        shown = detect_layout(root) if layout == "auto" else layout
+    except FolderUnavailableError:  # this is a fault of that user
+        return False
+    return any(not_shown(root, shown, depth=1))
 
 
 def of_limits(host: Host) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from spamnb.base.label import Role
 from spamnb.base.wording import plural
 from spamnb.checkup import inotify
-from spamnb.checkup.finding import Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
+from spamnb.checkup.finding import WARNING, Finding, fault, name_of, network_file_system, ok, owner_of, some, warning
 from spamnb.config import Config, Mailbox
 from spamnb.config.folder_names import usual_role
 from spamnb.ledger.file.locks import is_running
@@ -22,7 +22,10 @@ from spamnb.maildir.folders import (
     find_folders,
 )
 from spamnb.maildir.messages import Entry, Unread, scan, why_unread
+from spamnb.maildir.not_shown import not_shown, place_in
 from spamnb.maildir.other_formats import other_format
+
+_SHOWN = 5  # Maildirs that the layout does not show, each with its next step
 
 
 def of_mailboxes(config: Config, *, whole: bool = True) -> Iterator[Finding]:
@@ -46,6 +49,7 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Fin
     findings = [
         *_missing(name, mailbox, folders),
         *_odd_roles(name, mailbox, folders),
+        *_not_shown(name, mailbox),
         *_permissions(name, list(folders.values()), root),
         *_file_systems(name, mailbox, folders),
         *(_messages(name, list(folders.values())) if whole else ()),
@@ -105,6 +109,46 @@ def _odd_roles(name: str, mailbox: Mailbox, folders: Iterable[str]) -> Iterator[
             yield warning(name, means, f"write '{folder}: {usual}' under `roles`")
 
 
+def _not_shown(name: str, mailbox: Mailbox) -> Iterator[Finding]:
+    """Report Maildirs inside the mailbox that are none of its folders: `s=Junk` of mutt makes one in a Maildir++."""
+    root = str(mailbox.path)
+    layout = detect_layout(root) if mailbox.layout == "auto" else mailbox.layout
+    found = list(not_shown(root, layout))
+    for path in found[:_SHOWN]:
+        number, place = len(_listed(Folder("", path))), place_in(layout, root, path)
+        means = f"{path} is a Maildir that the layout {layout} does not show: its {plural(number, 'message')}"
+        means += " and what you move there teach nothing"
+        command = _into_place(path, place, is_empty=not number)
+        step = f"write the name {_of_mutt(root, place)} in mutt, say, instead of {_of_mutt(root, path)}; and {command}"
+        yield Finding(WARNING, name, means, step, command)
+    if (more := len(found) - _SHOWN) > 0:
+        step = f"list them: find {shlex.quote(root)} -name cur"
+        yield warning(name, f"{plural(more, 'more Maildir')} that the layout {layout} does not show", step)
+
+
+def _of_mutt(root: str, path: str) -> str:
+    """Return a folder's name in a mail program that writes paths below the mailbox so."""
+    return f"={os.path.relpath(path, root)}"
+
+
+def _into_place(path: str, place: str, *, is_empty: bool) -> str:
+    """Return what moves the messages of a Maildir to where the layout shows them, and leaves nothing behind.
+
+    It never overwrites a message. is_empty: it has no messages.
+    """
+    source, goal = shlex.quote(path), shlex.quote(place)
+    new, cur, tmp = (shlex.quote(os.path.join(path, subdir)) for subdir in ("new", "cur", "tmp"))
+    removed = f"rmdir {new} {cur} {tmp} {source}"
+    if is_empty:
+        return removed
+    if os.path.lexists(place):
+        moved = f"for d in new cur; do find {source}/$d -type f -exec mv -nt {goal}/$d {{}} +; done"
+        return f"{moved}; find {source} -type f | grep -q . || {removed}"
+    above = os.path.dirname(place)
+    made = "" if os.path.isdir(above) else f"mkdir -p {shlex.quote(above)} && "
+    return f"{made}mv -nT {source} {goal}"
+
+
 def _permissions(name: str, folders: list[Folder], root: str) -> Iterator[Finding]:
     me, owner = os.geteuid(), owner_of(root)
     if me != owner:
@@ -156,7 +200,7 @@ def _messages(name: str, folders: list[Folder]) -> Iterator[Finding]:
 def _listed(folder: Folder) -> list[Entry]:
     try:
         return scan(folder)
-    except FolderUnavailableError:  # `_permissions` reports it
+    except FolderUnavailableError:  # `_permissions` reports it, or it is outside of the layout
         return []
 
 

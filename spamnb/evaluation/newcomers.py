@@ -8,7 +8,7 @@ from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.rules.acquaintances import KNOWN_FIRST, why_known
+from spamnb.rules.acquaintances import KNOWN_FIRST, MOST_OF_SITE, why_known, why_site_known
 from spamnb.rules.destination import too_many_newcomers
 
 
@@ -38,7 +38,19 @@ class Newcomers:
         (seen,) = self._lessons.seen([relations])
         of_address = self._learned(self._of_address[relations.sender])
         of_list = self._learned(self._of_list[relations.list_id])
-        return not why_known(relations, seen, of_address, of_list, frozenset(), "") and self._knows_enough()
+        why = why_known(relations, seen, of_address, of_list, frozenset(), "")
+        is_known = bool(why or (not seen.spam and why_site_known(self._lessons.seen(self._of_site(relations)))))
+        return not is_known and self._knows_enough()
+
+    def _of_site(self, relations: Relations) -> list[Relations]:
+        """Return other addresses of the sender's site with learned mail, over the path of a message."""
+        if not (site := relations.site):
+            return []
+        there = [address for address in self._of_address if address.endswith((f"@{site}", f".{site}"))]
+        learned = {address: self._learned(self._of_address[address]) for address in there}
+        known = [address for address, (ham, spam) in learned.items() if ham or spam]
+        known.sort(key=lambda address: (not learned[address].spam, -len(self._of_address[address])))
+        return [Relations(address, path=relations.path) for address in known[:MOST_OF_SITE]]
 
     def of_list(self, list_id: str) -> Learned:
         """Return what is learned of a list."""

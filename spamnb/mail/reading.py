@@ -7,7 +7,7 @@ from typing import NamedTuple
 from spamnb.identity.digests import Digests, digests, identity
 from spamnb.mail.limits import DEFAULT_LIMITS, NOTES_OF_TEXT, Limits
 from spamnb.mail.parsing.message import Message, parse
-from spamnb.mail.relations import Addressees, Relations, addressees, relations
+from spamnb.mail.relations import Addressees, Relations, Reply, addressees, relations, reply
 from spamnb.mail.tokens.tokenizer import tokenize
 
 _SUMMARY_CHARS = 100
@@ -113,6 +113,15 @@ class LazyReading:
     def addressees(self) -> Addressees:
         """To whom it went, if the person has sent it."""
         return addressees(self._message)
+
+    @property
+    def reply(self) -> Reply:
+        """What this message answers, if the person has sent it."""
+        return reply(self._message)
+
+    def is_answered_by(self, reply: Reply) -> bool:
+        """Tell whether that message of the person answers it."""
+        return reply.answers(self._message)
 
 
 def summarise(message: Message) -> str:

@@ -68,6 +68,12 @@ class Relations(NamedTuple):
         return _hashed("address", self.sender, self.path) if is_known else None
 
     @property
+    def site(self) -> str:
+        """Return the site of the sender, if its mail came over a path; "" for addresses that strangers share."""
+        holder = holder_of(self.sender) if self.sender_over_path is not None else ""
+        return "" if "@" in holder else holder
+
+    @property
     def signed_by(self) -> int | None:
         """Return the hash of who answers for this message; None if the server at the top does not vouch for From."""
         server = server_at(self.results)
@@ -91,6 +97,22 @@ class Addressees(NamedTuple):
 
     recipients: tuple[int, ...] = ()
     answers: tuple[int, ...] = ()
+
+
+class Reply(NamedTuple):
+    """What a message of the person answers.
+
+    to: its recipients, in lower case. message_ids: of the messages that it answers; empty if it answers none.
+    """
+
+    to: tuple[str, ...] = ()
+    message_ids: tuple[str, ...] = ()
+
+    def answers(self, message: Message) -> bool:
+        """Tell whether the person answers this message, and writes to its only sender."""
+        own_id = _ids(message.first("message-id"))[:1]
+        authors = _in_lower_case(message.authors)
+        return len(authors) == 1 and authors[0] in self.to and not {*own_id}.isdisjoint(self.message_ids)
 
 
 def relations(message: Message) -> Relations:
@@ -122,17 +144,32 @@ def addressees(message: Message) -> Addressees:
     vacation notice.
     """
     fields = message.by_name()
-    if peer(fields.get("received", ())) is not None or _is_automatic(fields, message):
-        return Addressees()
-    written = shown_addresses([value for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
-    others = sorted({*_in_lower_case(written)} - {*_in_lower_case(message.authors), ""})
+    others = _written_to(message, fields)
     own_id = _ids(_first(fields, "message-id"))[:1]
-    if len(others) > _MOST_RECIPIENTS:
-        return Addressees()
     return Addressees(
         tuple([_recipient(other) for other in others]),
         tuple([_answer(each, other) for each in own_id for other in others]),
     )
+
+
+def reply(message: Message) -> Reply:
+    """Return what a message of the person answers; nothing if `addressees` returns nobody.
+
+    In-Reply-To names that message. Without it, the last of References does: the others are earlier in the thread.
+    """
+    fields = message.by_name()
+    to = _written_to(message, fields)
+    answered = _ids(_first(fields, "in-reply-to")) or _ids(_first(fields, "references"))[-1:]
+    return Reply(tuple(to), tuple(answered)) if to else Reply()
+
+
+def _written_to(message: Message, fields: Mapping[str, list[str]]) -> list[str]:
+    """Return the addresses that a message of the person went to, sorted; none as for `addressees`."""
+    if peer(fields.get("received", ())) is not None or _is_automatic(fields, message):
+        return []
+    written = shown_addresses([value for name in ("to", "cc", "bcc") for value in fields.get(name, ())])
+    others = sorted({*_in_lower_case(written)} - {*_in_lower_case(message.authors), ""})
+    return others if len(others) <= _MOST_RECIPIENTS else []
 
 
 def _answer(message_id: str, sender: str) -> int:

@@ -25,9 +25,9 @@ from spamnb.maildir.other_formats import other_format
 Layout = Literal["maildir++", "fs"]
 
 INBOX = "INBOX"
+SUBDIRS = ("cur", "new", "tmp")
 MAX_DEPTH = 16  # depth below the root to which an `fs` layout is searched
 
-_SUBDIRS = ("cur", "new", "tmp")
 _LIMITS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM}  # of this process or machine: they tell nothing about a directory
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _WAY = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC  # it need not be readable
@@ -201,7 +201,7 @@ def _find_dotted(root: str, looked: Looked) -> Iterator[_Found]:
 def _find_nested(directory: str, looked: Looked, above: tuple[str, ...] = ()) -> Iterator[_Found]:
     for entry in _directories(directory, is_root=not above):
         looked()
-        if entry.startswith(".") or entry in _SUBDIRS:
+        if entry.startswith(".") or entry in SUBDIRS:
             continue
         part = _readable(entry)
         if not above and part.upper() == INBOX and not is_maildir(directory):
@@ -235,7 +235,7 @@ def _directories_from(path: str, layout: Layout | Literal["auto"], depth: int) -
         if name.startswith("."):
             if depth == 0 and layout != "fs" and not name.startswith(".."):
                 yield from _directories_from(below, layout, MAX_DEPTH)  # nothing in it is a folder
-        elif name not in _SUBDIRS and layout != "maildir++" and depth < MAX_DEPTH:
+        elif name not in SUBDIRS and layout != "maildir++" and depth < MAX_DEPTH:
             yield from _directories_from(below, layout, depth + 1)
 
 
@@ -330,7 +330,7 @@ def _make_directories(folder: Folder, above: int, *, is_marked: bool) -> None:
             path = os.path.join(path, part)
             directory = _made(path, directory)
             stack.callback(os.close, directory)
-        for subdir in _SUBDIRS:
+        for subdir in SUBDIRS:
             os.close(_made(os.path.join(path, subdir), directory))
         if is_marked and parts:
             mark = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -345,7 +345,7 @@ def check_name(name: str, layout: Layout | Literal["auto"]) -> list[str]:
     parts = name.split("/")
     if "" in parts:
         raise FolderNameError(f"not a folder name: {name!r} has an empty part; write it like 'Archive/2024'")
-    if any(part.startswith(".") or part in _SUBDIRS for part in parts):
+    if any(part.startswith(".") or part in SUBDIRS for part in parts):
         raise FolderNameError(
             f"not a folder name: a part of {name!r} begins with a dot or is cur, new or tmp; choose another"
         )

@@ -1,15 +1,20 @@
 """Decide whether the person knows the sender of a message. Pure: values in, words out.
 
 Anyone can write any address into From, and any list into List-Id. So an address counts together with the path over
-which its mail came before (`mail/relations.py`). Without the path count: sent mail, the address book, a list, and an
+which its mail came before (`mail/relations.py`). The same holds for the site of an address, such
+as a shop's, but not for a mailbox provider's. Without the path count: sent mail, the address book, a list, and an
 address if the path of the message cannot be known. All of this only says who is a newcomer. It changes no verdict.
 """
+
+from collections.abc import Iterable
 
 from spamnb.contacts.address_book import Contacts
 from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.mail.relations import Relations
 
+MOST_OF_SITE = 20
+"""Addresses of one site that are looked at: a shop writes from a few."""
 KNOWN_FIRST = 20
 """Addresses that a person has to know before anyone is a newcomer; else a new filter would take all mail for theirs."""
 
@@ -39,3 +44,15 @@ def why_known(
         (True, ""),
     )
     return next(why for applies, why in table if applies)
+
+
+def why_site_known(of_site: Iterable[Seen]) -> str:
+    """Return why the person knows the site of a sender whom nobody knows; "" if the site is not known either.
+
+    of_site: what is known of other addresses of this site, over the path of the message. The receipt of a shop comes
+    from another address than its letters. The path is the same, so a stranger who writes any address of the site into
+    From wins no more than with an address that is known.
+    """
+    others = list(of_site)
+    is_known = any(seen.ham or seen.kept for seen in others) and not any(seen.spam for seen in others)
+    return "you have kept mail of this site" if is_known else ""

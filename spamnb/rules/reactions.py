@@ -20,7 +20,7 @@ _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
 # It does so at once. A person has to see a message before copying it.
 COPY_SECONDS = 30.0
 TRAINING = (Role.TRAIN_SPAM, Role.TRAIN_HAM)
-_KEPT_ROLES = (Role.INBOX, Role.HAM, Role.NEWSLETTERS)
+_KEPT_ROLES = (Role.INBOX, Role.HAM, Role.NEWSLETTERS, Role.NEWCOMERS)
 _KEPT_ORIGINS: tuple[Origin, ...] = ("appeared", "undo", "waiting")
 _NOT_TRUSTED = "first seen there, and learning.trust_delivery is false: move it there from another folder to teach it"
 
@@ -131,7 +131,7 @@ class Reaction:
 
     @property
     def files(self) -> bool:
-        """Tell whether the file leaves a training folder when it is learned."""
+        """Tell whether the file goes to the folder of its label when it is learned."""
         return self.step in (Step.LEARN_HAM_AND_FILE, Step.LEARN_SPAM_AND_FILE)
 
 
@@ -336,8 +336,11 @@ def kept_origins(role: Role) -> tuple[Origin, ...]:
     """Return who may have put the mail there that a person keeps in a folder of this role.
 
     Mail that was in the mailbox before the filter does not count. Mail that the filter moved counts only among the
-    newsletters: in the inbox or a ham folder, the folder has another role than at that time.
+    newsletters: in the inbox or a ham folder, the folder has another role than at that time. Among the newcomers no
+    other mail counts: the person has put it there, or an undo.
     """
+    if role is Role.NEWCOMERS:
+        return ("filter",)
     return (*_KEPT_ORIGINS, "filter") if role is Role.NEWSLETTERS else _KEPT_ORIGINS
 
 
@@ -353,11 +356,13 @@ def reaction_to_kept(
     """Return the reaction to a message that is still in its place: answered, or read and left there for a while.
 
     flags: Maildir's letters. age: seconds since it appeared. left_behind: the reaction if a person has left it behind.
-    An answer is a decision. A rule may have marked the message as read, or the reader may not care about spam. None if
-    it means nothing.
+    An answer is a decision, and the letter of a newcomer then goes to the inbox. A rule may have marked the message as
+    read, or the reader may not care about spam. None if it means nothing.
     """
     if not learns_kept(role, learning) or "T" in flags or origin not in kept_origins(role):
         return None
+    if role is Role.NEWCOMERS:
+        return ANSWERED_NEWCOMER if "R" in flags else None
     if "R" in flags:
         return Reaction(Step.LEARN_HAM, "answered", How.KEPT)
     if left_behind is not None:
@@ -383,18 +388,40 @@ def reaction_to_left_behind(
     return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True, doubtful=is_doubtful)
 
 
+# To a letter in the folder for newcomers that the person has answered.
+ANSWERED_NEWCOMER = Reaction(Step.LEARN_HAM_AND_FILE, "answered", How.KEPT)
 # To spam that the filter moved to Junk long ago, and that nobody has taken out.
 LEFT_IN_SPAM = Reaction(Step.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
 
 
-def reaction_to_keywords(label: Label, verdict: str | None) -> Reaction:
+def reaction_to_keywords(
+    label: Label,
+    verdict: str | None,
+    role: Role = Role.INBOX,
+    flags: str = "",
+    origin: Origin = "appeared",
+    *,
+    moves: bool = False,
+    is_wanted: bool = False,
+) -> Reaction:
     """Return the reaction to new junk keywords of a mail client that give the message this label.
 
-    verdict: the filter's, if it is remembered. The lesson is weak, since software writes keywords too, unless they
-    contradict the verdict.
+    verdict: the filter's, if it is remembered. role: of the folder. flags: Maildir's letters. origin: who put the file
+    there. moves: the configuration lets marked messages move. is_wanted: a person has called the message ham, or has
+    rescued it.
+
+    The lesson is weak, since software writes keywords too, unless they contradict the verdict. Software does not mark
+    mail in spam as ham, so there this is a decision, if it moves the message. Mail from before the filter is never
+    moved, nor is mail that a program is about to delete since it has copied it.
     """
-    step = Step.LEARN_SPAM if label is Label.SPAM else Step.LEARN_HAM
-    return Reaction(step, "marked by a mail client", How.KEYWORD, weak=not contradicts(label, verdict))
+    is_spam, why = label is Label.SPAM, "marked by a mail client"
+    weak = not contradicts(label, verdict)
+    leaves = (role in (Role.INBOX, Role.HAM) or role.is_apart) if is_spam else role is Role.SPAM
+    if not moves or not leaves or origin == "before" or "T" in flags or (is_spam and weak and is_wanted):
+        return Reaction(Step.LEARN_SPAM if is_spam else Step.LEARN_HAM, why, How.KEYWORD, weak=weak)
+    if is_spam:
+        return Reaction(Step.LEARN_SPAM_AND_FILE, why, How.KEYWORD, weak=weak)
+    return Reaction(Step.LEARN_HAM_AND_FILE, why, How.KEYWORD, rescued=True)
 
 
 def reaction_to_tag(is_tagged: bool, verdict: str | None) -> Reaction | None:

@@ -79,8 +79,10 @@ class Site:
         return self.ledger.messages.ensure(identity(MAIL), "a message").id, identity(MAIL)
 
     def move(self, entry: Entry, source: str = "INBOX", destination: str = "Junk") -> bool:
-        """Move a file as the filter does."""
-        intent = self.mover.intend(self.message(), self.known[source], entry, self.known[destination], "spam")
+        """Move a file by the filter's verdict."""
+        judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
+        ends = self.known[source], entry, self.known[destination]
+        intent = self.mover.intend(self.message(), *ends, "spam", how=How.MAILDIR, judgement=judgement)
         return self.mover.carry_out(intent, entry)
 
     def names(self, folder: str) -> list[str]:
@@ -199,6 +201,18 @@ def test_read_meanwhile(site: Site, flag: str) -> None:
     assert not site.move(entry)
     assert site.names("INBOX") == [f"cur/1.host:2,{flag}"]
     assert [action.state for action in site.actions()] == ["failed"]
+    site.agrees()
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+@pytest.mark.parametrize("flag", "DFPRST")
+def test_a_decision_about_a_message_that_is_read_meanwhile(site: Site, flag: str, is_killed: bool) -> None:
+    """A message that a person has decided on goes, although it is read or marked before the rename, or after a kill."""
+    entry = site.put("1.host")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "marked")
+    os.rename(entry.path(site.folders["INBOX"]), Path(site.folders["INBOX"].subdir("cur"), f"1.host:2,{flag}"))
+    assert site.mover.resolve() == 1 if is_killed else site.mover.carry_out(intent, entry)
+    assert site.names("Junk") == [f"cur/1.host:2,{flag}"]
     site.agrees()
 
 
@@ -356,8 +370,10 @@ def test_find_a_folder(site: Site, tmp_path: Path) -> None:
 
 
 def intend(site: Site, entry: Entry) -> int:
-    """An intent, and then the crash."""
-    return site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam").action
+    """An intent that follows from a verdict, and then the crash."""
+    ends = site.known["INBOX"], entry, site.known["Junk"]
+    judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
+    return site.mover.intend(site.message(), *ends, "spam", how=How.MAILDIR, judgement=judgement).action
 
 
 def state(site: Site, action: int) -> str:

@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import subprocess
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -181,6 +182,63 @@ def test_folders_and_roles(well: Path, run: Run) -> None:
     assert said(run, "fault", "the folder Posteingang, which has the role inbox, does not exist")
     configure(well, Mailbox(path=well / "elsewhere", roles=ROLES))
     assert said(run, "fault", "cannot list the mail directory")
+
+
+def typed(run: Run, part: str) -> str:
+    """The command of the finding that says so."""
+    found = map(json.loads, run("doctor", "--json").out.splitlines())
+    return str(next(one["command"] for one in found if part in one["means"]))
+
+
+def files_below(path: Path) -> list[str]:
+    """The files in and below a directory, as paths from there, in order."""
+    return sorted(str(file.relative_to(path)) for file in path.rglob("*") if file.is_file())
+
+
+def test_maildirs_that_the_layout_does_not_show(well: Path, run: Run) -> None:
+    """Doctor finds a Maildir inside the Maildir that its layout does not show; the command it gives moves the mail."""
+    root = well / "Maildir"
+    before = files_below(root)
+    for name, number in (("Junk", 2), ("Notes 2024/x", 1), (".Archive/cur/y", 1)):
+        maildir(root / name)
+        for each in range(number):
+            (root / name / ("cur" if each else "new") / f"{name[0]}{each}").write_bytes(b"Subject: x\n\nx\n")
+    maildir(root / "..DOVECOT-TRASHED")
+    (root / "elsewhere").symlink_to(root / "Junk")
+    found = [means for _, what, means in findings(run)[1] if what == f"mailbox {root}"]
+    assert found == [
+        f"{root}/Junk is a Maildir that the layout maildir++ does not show: its 2 messages and what you move there"
+        " teach nothing",
+        f"{root}/Notes 2024/x is a Maildir that the layout maildir++ does not show: its 1 message and what you move"
+        " there teach nothing",
+    ]
+    (root / ".Junk/cur/J1").write_bytes(b"Subject: another\n\nx\n")
+    for part in ("/Junk is a Maildir", "x is a Maildir"):
+        subprocess.run(["/bin/sh", "-c", typed(run, part)], check=False, capture_output=True)
+    assert (root / ".Junk/cur/J1").read_bytes() == b"Subject: another\n\nx\n"
+    assert {".Junk/new/J0", "Junk/cur/J1", ".Notes 2024.x/new/N0"} <= set(files_below(root)) - set(before)
+    (root / ".Junk/cur/J1").unlink()
+    subprocess.run(["/bin/sh", "-c", typed(run, "/Junk is a Maildir")], check=True)
+    assert not (root / "Junk").exists()
+    assert (root / ".Junk/cur/J1").read_bytes() == b"Subject: x\n\nx\n"
+    maildir(root / "Empty")
+    subprocess.run(["/bin/sh", "-c", typed(run, "its 0 messages")], check=True)
+    assert not (root / "Empty").exists()
+    assert not said(run, "warning", "does not show")
+
+
+def test_maildirs_with_a_dot_in_directories(well: Path, run: Run) -> None:
+    """In the layout fs, doctor finds folders of Maildir++; it names the first ones, and counts the others."""
+    root = well / "Mail"
+    for name in ("", "Junk", ".Junk", *(f"Archive/.{year}" for year in range(2000, 2007))):
+        maildir(root / name)
+    configure(well, Mailbox(path=root, roles=ROLES, layout="fs"))
+    found = [means.partition(" is a")[0] for _, _, means in findings(run)[1] if " is a Maildir" in means]
+    assert found == [f"{root}/.Junk", *(f"{root}/Archive/.{year}" for year in range(2000, 2004))]
+    assert said(run, "warning", "3 more Maildirs that the layout fs does not show")
+    (root / "Archive/.2000/cur/A0").write_bytes(b"Subject: x\n\nx\n")
+    subprocess.run(["/bin/sh", "-c", typed(run, "Archive/.2000")], check=True)
+    assert (root / "Archive/2000/cur/A0").is_file()
 
 
 def test_permissions(well: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -237,6 +237,14 @@ def test_watches_of_many_users(site: Site, host: Host, run: Run, monkeypatch: py
     assert 21 * 3 < counted - 24 <= 21 * 6
 
 
+def test_maildirs_that_the_layout_does_not_show(site: Site, host: Host, run: Run) -> None:
+    """Doctor of a host names users who have a Maildir in their Maildir that its layout does not show."""
+    assert not said(host, run, "warning", "does not show")
+    site.maildir("a.example/anna/Maildir/.Junk")
+    site.maildir("a.example/anna/Maildir/Junk")
+    assert said(host, run, "warning", "1 user with a Maildir that the layout does not show: anna@a.example;")
+
+
 def test_disks(host: Host, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Doctor reports a full or nearly full disk, and ledgers that others may read."""
     for free, state, part in (

@@ -34,8 +34,7 @@ def in_mutt(home: Home, keys: str) -> None:
     if shutil.which("mutt") is None:
         pytest.skip("needs mutt (Debian: mutt)")
     options = f"set folder={home.path}/Maildir mbox_type=Maildir delete=yes\n"
-    recipe = home.recipe("mutt").replace("=Junk", "=.Junk").replace("=Archive", "=.Archive")
-    rules = home.write(".muttrc", options + recipe)
+    rules = home.write(".muttrc", options + home.recipe("mutt"))
     ours, theirs = pty.openpty()
     termios.tcsetwinsize(theirs, (24, 80))
     command = ["mutt", "-F", str(rules), "-f", f"{home.path}/Maildir", "-e", f'push "{keys}<sync-mailbox><exit>"']

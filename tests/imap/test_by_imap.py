@@ -213,7 +213,10 @@ def test_change_of_mind(make_host: Callable[..., Host], layout: str) -> None:
 
 
 def test_keywords_are_labels(host: Host, client: Client) -> None:
-    """$Junk and Junk on a message in the inbox say spam, $NotJunk and NonJunk say ham: each is learned once."""
+    """$Junk and Junk on a message in the inbox say spam, $NotJunk and NonJunk say ham: each is learned once.
+
+    What is marked as spam goes to Junk.
+    """
     said = {"$Junk": "spam", "Junk": "spam", "$NotJunk": "ham", "NonJunk": "ham"}
     marked = {keyword: new_mail("ham") for keyword in said}
     for content in marked.values():
@@ -222,12 +225,46 @@ def test_keywords_are_labels(host: Host, client: Client) -> None:
     for keyword, content in marked.items():
         client.mark(content, "INBOX", keyword)
     for keyword, content in marked.items():
-        host.wait_for(content, f"learned {said[keyword]}")
-    for content in marked.values():
-        client.mark(content, "INBOX", "\\Seen")
+        host.wait_for(content, f"learned {said[keyword]}", *(["moved INBOX Junk"] if said[keyword] == "spam" else []))
+    for keyword, content in marked.items():
+        client.mark(content, "Junk" if said[keyword] == "spam" else "INBOX", "\\Seen")
     host.settle(client)
     for keyword, content in marked.items():
-        assert host.story(content) == [f"learned {said[keyword]}"]
+        assert [line for line in host.story(content) if "learned" in line] == [f"learned {said[keyword]}"]
+        assert host.where(content) == ["Junk" if said[keyword] == "spam" else "INBOX"]
+
+
+def test_a_junk_button_that_only_marks(host: Host, client: Client) -> None:
+    """A mail program that sets $Junk, and later $NotJunk in its place, has the message moved there and back."""
+    ham = new_mail("ham")
+    client.put("INBOX", ham)
+    host.wait_until_judged(ham)
+    client.mark(ham, "INBOX", "$Junk")
+    host.wait_for(ham, "learned spam", "moved INBOX Junk")
+    assert "$Junk" in client.look_at(ham, "Junk")["flags"]
+    client.must(client.uid("STORE", client.uid_of("Junk", ham), "-FLAGS", "($Junk)"))
+    client.mark(ham, "Junk", "$NotJunk")
+    host.wait_for(ham, "learned spam", "moved INBOX Junk", "learned ham", "moved Junk INBOX")
+    assert client.look_at(ham, "INBOX")["flags"] - {"\\Recent"} == {"$NotJunk"}
+
+
+@pytest.mark.parametrize("how", ["moves", "copies"])
+def test_a_junk_button_that_marks_and_moves(host: Host, client: Client, how: str) -> None:
+    """A mail program that sets $Junk, and then moves the message itself, finds it in Junk once."""
+    ham = new_mail("ham")
+    client.put("INBOX", ham)
+    host.wait_until_judged(ham)
+    client.mark(ham, "INBOX", "$Junk")
+    if how == "moves":
+        client.move(ham, "INBOX", "Junk")
+    else:
+        client.copy_over(ham, "INBOX", "Junk")
+        client.mark(ham, "INBOX", "\\Deleted")
+        client.go("INBOX")
+        client.must(client.expunge())
+    host.wait_for(ham, "learned spam")
+    host.settle(client)
+    assert (host.where(ham), host.story(ham)) == (["Junk"], ["learned spam"])
 
 
 def test_keywords_move_by_name(host: Host, client: Client) -> None:

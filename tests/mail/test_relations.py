@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.path import path_of
 from spamnb.mail.reading import read, read_content
-from spamnb.mail.relations import Addressees, Relations, addressees, relations
+from spamnb.mail.relations import Addressees, Relations, Reply, addressees, relations, reply
 from tests.profiles import daily
 from tests.table import over_rows
 
 OWN = "from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP; Mon, 1 Jun 2026 10:00:00 +0000"
 
+PATH = "Received: from b.example (mail.b.example [9.9.9.7]) by mx.example.org; now\n"
 FORGED = "from x (out.b.example [9.9.9.7]) by mx.example.org (Postfix) with ESMTP id 2; Mon, 1 Jun 2026 09:59:59 +0000"
 
 
@@ -177,6 +178,45 @@ def test_what_was_delivered_into_sent(fields: list[str]) -> None:
 def test_a_copy_that_stayed_on_the_machine(field: str) -> None:
     """A copy to oneself, filed into Sent by a rule, was sent by this person if it never left their machine."""
     assert written(f"Received: {field}\n") == written()
+
+
+def test_which_message_a_letter_answers() -> None:
+    """In-Reply-To names it, and else the last of References; the letter goes to its sender alone among the senders."""
+
+    def replied(fields: str) -> Reply:
+        return reply(parse(f"From: me@example.org\nTo: Bob <Bob@B.example>, me@example.org\n{fields}\nyes\n".encode()))
+
+    def is_answered(sender: str, name: str = "<1@b.example>") -> bool:
+        return found.answers(parse(f"From: {sender}\nMessage-ID: {name}\n\nhello\n".encode()))
+
+    found = replied("In-Reply-To: <1@b.example>\nReferences: <0@b.example> <2@b.example>\n")
+    assert found == Reply(("bob@b.example",), ("1@b.example",))
+    assert is_answered("BOB@b.example")
+    assert not any(map(is_answered, ["eve@b.example", "bob@b.example, eve@b.example", "me@example.org", "bob@"]))
+    assert not is_answered("bob@b.example", "<2@b.example>")
+    assert not is_answered("bob@b.example", "")
+    assert replied("References: <0@b.example> <2@b.example>\n").message_ids == ("2@b.example",)
+    assert replied("") == Reply(("bob@b.example",))
+    assert replied("In-Reply-To: <1@b.example>\nAuto-Submitted: auto-replied\n") == Reply()
+    assert (
+        replied("In-Reply-To: <1@b.example>\nReceived: from x (evil.example [9.9.9.7]) by mx.example.org\n") == Reply()
+    )
+
+
+@pytest.mark.parametrize(
+    ("sender", "received", "site"),
+    [
+        ("orders@mail.shop.example", PATH, "shop.example"),
+        ("orders@mail.shop.example", "", ""),
+        ("a@shop.example, b@shop.example", PATH, ""),
+        ("ann@gmail.com", PATH, ""),
+        ("orders@shop.onmicrosoft.com", PATH, "shop.onmicrosoft.com"),
+        ("root@[192.0.2.1]", PATH, ""),
+    ],
+)
+def test_the_site_of_a_sender(sender: str, received: str, site: str) -> None:
+    """A sender has a site if its mail came over a path, and strangers do not share its domain."""
+    assert relations(parse(f"{received}From: {sender}\n\nhello\n".encode())).site == site
 
 
 def test_what_is_a_letter_all_the_same() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.mail.relations import Relations
-from spamnb.rules.acquaintances import why_known
+from spamnb.rules.acquaintances import why_known, why_site_known
 
 ANN = Relations("ann@b.example", "list.b.example", "9.9.9")
 NOBODY: dict[str, Any] = {
@@ -52,6 +52,22 @@ def test_nobody_knows_a_stranger() -> None:
 def test_the_first_row_that_applies(row: int) -> None:
     """A tie decides alone, and before all ties that come later in the table."""
     assert why(ROWS[row][0]) == why(*(tie for tie, _ in ROWS[row:])) == ROWS[row][1]
+
+
+@pytest.mark.parametrize(
+    ("others", "is_known"),
+    [
+        ([], False),
+        ([Seen()], False),
+        ([Seen(written_to=True, answered=True)], False),
+        ([Seen(), Seen(ham=True)], True),
+        ([Seen(kept=True)], True),
+        ([Seen(ham=True), Seen(spam=True)], False),
+    ],
+)
+def test_a_site_that_is_known(others: list[Seen], is_known: bool) -> None:
+    """Ham of another address of the site over this path makes it known, until a person calls mail of it spam."""
+    assert why_site_known(others) == ("you have kept mail of this site" if is_known else "")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spamnb.base.label import How, Label, Origin, Role, Verdict, contradicts
+from spamnb.base.label import How, Label, Origin, Role, Verdict
 from spamnb.bayes.calibration import probability
 from spamnb.config import Learning
 from spamnb.ledger.history.state import MissedSpam
@@ -109,6 +109,10 @@ TRAIN = {Role.TRAIN_SPAM: Step.LEARN_SPAM_AND_FILE, Role.TRAIN_HAM: Step.LEARN_H
 # What is done, and whether it is weak, and a rescue.
 NOTHING, JUDGE, WAIT = ((step, False, False) for step in (Step.NOTHING, Step.JUDGE, Step.WAIT))
 SPAM, WEAK_SPAM = ((Step.LEARN_SPAM, weak, False) for weak in (False, True))
+SPAM_AND_FILE = (Step.LEARN_SPAM_AND_FILE, False, False)
+MARKED = (Role.INBOX, Role.HAM, *APART)  # roles of folders out of which `$Junk` moves mail
+STAYS: tuple[dict[str, Any], ...] = ({"moves": False}, {"origin": "before"}, {"flags": "ST"})
+HAM_AND_FILE = (Step.LEARN_HAM_AND_FILE, False, False)
 HAM, WEAK_HAM, RESCUE = (Step.LEARN_HAM, False, False), (Step.LEARN_HAM, True, False), (Step.LEARN_HAM, False, True)
 NEW_IN_JUNK = [(), (replace(INBOX, is_gone=False),), (replace(INBOX, same_delivery=False),)]
 NEW_IN_TRAINING = [
@@ -148,6 +152,15 @@ def by_tag(is_tagged: bool, verdict: Verdict | None) -> tuple[Step, bool] | None
     meant = reaction_to_tag(is_tagged, verdict)
     assert meant is None or meant.how is How.KEYWORD
     return None if meant is None else (meant.step, meant.weak)
+
+
+def by_keyword(
+    label: Label, verdict: str | None, role: Role = Role.INBOX, *, moves: bool = True, **how: Any
+) -> tuple[Step, bool, bool]:
+    """Return what is done with a message that a client has marked, and whether it is weak, and a rescue."""
+    meant = reaction_to_keywords(label, verdict, role, moves=moves, **how)
+    assert meant.how is How.KEYWORD
+    return meant.step, meant.weak, meant.rescued
 
 
 # Each row with its cases: what is asked, of what, and what comes of it. In a list of places each is a case of its own.
@@ -203,6 +216,12 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         *((partial(lies, "R", role, 0), HAM) for role in KEEPING),
         (partial(lies, "R", Role.NEWSLETTERS, 0, "filter"), HAM),
     ],
+    "answered, [among the newcomers](#mail-of-newcomers)": [
+        *((partial(lies, flags, Role.NEWCOMERS, 0, "filter"), HAM_AND_FILE) for flags in ("R", "RS")),
+        *((partial(lies, flags, Role.NEWCOMERS, 30, "filter"), None) for flags in ("", "S", "RT")),
+        *((partial(lies, "R", Role.NEWCOMERS, 30, origin), None) for origin in ("appeared", "undo", "before")),
+        (partial(lies, "R", Role.UNSURE, 30, "filter"), None),
+    ],
     "read and kept, in the inbox, a ham folder or the newsletters": [
         *((partial(lies, "S", role, 3), WEAK_HAM) for role in KEEPING),
         *((partial(lies, "S", role, 0), None) for role in KEEPING),
@@ -252,12 +271,32 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
         *((lambda role=role: reaction(role, None, [], trust_delivery=False).log_it, True) for role in TRAIN),
     ],
     "marked `$Junk` or `$NotJunk`, against the verdict": [
-        (partial(contradicts, label, verdict), True) for label, verdict in ((Label.SPAM, "ham"), (Label.HAM, "spam"))
+        *(
+            (partial(by_keyword, Label.SPAM, "ham", role, is_wanted=wanted), SPAM_AND_FILE)
+            for role in MARKED
+            for wanted in (False, True)
+        ),
+        *((partial(by_keyword, Label.HAM, "spam", role), HAM) for role in MARKED),
+        *((partial(by_keyword, Label.SPAM, "ham", role), SPAM) for role in (Role.SPAM, *TRAIN)),
+        *((partial(by_keyword, Label.SPAM, "ham", **how), SPAM) for how in STAYS),
+    ],
+    "marked `$NotJunk` in Junk": [
+        *(
+            (partial(by_keyword, Label.HAM, verdict, Role.SPAM), (Step.LEARN_HAM_AND_FILE, False, True))
+            for verdict in (*Verdict, None)
+        ),
+        *((partial(by_keyword, Label.HAM, "spam", Role.SPAM, **how), HAM) for how in STAYS),
+        *((partial(by_keyword, Label.HAM, None, Role.SPAM, **how), WEAK_HAM) for how in STAYS),
     ],
     "marked `$Junk` or `$NotJunk` otherwise": [
-        (partial(contradicts, label, verdict), False)
-        for label in Label
-        for verdict in (Verdict.SPAM if label is Label.SPAM else Verdict.HAM, Verdict.UNSURE, None)
+        *(
+            (partial(by_keyword, Label.SPAM, verdict, role), (Step.LEARN_SPAM_AND_FILE, True, False))
+            for verdict in (Verdict.SPAM, Verdict.UNSURE, None)
+            for role in MARKED
+        ),
+        *((partial(by_keyword, Label.SPAM, None, role, is_wanted=True), WEAK_SPAM) for role in MARKED),
+        *((partial(by_keyword, Label.SPAM, None, **how), WEAK_SPAM) for how in STAYS),
+        *((partial(by_keyword, Label.HAM, verdict), WEAK_HAM) for verdict in (Verdict.HAM, Verdict.UNSURE, None)),
     ],
     "tagged as your tag for spam in notmuch, and the verdict was ham": [
         (partial(by_tag, True, Verdict.HAM), (Step.LEARN_SPAM, False))

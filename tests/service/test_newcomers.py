@@ -1,11 +1,13 @@
 """Mail of people whom the person does not know yet, on its way through the folder for newcomers."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
 from spamnb.acts.newcomers import knows_enough
-from spamnb.base.label import Label
+from spamnb.base.label import Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.contacts import address_book
@@ -91,7 +93,7 @@ def test_barely_spam_of_a_stranger(known: Site) -> None:
 
 def test_out_into_the_inbox(known: Site) -> None:
     """A person who moves mail from there into the inbox says ham, and knows the sender from then on."""
-    first, second, other = letter(1), letter(2, "stranger1@elsewhere.example"), letter(3)
+    first, second, other = letter(1), letter(2, "stranger1@elsewhere.example"), letter(3, "someone@far.example")
     arrive(known, first)
     known.move(first, "New", "INBOX")
     known.work()
@@ -100,6 +102,164 @@ def test_out_into_the_inbox(known: Site) -> None:
     arrive(known, second, other)
     assert sorted(known.contents("INBOX")) == sorted([first, second])
     assert known.contents("New") == [other]
+
+
+def reply(to: bytes, recipient: str = "", **more: str) -> bytes:
+    """A message of the person's that answers another one; more: further fields, or others."""
+    sender = re.search(rb"(?m)^From: (.*)", to)[1].decode()  # type: ignore[index]
+    own_id = re.search(rb"(?m)^Message-ID: (.*)", to)[1].decode()  # type: ignore[index]
+    fields = {"From": "you@home.example", "To": recipient or sender, "In_Reply_To": own_id, **more}
+    lines = [f"{name.replace('_', '-')}: {value}" for name, value in fields.items() if value]
+    return "\n".join([*lines, "Subject: Re: hello", "", "Thank you!", ""]).encode()
+
+
+def send(site: Site, *contents: bytes) -> None:
+    """A mail program keeps sent mail, and the service works."""
+    for content in contents:
+        path = Path(site.folders["Sent"].subdir("cur")) / f"{next(site.bases)}:2,S"
+        path.write_bytes(content)
+    site.work()
+
+
+def mark_answered(site: Site, content: bytes, folder: str = "New") -> None:
+    """A mail program marks a message as answered, and the service works."""
+    path = site.path_of(folder, content)
+    path.rename(path.parent.parent / "cur" / f"{path.name.partition(':')[0]}:2,RS")
+    site.work()
+
+
+@pytest.fixture
+def writing(known: Site) -> Site:
+    """The same, and a folder of sent mail."""
+    known.roles["Sent"] = Role.SENT
+    known.configure(
+        f"authserv_id: mx.example.org\naddress_book: {known.directory / 'book.vcf'}", newcomers_folder="New"
+    )
+    known.add_folder("Sent")
+    known.work()
+    return known
+
+
+@pytest.mark.parametrize("sign", ["mark", "In-Reply-To", "References", "mark and sent"])
+def test_an_answer(writing: Site, sign: str) -> None:
+    """An answered letter goes to the inbox as ham, and its sender is known; another letter of the day stays there."""
+    arrive(writing, first := letter(1), other := letter(2))
+    if sign == "References":
+        (name,) = re.findall(rb"(?m)^Message-ID: (.*)", first)
+        send(writing, reply(first, In_Reply_To="", References=f"<older@b.example> {name.decode()}"))
+    elif "sent" in sign or sign == "In-Reply-To":
+        send(writing, reply(first))
+    if "mark" in sign:
+        mark_answered(writing, first, "INBOX" if "sent" in sign else "New")
+    assert (writing.contents("INBOX"), writing.contents("New")) == ([first], [other])
+    assert (writing.label(first), writing.label(other)) == (Label.HAM, None)
+    assert writing.why(first) == "answered"
+    arrive(writing, second := letter(3, "stranger1@elsewhere.example"))
+    assert second in writing.contents("INBOX")
+    writing.work()
+    assert writing.faults() == []
+
+
+def test_an_answer_that_is_undone(writing: Site) -> None:
+    """An undo brings the letter back to the folder, where it stays, whatever is undone and however it is marked."""
+    arrive(writing, first := letter(1))
+    mark_answered(writing, first)
+    assert writing.contents("INBOX") == [first]
+    assert writing.spamnb("undo", "--since", "1h", "--only", "moves", "--yes") == 0
+    writing.work()
+    assert (writing.contents("INBOX"), writing.contents("New"), writing.label(first)) == ([first], [], Label.HAM)
+
+
+def test_what_is_no_answer(writing: Site) -> None:
+    """Mail that only goes to the sender, or answers somebody else, leaves a letter there; so do received mail,
+    a vacation notice, and a letter that the person has put there.
+    """
+    put = writing.deliver(letter(9), "New")
+    arrive(writing, first := letter(1))
+    mark_answered(writing, put)
+    received = b"Received: from elsewhere.example (mail.elsewhere.example [9.9.9.7]) by mx.example.org; now\n"
+    send(
+        writing,
+        reply(first, In_Reply_To=""),
+        reply(first, "another@elsewhere.example"),
+        received + reply(first),
+        reply(first, Auto_Submitted="auto-replied"),
+        reply(put),
+    )
+    assert sorted(writing.contents("New")) == sorted([first, put])
+    assert (writing.label(first), writing.label(put)) == (None, None)
+    (name,) = re.findall(rb"(?m)^Message-ID: (.*)", first)
+    send(writing, reply(first, In_Reply_To="<other@b.example>", References=f"{name.decode()} <other@b.example>"))
+    assert first in writing.contents("New")
+
+
+@pytest.mark.parametrize("where", ["New", "Archive", "Trash", "gone"])
+def test_a_forged_letter_is_not_the_answered_one(writing: Site, where: str) -> None:
+    """If a second message has the sender and Message-ID of the answered letter, the filter moves neither.
+
+    Its mark still shows which letter was answered.
+    """
+    arrive(writing, first := letter(1))
+    (name,) = re.findall(rb"(?m)^Message-ID: (.*)", first)
+    forged = b"Received: from b (b.example [8.8.8.8]) by mx.example.org; now\nFrom: stranger1@elsewhere.example\n"
+    arrive(writing, forged := forged + b"Message-ID: %s\nSubject: hello\n\nxyzzy\n" % name)
+    if where == "gone":
+        writing.path_of("New", first).unlink()
+        writing.work()
+    elif where != "New":
+        writing.move(first, "New", where)
+        writing.work()
+    send(writing, reply(first))
+    assert forged in writing.contents("New")
+    assert writing.label(forged) is None
+    if where == "New":
+        assert first in writing.contents("New")
+        mark_answered(writing, first)
+        assert (writing.contents("INBOX"), writing.contents("New")) == ([first], [forged])
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_answer_that_must_not_teach(writing: Site, kept: bool) -> None:
+    """With `kept: false` an answer neither teaches nor moves anything."""
+    more = f"learning: {{kept: {str(kept).lower()}, dwell_seconds: 0.3}}"
+    writing.configure(
+        f"authserv_id: mx.example.org\naddress_book: {writing.directory / 'book.vcf'}\n{more}", newcomers_folder="New"
+    )
+    arrive(writing, first := letter(1), second := letter(2))
+    send(writing, reply(first))
+    mark_answered(writing, second)
+    assert sorted(writing.contents("INBOX" if kept else "New")) == sorted([first, second])
+
+
+def test_a_receipt_of_a_shop(known: Site) -> None:
+    """Mail from another address of a site over the path of its ham stays in the inbox, until some of it is spam."""
+
+    def of(number: int, address: str, host: str = "mail.shop.example", kind: str = "ham") -> bytes:
+        return letter(number, address, kind).replace(b"mail.elsewhere.example", host.encode())
+
+    arrive(known, first := of(1, "orders@shop.example"))
+    assert known.contents("New") == [first]
+    arrive(known, waits := of(2, "service@mail.shop.example"))
+    assert waits in known.contents("New"), "nothing is known of the first one"
+    known.move(first, "New", "INBOX")
+    known.work()
+    arrive(known, receipt := of(3, "receipts@pay.shop.example"), forged := of(4, "x@shop.example", "b.example"))
+    arrive(known, alike := of(5, "x@workshop.example"))
+    assert receipt in known.contents("INBOX")
+    assert {forged, alike} <= {*known.contents("New")}
+    known.move(receipt, "INBOX", "Junk")
+    known.work()
+    arrive(known, last := of(6, "other@shop.example"))
+    assert last not in known.contents("INBOX")
+
+
+def test_another_customer_of_a_provider(known: Site) -> None:
+    """One known address at a mailbox provider makes nobody else there known."""
+    arrive(known, first := letter(1, "ann@gmail.com"))
+    known.move(first, "New", "INBOX")
+    known.work()
+    arrive(known, second := letter(2, "bob@gmail.com"))
+    assert known.contents("New") == [second]
 
 
 def test_out_into_a_folder_of_ham(known: Site) -> None:

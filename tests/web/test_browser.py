@@ -15,6 +15,7 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.mail.reading import read
 from spamnb.web.parts.hills import WIDTH, x_of
+from spamnb.web.rendering import NAVIGATION
 from tests.patience import until
 from tests.web.chromium import DESK, LOOKS, PAGES, PHONE, Chromium, browser, driven, fresh, lived
 from tests.web.desk import WebDesk
@@ -474,14 +475,42 @@ def test_a_sender_on_a_phone(fresh: Chromium) -> None:
         window.is_clean()
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_navigation_of_a_phone(lived: Chromium, scripts: bool) -> None:
+    """On a phone the navigation is one row, with the other pages behind "More"; a wide window shows all in one row."""
+    phone = {"viewport": {"width": 360, "height": 740}, "is_mobile": True, "has_touch": True}
+    with lived.window(java_script_enabled=scripts, **phone) as window:
+        for page, is_first in (("history", True), ("health", False)):
+            window.go(page)
+            shown, more = window.page.locator("nav a:visible"), window.page.locator("nav summary")
+            assert window.page.locator(".top").bounding_box()["height"] <= 60
+            assert (shown.all_inner_texts()[:2], shown.count()) == (["Overview", "History"], 3)
+            bold = more.evaluate("one => getComputedStyle(one).fontWeight") == "600"
+            assert bold is not is_first, "it shows that the page is behind it"
+            more.click()
+            assert shown.count() == len(NAVIGATION)
+            if scripts:
+                assert window.violations() == []
+        window.page.locator("nav a", has_text="Words").click()
+        assert window.page.url.endswith("/words")
+        assert window.sideways() <= 0
+    with lived.window(java_script_enabled=scripts) as window:
+        window.go("history")
+        assert window.page.locator("nav a:visible").count() == len(NAVIGATION)
+        assert not window.page.locator("nav summary").is_visible()
+        assert window.page.locator(".top").bounding_box()["height"] <= 60
+
+
 @pytest.mark.parametrize("page", ["review", "audit"])
 def test_rows_of_review_and_audit(lived: Chromium, page: str) -> None:
     """The answers are right of a text of two lines, ham left of spam, so that a screen has twelve whole rows.
 
-    On a phone they are below the text, in one line. The row that has the focus shows all of its text.
+    On a phone they are below the text, in one line. The row that has the focus shows all of its text. axe finds nothing
+    at either size: a subject that is cut is no target beneath the answers.
     """
-    for size in ({"width": 1280, "height": 800}, {"width": 360, "height": 800}):
-        with lived.window(viewport=size) as window:
+    desk, phone = {"width": 1280, "height": 800}, {"width": 360, "height": 800}
+    for size, colours in ((desk, "light"), (desk, "dark"), (phone, "dark")):
+        with lived.window(viewport=size, color_scheme=colours, reduced_motion="reduce") as window:
             window.go(page)
             rows = window.page.locator(".asked")
             text, *answers = (
@@ -498,6 +527,8 @@ def test_rows_of_review_and_audit(lived: Chromium, page: str) -> None:
                 ends = [box["y"] + box["height"] for box in (row.bounding_box() for row in rows.all())]
                 assert sum(end <= save["y"] for end in ends) >= 12
             assert window.page.locator("[data-save]").count() == 1
+            window.page.locator(".asked a").first.evaluate("one => { one.textContent = 'A long subject '.repeat(30); }")
+            assert window.violations() == []
             cut = "row => [...row.querySelectorAll('.subject, .how')].some(one => one.scrollWidth > one.clientWidth)"
             window.page.keyboard.press("j")
             assert window.page.locator(".asked:focus").evaluate(cut) is False

@@ -299,6 +299,14 @@ class Journal:
         """Return the id of the newest action, 0 if there is none."""
         return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
 
+    def first_id_after(self, at: float) -> int:
+        """Return the id of the first action after that time, in seconds since the epoch; one more than all without one.
+
+        The clock may have been set back, so the next ids need not be later.
+        """
+        row = self._db.row("SELECT id FROM action WHERE at >= ? ORDER BY at, id LIMIT 1", (at,))
+        return self.newest_id() + 1 if row is None else int(row[0])
+
     def oldest_at(self) -> float | None:
         """Return when the oldest action was done, in seconds since the epoch; None if there is none."""
         (at,) = self._db.row("SELECT min(at) FROM action")

@@ -104,6 +104,11 @@ class Locations:
     def _folders(self, mailbox: int) -> dict[str, int]:
         return dict(self._db.all("SELECT name, id FROM folder WHERE mailbox = ?", (mailbox,)))
 
+    def all_folders(self) -> list[tuple[int, str, str]]:
+        """Return id, path of the mailbox, and name of each folder that was ever seen."""
+        rows = self._db.all("SELECT o.id, m.path, o.name FROM folder AS o JOIN mailbox AS m ON m.id = o.mailbox")
+        return [(folder, os.fsdecode(path), name) for folder, path, name in rows]
+
     def where(self, folder: int) -> tuple[str, str]:
         """Return the path of the folder's mailbox, and the folder's name."""
         row = self._db.row(

@@ -147,6 +147,15 @@ class Messages:
         query = "SELECT 1 FROM message WHERE header_digest = ? AND digest <> ? LIMIT 1"
         return header_digest is not None and self._db.row(query, (header_digest, digest)) is not None
 
+    def of_sender(self, address: str, most: int) -> list[int]:
+        """Return the ids of the newest messages from an address, at most `most`."""
+        rows = self._db.all(
+            "SELECT id FROM message WHERE sender = (SELECT id FROM sender WHERE NOT is_list AND name = ?)"
+            " ORDER BY id DESC LIMIT ?",
+            (names(address, "")[0], most),
+        )
+        return [row[0] for row in rows]
+
     def came_from(self, messages: Iterable[tuple[bytes, str, str]]) -> None:
         """Record where messages came from, if that is missing: identity, address in From, list ("": none)."""
         rows = [(*names(sender, list_id), digest) for digest, sender, list_id in messages]

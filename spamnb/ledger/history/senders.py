@@ -131,6 +131,19 @@ class SenderRecords:
         )
         return Earlier(row[0], row[1], math.inf if row[2] is None else row[2])
 
+    def of_site(self, site: str, most: int) -> list[str]:
+        """Return learned addresses of a domain and its subdomains, at most `most`, those with spam first.
+
+        It looks at all senders: 3 ms for 20,000. LIKE, which may find too many, more than halves that.
+        """
+        rows = self._db.all(
+            "SELECT name FROM sender WHERE NOT is_list AND (learned_ham > 0 OR learned_spam > 0)"
+            " AND name LIKE '%' || ?1 AND substr(name, -1 - length(?1)) IN ('@' || ?1, '.' || ?1)"
+            " ORDER BY learned_spam > 0 DESC, messages DESC, id DESC LIMIT ?2",
+            (site, most),
+        )
+        return [row[0] for row in rows]
+
     def with_most_ham(self, most: int) -> list[str]:
         """Return the addresses with more learned ham than spam, at most `most`, those with the most mail first."""
         rows = self._db.all(

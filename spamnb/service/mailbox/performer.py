@@ -32,9 +32,10 @@ from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
 from spamnb.maildir.messages import Entry, links_of
 from spamnb.maildir.names import Name
-from spamnb.rules.reactions import Reaction, Step, origin_of
+from spamnb.rules.reactions import ANSWERED_NEWCOMER, Reaction, Step, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
+from spamnb.service.mailbox.answered import Letter, answered_letter
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.sent import sent_in
@@ -160,7 +161,7 @@ class Performer:
         """Record a file, learn its message if it teaches, and move it on from a training folder."""
         label, intent = reaction.label, None
         reading = None if label is None else arrival.unread.reading  # before the ledger is held
-        sent = sent_in(arrival.folder, arrival.unread)
+        sent, answered = sent_in(arrival.folder, arrival.unread), self._answered(arrival)
         # In one transaction: if the place were not recorded, a move back would not correct the lesson.
         with self._ledger.transaction():
             if label is not None and reading is not None:
@@ -176,8 +177,17 @@ class Performer:
                 goal = self._folders.for_role(Role.SPAM if label is Label.SPAM else Role.INBOX)
                 message = known.id, known.digest
                 intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
+            move = None if answered is None else self._learn_and_intend(answered, ANSWERED_NEWCOMER)
         if intent is not None:
             self._make_move(intent, arrival.entry)
+        if answered is not None and move is not None:
+            self._file(answered, move, ANSWERED_NEWCOMER)
+
+    def _answered(self, arrival: Arrival) -> Letter | None:
+        """Return the letter of a newcomer that a message answers, if that was just sent."""
+        if arrival.folder.role is not Role.SENT:
+            return None
+        return answered_letter(self._ledger, self._folders, self._context.config.learning, arrival.unread)
 
     def _sort(self, reaction: Reaction, relations: Relations) -> None:
         """Choose the folder for mail of this list or sender, if the reaction says so."""
@@ -226,6 +236,35 @@ class Performer:
         if ended is not None and ended.state == "done":
             _log.info("%s", postponed.text)
         return True
+
+    # --- files that go to the folder of their label
+
+    def learn_and_file(self, letter: Letter, reaction: Reaction) -> None:
+        """Learn a message that is in its place, and move its file to the folder of its label.
+
+        Raises NotYetError or FolderUnavailableError if everything has to wait; then it has changed nothing.
+        """
+        with self._ledger.transaction():
+            intent = self._learn_and_intend(letter, reaction)
+        self._file(letter, intent, reaction)
+
+    def _learn_and_intend(self, letter: Letter, reaction: Reaction) -> Intent:
+        """Learn a message and write down its move, in a transaction."""
+        folder, entry, reading = letter
+        label = Label.SPAM if reaction.label is Label.SPAM else Label.HAM
+        at, how, weak = self._now(), reaction.how, reaction.weak
+        change = training.learn(self._ledger, reading, label, reaction.why, at, how=how, weak=weak)
+        self._context.log_learned(change, reading, label, reaction.why, weak=weak)
+        known = self._ledger.messages.ensure(reading.digest, reading.summary)
+        if reaction.rescued:
+            self._ledger.messages.rescued(known.id, at)
+        goal = self._folders.for_role(Role.SPAM if label is Label.SPAM else Role.INBOX)
+        return self.mover.intend((known.id, known.digest), folder, entry, goal, reaction.why)
+
+    def _file(self, letter: Letter, intent: Intent, reaction: Reaction) -> None:
+        if self._make_move(intent, letter.entry):
+            ends = f"{letter.folder.name} to {intent.destination.name}"
+            _log.info("%s: moved from %s, %s", self._context.name_of(letter.reading), ends, reaction.why)
 
     # --- files that stay, or have left
 

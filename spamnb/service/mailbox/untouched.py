@@ -3,18 +3,22 @@
 `rules` decide what it means. This module finds the files, and lets the performer learn a few at a time.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
 from spamnb.acts import may_move
+from spamnb.base.errors import NotYetError
 from spamnb.base.label import Role
 from spamnb.ledger.history.locations import Location
 from spamnb.mail.reading import Reading
+from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import is_taught
 from spamnb.rules.reactions import LEFT_IN_SPAM, Reaction, kept_origins, learns_kept, reaction_to_kept
 from spamnb.service.context import DAY, Context
+from spamnb.service.mailbox.answered import letter_at
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.performer import Performer
 
@@ -54,8 +58,9 @@ class UntouchedMail:
     def learn_kept(self) -> None:
         """Learn mail that was answered; and mail that was read and kept, unless the filter doubts that it is ham.
 
-        It looks at doubted mail again each day: by then the filter may know more about the message or the person. It
-        also learns mail that a person has left behind before the filter began to move mail.
+        An answered letter among the newcomers goes to the inbox. It looks at doubted mail again each day: by then the
+        filter may know more about the message or the person. It also learns mail that a person has left behind before
+        the filter began to move mail.
         """
         left_behind = may_move.left_behind(self._ledger, self._config.learning)
         kept = [candidate for folder in self._folders for candidate in self._kept(folder, left_behind)]
@@ -64,6 +69,11 @@ class UntouchedMail:
         now = self._context.now()
         due = (each for each in kept if not each.reaction.doubtful or self._recheck_at.get(each.file, 0.0) <= now)
         for candidates in _grouped(due):
+            self._learn(candidates, self._teaches_ham)
+
+    def learn_answered(self, folder: WatchedFolder) -> None:
+        """Learn mail among the newcomers that was answered, and move it to the inbox."""
+        for candidates in _grouped(self._kept(folder, {})):
             self._learn(candidates, self._teaches_ham)
 
     def _kept(self, folder: WatchedFolder, left_behind: Mapping[int, Reaction]) -> Iterator[_Candidate]:
@@ -123,9 +133,14 @@ class UntouchedMail:
         readings: dict[Reaction, list[Reading]] = {}
         for candidate in candidates:
             self._context.alive(f"looking at mail left in place in {self._folders.root}")
-            unread = self._folders.read_at(candidate.folder, candidate.location.base, candidate.location.flags)
-            if unread is not None and teaches(candidate, unread.reading):
-                readings.setdefault(candidate.reaction, []).append(unread.reading)
+            letter = letter_at(self._folders, candidate.folder, candidate.location)
+            if letter is None or not teaches(candidate, letter.reading):
+                continue
+            if candidate.reaction.files:
+                with contextlib.suppress(NotYetError, FolderUnavailableError):  # the next comparison tries again
+                    self._performer.learn_and_file(letter, candidate.reaction)
+            else:
+                readings.setdefault(candidate.reaction, []).append(letter.reading)
         for reaction, alike in readings.items():
             for portion in _portions(alike):
                 self._performer.learn(portion, reaction)

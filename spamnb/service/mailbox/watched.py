@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from spamnb.base.label import Label, Role
+from spamnb.base.label import Role
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
 from spamnb.identity.digests import Digests
@@ -15,11 +15,12 @@ from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords
 from spamnb.maildir.names import Name, parse_name
 from spamnb.rules.destination import MARKS
-from spamnb.rules.reactions import label_of_keywords, reaction_to_keywords, reaction_to_tag
+from spamnb.rules.reactions import reaction_to_tag
 from spamnb.service.context import Context
 from spamnb.service.mailbox.arrivals import Arrivals
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
 from spamnb.service.mailbox.lock import MailboxLock
+from spamnb.service.mailbox.marked import MarkedMail
 from spamnb.service.mailbox.performer import Performer
 from spamnb.service.mailbox.sent import SentMail
 from spamnb.service.mailbox.undecided import UndecidedFiles
@@ -44,6 +45,7 @@ class WatchedMailbox:
         self._waiting = UndecidedFiles(self.folders, context, self._performer)
         self._sent = SentMail(self.folders, context)
         self._untouched = UntouchedMail(self.folders, context, self._performer)
+        self._marked = MarkedMail(self.folders, context, self._performer)
         self.mover = self._performer.mover
         self.lock = MailboxLock()
         self._context = context
@@ -135,7 +137,8 @@ class WatchedMailbox:
             keywords = read_keywords(folder)
             for key, entry in changed.items():
                 self._context.alive(f"learning by keywords in {self.folders.root}")
-                self._learn_keywords(folder, entry, before[key], keywords)
+                if not self._marked.act_on(folder, entry, before[key], keywords):
+                    del names[key]
         if folder.role is Role.SPAM:
             for key, name in names.items():
                 if set(name.flags) & MARKS > set(before[key]) & MARKS:
@@ -143,18 +146,8 @@ class WatchedMailbox:
         # After learning: after a kill before this, the same flags teach again.
         flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])
-
-    def _learn_keywords(self, folder: WatchedFolder, entry: Entry, before: str, keywords: Mapping[str, str]) -> None:
-        """Learn a client's junk keywords if they have changed, not at every flag. before: the file's old flags."""
-        label = _label_of(parse_name(entry.name).flags, keywords)
-        if label is None or label is _label_of(before, keywords):
-            return
-        unread = self.folders.read(folder, entry)
-        if unread is None:
-            return
-        message = self._ledger.messages.find(unread.digest)
-        reaction = reaction_to_keywords(label, None if message is None else message.verdict)
-        self._performer.learn([unread.reading], reaction)
+        if folder.role is Role.NEWCOMERS and any("R" in new and "R" not in before[key] for key, new in flags.items()):
+            self._untouched.learn_answered(folder)
 
     def read_files(self, paths: Iterable[str]) -> list[LazyReading]:
         """Return the messages in files of these paths that are in a folder with a meaning, under any flags."""
@@ -199,12 +192,14 @@ class WatchedMailbox:
             self._compare_folders()
         if self._waiting.due is not None and self._waiting.due <= now:
             self._waiting.end()
+        for folder, entry in self._marked.due_files():
+            self.look(folder, entry)
         self._arrivals.act_on_due()
 
     def due(self, *, departures: bool = True) -> float | None:
         """When `act_on_due` has work, in seconds since the epoch, or None; `departures`: these count too."""
         departed = self.mover.departures.due() if departures else None
-        dues = self._arrivals.due, self._waiting.due, self.folders.make_at, departed
+        dues = self._arrivals.due, self._waiting.due, self._marked.due, self.folders.make_at, departed
         return min((due for due in dues if due is not None), default=None)
 
     def _compare_folders(self) -> None:
@@ -261,11 +256,6 @@ class WatchedMailbox:
     def _files_in(self, folder: WatchedFolder) -> dict[str, Entry]:
         """Return the files that are in a folder now, by base name."""
         return {parse_name(entry.name).key: entry for entry in self.folders.entries(folder)}
-
-
-def _label_of(flags: str, keywords: Mapping[str, str]) -> Label | None:
-    """Return the label that a client's keywords give a message with these flags. keywords: what each letter means."""
-    return label_of_keywords(keywords.get(letter, "") for letter in flags if letter.islower())
 
 
 def _with_meaning(flags: str, keywords: Mapping[str, str] | None) -> str:
