@@ -96,13 +96,18 @@ def run(options: argparse.Namespace) -> int:
         found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
         read = stack.enter_context(closing(found))
         first = list(itertools.islice(read, 1))  # start the workers before importing numpy: see `train`
-        from spamnb.cli.common.config_and_ledger import configuration, ledger_to_read
+        from spamnb.cli.common.config_and_ledger import command, configuration, ledger_to_read
+        from spamnb.cli.common.questions import doubts_of
         from spamnb.evaluation.packed import Packed
         from spamnb.ledger.history.choices import in_force
 
         config = configuration(options, of_all=True) if options.corpus else in_force(*ledger_to_read(options))
-        if not (options.corpus or options.json or options.quiet):
-            _print_misfiled_hint(options)
+        is_shown = not (options.json or options.quiet)
+        doubts = None
+        if not options.corpus and (is_shown or options.at_most_one_ham_in):
+            doubts = doubts_of(options)
+            if is_shown and doubts.clear:  # first: with such mail the figures mean little
+                print(f"{doubts.of_figures} To answer: {command(options)} audit\n")
         if options.scores:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
@@ -112,7 +117,7 @@ def run(options: argparse.Namespace) -> int:
         if options.orders > 1:
             return _run_in_orders(options, scoring, Packed(shown))
         outcomes = _outcomes(options, scoring, shown)
-    _report(options, config.scoring, outcomes)
+    _report(options, config.scoring, outcomes, is_doubted=doubts is not None and bool(doubts.clear))
     return 0
 
 
@@ -164,14 +169,6 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     return messages[: options.limit]
 
 
-def _print_misfiled_hint(options: argparse.Namespace) -> None:
-    """Name wrongly filed mail first: with it, figures on one's own mail mean little."""
-    from spamnb.cli.common.questions import misfiled_hint
-
-    if found := misfiled_hint(options):
-        print(f"{found}\n")
-
-
 def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Sample]) -> list[Outcome]:
     from spamnb.evaluation.protocols import Learner, outcomes_of
 
@@ -179,9 +176,9 @@ def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Samp
     return list(outcomes_of(options.protocol, read, lambda: Learner(scoring, options.train), **how))
 
 
-def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome]) -> None:
-    """Print the measures of one run, and write the files that the options name."""
-    from spamnb.evaluation.cutoffs import advise
+def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome], *, is_doubted: bool) -> None:
+    """Print the measures of one run, and write the files that the options name. is_doubted: as for `advise`."""
+    from spamnb.evaluation.cutoffs import NOT_SEEN, advise
     from spamnb.evaluation.measures import judged_opposite, measure
     from spamnb.evaluation.runs import figures
 
@@ -191,7 +188,8 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     found, measures = figures(outcomes), measure(outcomes, options.seed)
     advice = None
     if options.at_most_one_ham_in:
-        advice = advise(outcomes, options.at_most_one_ham_in, configured.spam_cutoff, configured.ham_cutoff)
+        cutoffs = configured.spam_cutoff, configured.ham_cutoff
+        advice = advise(outcomes, options.at_most_one_ham_in, *cutoffs, is_doubted=is_doubted)
     if options.json:
         intervals = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
         about = {"intervals": intervals, "protocol": options.protocol, "seed": options.seed}
@@ -205,6 +203,8 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     else:
         print(evaluation_report.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
         print(evaluation_report.one_run(found, measures))
+        if not options.corpus:
+            print(f"\n{NOT_SEEN}")
         if advice:
             one_in, cutoff = options.at_most_one_ham_in, configured.spam_cutoff
             said = evaluation_report.advice(advice, one_in, cutoff, found["ham"], own=not options.corpus)

@@ -297,7 +297,8 @@ def _print_misfiled_hint(options: argparse.Namespace) -> None:
     """Name folders whose learned mail looks as if it were filed wrongly."""
     if options.quiet:
         return
-    from spamnb.cli.common.questions import misfiled_hint  # numpy takes 0.1 s to import
+    from spamnb.cli.common.questions import doubts_of  # numpy takes 0.1 s to import
 
-    if found := misfiled_hint(options):
-        print(f"\n{found}")
+    doubts = doubts_of(options)
+    if doubts.clear:
+        print(f"\n{doubts.sentence}. Look first: {command(options)} audit")

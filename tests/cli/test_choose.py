@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 from spamnb.cli.common.sample_mail import message
+from spamnb.evaluation.cutoffs import NOT_SEEN
+from spamnb.review.misfiled import Doubts
 from tests.cli.conftest import Run, home, mail, maildir, run
 
 __all__ = ["home", "run"]  # fixtures
@@ -130,3 +132,17 @@ def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None
         f"At {cutoff}, at most one ham in 20 is called spam here: keep this cutoff"
         in run("evaluate", "--at-most-one-ham-in", 20).out
     )
+
+
+def test_no_cutoff_is_proposed_for_mail_that_is_probably_misfiled(home: Path, run: Run) -> None:
+    """While ham is probably misfiled, `evaluate` says what Tune says, and proposes no cutoff that would spare it."""
+    ham, spam = ([message(kind, number) for number in range(40)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=ham, Junk=spam)
+    assert run("init", "--learn").code == 0
+    assert "Your mail contradicts itself" not in (said := run("evaluate", "--at-most-one-ham-in", 40).out)
+    assert NOT_SEEN in said and "keep this cutoff" in said
+    run("train", "--ham", home / "Maildir/.Junk/cur/1700000000.M0P1.Junk:2,S")
+    said = run("evaluate", "--at-most-one-ham-in", 60).out
+    assert said.startswith(Doubts(1, 0).of_figures)
+    assert "contradicts itself, so no cutoff is proposed" in said and "spam_cutoff" not in said
+    assert json.loads(run("evaluate", "--at-most-one-ham-in", 60, "--json").out)["spam_cutoff"] is None

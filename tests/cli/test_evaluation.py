@@ -12,6 +12,7 @@ import pytest
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Model
 from spamnb.mail.reading import read
+from spamnb.review.misfiled import Doubts
 from tests.cli.conftest import Run
 
 MESSAGES = 60  # of each kind
@@ -261,7 +262,7 @@ def test_own_mail(run: Run, home: Path) -> None:
     run("train", "--ham", *sorted((home / "Maildir/.Junk/cur").iterdir())[:2])
     for more in ((), ("--protocol", "user", "--habit", "tidy")):
         first = run("evaluate", *more).out.partition("\n")[0]
-        assert first == "2 messages are probably misfiled. Look first: spamnb audit"
+        assert first == f"{Doubts(2, 0).of_figures} To answer: spamnb audit"
     config = home / ".config/spamnb/config.yaml"
     before = config.read_text()
     config.write_text(before + "scoring: {ham_cutoff: 1.0e-12, spam_cutoff: 2.0e-12}\n")

@@ -10,7 +10,7 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.evaluation.cutoffs import at_cutoffs, lost_at
+from spamnb.evaluation.cutoffs import NOT_SEEN, at_cutoffs, lost_at
 from spamnb.evaluation.measures import calibration_bins
 from spamnb.mail.reading import read
 from spamnb.review.own_mail import judge_own_mail
@@ -106,6 +106,7 @@ def test_wanted_mail_that_would_be_moved(desk: WebDesk, browser: Browser) -> Non
     assert line.xpath(".//button")[0].text == "It is spam"
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
     assert "Your mail contradicts itself: 1 message is probably misfiled." in " ".join(banner.text_content().split())
+    assert NOT_SEEN in page.words
     assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
     assert "Learned as spam" in after.words

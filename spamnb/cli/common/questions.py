@@ -17,7 +17,7 @@ from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
 from spamnb.ledger.ledger import Ledger
-from spamnb.review.misfiled import Misfiled, count_misfiled
+from spamnb.review.misfiled import Doubts, Misfiled, count_misfiled
 
 JSON_HELP = "one JSON object per line: path, label, counts_as, probability, clear, weak, clues, message, digest"
 Find = Callable[[Ledger, Config], list[Misfiled]]
@@ -63,14 +63,13 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
     return 0
 
 
-def misfiled_hint(options: argparse.Namespace) -> str:
-    """Return how many learned messages are probably misfiled, in words; "" for none."""
+def doubts_of(options: argparse.Namespace) -> Doubts:
+    """Return how many learned messages are probably misfiled."""
     config, ledger = open_to_read(options)
     if ledger is None:
-        return ""
+        return Doubts()
     with ledger:
-        doubts = count_misfiled(ledger, config.scoring)
-    return f"{doubts.sentence}. Look first: {command(options)} audit" if doubts.clear else ""
+        return count_misfiled(ledger, config.scoring)
 
 
 def as_object(one: Misfiled) -> dict[str, object]:

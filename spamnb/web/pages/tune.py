@@ -10,7 +10,7 @@ from spamnb.acts.choices import is_written
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
 from spamnb.config.chosen import cutoff_of
-from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
+from spamnb.evaluation.cutoffs import CUTOFFS, NOT_SEEN, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
@@ -64,6 +64,7 @@ def tune(visit: Visit) -> Response:
         in_force=scoring.spam_cutoff,
         is_written=is_written(visit.config, "spam_cutoff"),
         choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
+        not_seen=NOT_SEEN,
         doubts=Doubts.of(still_asked(ledger, mail.findings)),
         for_script=[
             {"cut": f"{row.at.cutoff:g}", "said": row.sentence, "x": round(x_of(row.at.cutoff), 1)}
