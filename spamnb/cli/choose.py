@@ -3,12 +3,15 @@
 A choice works at once: in the service, at delivery, and in each command. Write a SENDER
 as in `senders` of the configuration: *@example.org, example.org, or list:LIST-ID. The
 configuration has priority over a choice. With a folder for newsletters, inbox and
-newsletters say where mail of a SENDER goes that is not spam. Without arguments this
-command lists the choices. `spamnb history` shows them too.
+newsletters say where mail of a SENDER goes that is not spam. gentle, normal and strict set
+the cutoff from which mail is spam: 0.99, 0.95, or 0.9. spam_cutoff without a number shows
+what each would have done to your mail, and asks at a terminal which one to take. Without
+arguments this command lists the choices. `spamnb history` shows them too.
 
 example:
   spamnb choose block '*@shop.example'
   spamnb choose allow list:announce.example.org
+  spamnb choose gentle
   spamnb choose spam_cutoff 0.97
   spamnb choose --forget '*@shop.example'
 """
@@ -24,7 +27,7 @@ from spamnb.base.wording import clock, escaped
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, configuration, open_to_read
 from spamnb.cli.common.output import as_json, inform, table
-from spamnb.config.chosen import CUTOFFS
+from spamnb.config.chosen import CUTOFFS, STRICTNESS
 from spamnb.ledger.history.choices import LABEL_OF, SORTED_TO, ChoiceKind
 from spamnb.ledger.ledger import Ledger
 
@@ -34,15 +37,17 @@ _BY = {"page": "on a page", "prompt": "at the prompt", "move": "by a move"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     of_senders = [f"{kind} SENDER ..." for kind in (*LABEL_OF, *SORTED_TO)]
-    kinds = (*of_senders, "spam_cutoff NUMBER", "ham_cutoff NUMBER", "--forget SENDER")
+    of_cutoffs = (*STRICTNESS, "spam_cutoff [NUMBER]", "ham_cutoff NUMBER")
+    kinds = (*of_senders, *of_cutoffs, "--forget SENDER")
     parser.usage = "".join(f"spamnb choose {kind}\n       " for kind in kinds) + "spamnb choose [--json]"
     option = parser.add_argument
     add_json(parser, "list the choices, one JSON object per line")
     option("--forget", action="append", default=[], metavar="SENDER", help="take back the choice about this sender")
     what = "allow: mail of these senders is ham. block: it is spam. "
     what += "inbox, newsletters: mail of them that is not spam stays in the inbox, or goes to newsletters_folder. "
+    what += "gentle, normal, strict: three values of spam_cutoff. "
     what += "spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham"
-    option("kind", nargs="?", choices=get_args(ChoiceKind), metavar="WHAT", help=what)
+    option("kind", nargs="?", choices=(*get_args(ChoiceKind), *STRICTNESS), metavar="WHAT", help=what)
     option("values", nargs="*", metavar="SENDER|NUMBER", help="the senders, or the cutoff, from 0 to 1")
 
 
@@ -52,6 +57,17 @@ def run(options: argparse.Namespace) -> int:
         return _list(options)
     if options.json or (options.kind and options.forget):
         raise UsageError("--json lists the choices, and --forget takes one back: give neither with a new choice")
+    if options.kind in STRICTNESS:
+        if options.values:
+            raise UsageError(f"choose {options.kind} takes nothing more: for another number give spam_cutoff NUMBER")
+        options.kind, options.values = "spam_cutoff", [options.kind]
+    if options.kind == "spam_cutoff" and not options.values:
+        from spamnb.cli.common.strictness import ask_strictness  # numpy takes 0.1 s to import
+
+        name = ask_strictness(options)
+        if not name:
+            return 0
+        options.values = [name]
     if options.kind and not options.values:
         raise UsageError(f"choose {options.kind} needs {'a number' if options.kind in CUTOFFS else 'a sender'}")
     if options.kind in CUTOFFS and len(options.values) > 1:

@@ -15,6 +15,8 @@ from spamnb.config.settings import Config, Scoring
 
 CUTOFFS = ("ham_cutoff", "spam_cutoff")
 """The keys of `scoring` that a person can choose."""
+STRICTNESS = {"gentle": 0.99, "normal": Scoring().spam_cutoff, "strict": 0.9}
+"""Spam cutoffs by the names that a person may give instead of a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,15 @@ class Chosen:
 
 
 def cutoff_of(key: str, written: str) -> float:
-    """Return a cutoff as the configuration would read it. Raises ValueError with the fault and what to write."""
+    """Return a cutoff as the configuration would read it. Raises ValueError with the fault and what to write.
+
+    A spam cutoff may have a name.
+
+    >>> cutoff_of("spam_cutoff", "gentle"), cutoff_of("spam_cutoff", "0.97")
+    (0.99, 0.97)
+    """
+    if key == "spam_cutoff" and written in STRICTNESS:
+        return STRICTNESS[written]
     reader: Reader[float] = get_type_hints(Scoring, include_extras=True)[key].__metadata__[0]
     return read_text(reader, written)
 

@@ -53,6 +53,22 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
     assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
 
 
+def test_how_strict(desk: WebDesk, browser: Browser) -> None:
+    """Three names say what each does to the learned mail; a button takes one over, and the page says which is on."""
+    page = browser.get("/tune")
+    cards = [" ".join(card.text_content().split()) for card in page.tree.xpath("//ul[@class='levels']/li")]
+    assert [card.split()[0] for card in cards] == ["Gentle", "Normal", "Strict"]
+    assert all("wanted messages would go to Junk." in card for card in cards)
+    assert ["In force" in card for card in cards] == [False, True, False]
+    forms = page.tree.xpath("//ul[@class='levels']//form")
+    assert [form.xpath(".//button")[0].text for form in forms] == ["Be gentle", "Be strict"]
+    fields = {one.get("name"): one.get("value") for one in forms[1].xpath(".//input")}
+    after = browser.follow(browser.post("/choose", **fields))
+    assert "Chosen: Spam from 0.9 up" in after.words
+    assert "In force" in after.tree.xpath("string(//ul[@class='levels']/li[3])")
+    assert [(one.kind, one.value) for one in desk.ledger.choices.newest()] == [("spam_cutoff", 0.9)]
+
+
 def test_what_the_slider_says(browser: Browser) -> None:
     """The page has the sentence for each step of the slider, and the slider stands at the cutoff that is shown."""
     page = browser.get("/tune?cut=0.97")

@@ -12,6 +12,7 @@ from spamnb.base.wording import escaped, plural
 from spamnb.config.chosen import cutoff_of
 from spamnb.evaluation.cutoffs import CUTOFFS, NOT_SEEN, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
+from spamnb.evaluation.strictness import levels
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.apart import offers
@@ -59,6 +60,7 @@ def tune(visit: Visit) -> Response:
         rows=rows,
         chosen=chosen,
         step=steps.index(asked),
+        levels=levels(mail.is_spam, mail.probability),
         chart_of_cutoffs=_hills(visit, mail, asked, like_spam),
         lost=[one for one in like_spam if one.probability >= asked],
         in_force=scoring.spam_cutoff,
