@@ -8,11 +8,16 @@ the cutoff from which mail is spam: 0.99, 0.95, or 0.9. spam_cutoff without a nu
 what each would have done to your mail, and asks at a terminal which one to take. Without
 arguments this command lists the choices. `spamnb history` shows them too.
 
+newcomers_folder and newsletters_folder make a folder, and put mail apart there that is not
+spam: first letters of people whom you do not know, and newsletters. --forget with one of
+these words ends that. The folder and its mail stay.
+
 example:
   spamnb choose block '*@shop.example'
   spamnb choose allow list:announce.example.org
   spamnb choose gentle
   spamnb choose spam_cutoff 0.97
+  spamnb choose newcomers_folder New
   spamnb choose --forget '*@shop.example'
 """
 
@@ -27,7 +32,7 @@ from spamnb.base.wording import clock, escaped
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, configuration, open_to_read
 from spamnb.cli.common.output import as_json, inform, table
-from spamnb.config.chosen import CUTOFFS, STRICTNESS
+from spamnb.config.chosen import CUTOFFS, FOLDERS, STRICTNESS
 from spamnb.ledger.history.choices import LABEL_OF, SORTED_TO, ChoiceKind
 from spamnb.ledger.ledger import Ledger
 
@@ -38,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     of_senders = [f"{kind} SENDER ..." for kind in (*LABEL_OF, *SORTED_TO)]
     of_cutoffs = (*STRICTNESS, "spam_cutoff [NUMBER]", "ham_cutoff NUMBER")
-    kinds = (*of_senders, *of_cutoffs, "--forget SENDER")
+    kinds = (*of_senders, *of_cutoffs, *(f"{key} [NAME]" for key in FOLDERS), "--forget SENDER")
     parser.usage = "".join(f"spamnb choose {kind}\n       " for kind in kinds) + "spamnb choose [--json]"
     option = parser.add_argument
     add_json(parser, "list the choices, one JSON object per line")
@@ -46,9 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "allow: mail of these senders is ham. block: it is spam. "
     what += "inbox, newsletters: mail of them that is not spam stays in the inbox, or goes to newsletters_folder. "
     what += "gentle, normal, strict: three values of spam_cutoff. "
-    what += "spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham"
+    what += "spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham. "
+    what += "newcomers_folder, newsletters_folder: make a folder for such mail"
     option("kind", nargs="?", choices=(*get_args(ChoiceKind), *STRICTNESS), metavar="WHAT", help=what)
-    option("values", nargs="*", metavar="SENDER|NUMBER", help="the senders, or the cutoff, from 0 to 1")
+    values = "the senders; the cutoff, from 0 to 1; or the folder's name (New, Newsletters)"
+    option("values", nargs="*", metavar="SENDER|NUMBER|NAME", help=values)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -68,10 +75,12 @@ def run(options: argparse.Namespace) -> int:
         if not name:
             return 0
         options.values = [name]
+    if options.kind in FOLDERS and not options.values:
+        options.values = [FOLDERS[options.kind]]
     if options.kind and not options.values:
         raise UsageError(f"choose {options.kind} needs {'a number' if options.kind in CUTOFFS else 'a sender'}")
-    if options.kind in CUTOFFS and len(options.values) > 1:
-        raise UsageError(f"choose {options.kind} takes one number")
+    if options.kind in (*CUTOFFS, *FOLDERS) and len(options.values) > 1:
+        raise UsageError(f"choose {options.kind} takes one {'number' if options.kind in CUTOFFS else 'name'}")
     config = configuration(options)
     with Ledger(str(config.ledger)) as ledger:
         if options.forget:
@@ -80,6 +89,8 @@ def run(options: argparse.Namespace) -> int:
             actions = choices.choose(ledger, config, options.kind, options.values, "prompt", time.time())
         for action in ledger.journal.those(actions).values():
             inform(options, f"{'no longer' if options.forget else 'from now on'}: {escaped(action.summary)}")
+    if actions and options.kind in FOLDERS:
+        inform(options, "If your mail program does not show the folder, subscribe to it there.")
     if not actions:
         inform(options, "You have chosen that already.")
     else:

@@ -41,6 +41,7 @@ from spamnb.cli.common.config_and_ledger import (
     command,
     config_path,
     configuration,
+    ledger_to_read,
     new_ledger_path,
     open_ledger,
     path_for_init,
@@ -52,6 +53,7 @@ from spamnb.config import Config, load, parse, render
 from spamnb.config.default_paths import SYSTEM_CONFIG
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
+from spamnb.ledger.history.choices import in_force
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.review import first_lessons
 from spamnb.review.first_questions import in_both, in_both_kinds
@@ -145,7 +147,8 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         return _add(path, config, proposals, options)
     if not (options.learn or options.fresh):
         raise ConfigError(f"{escaped(str(path))} has this mailbox already: edit it, {_WAYS}")
-    proposals = [as_configured(mailbox) for mailbox in [known[root] for root in roots] or config.mailboxes]
+    chosen = {mailbox.path: mailbox for mailbox in in_force(*ledger_to_read(options)).mailboxes}
+    proposals = [as_configured(chosen[root]) for root in roots or chosen]
     for one in proposals:
         inform(options, f"{escaped(str(one.mailbox.path))}, by the roles in {escaped(str(path))}:\n")
         _show(one, options)

@@ -30,7 +30,7 @@ from spamnb.checkup.finding import some
 from spamnb.cli.choose import as_object
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.config_and_ledger import command, config_path, host_of, open_to_read
+from spamnb.cli.common.config_and_ledger import command, config_path, configuration, host_of, open_to_read
 from spamnb.cli.common.moving import step_to_hasten
 from spamnb.cli.common.output import as_json, table
 from spamnb.config import Config
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
         received = None if ledger is None else ledger.figures.received((-math.inf, math.inf))[0]
-        chosen = [] if ledger is None else standing(ledger, config)
+        chosen = [] if ledger is None else standing(ledger, configuration(options))
         apart = {} if ledger is None else put_apart(ledger, config, time.time() - MONTH)
         apart_in_words = "" if ledger is None else in_words(ledger, config, apart)
         doubted = doubted_ham(ledger, config.scoring, config.learning) if ledger is not None and found.missing else []

@@ -9,7 +9,7 @@ import numpy as np
 from spamnb.acts.choices import is_written
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
-from spamnb.config.chosen import cutoff_of
+from spamnb.config.chosen import FOLDERS, cutoff_of
 from spamnb.evaluation.cutoffs import CUTOFFS, NOT_SEEN, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
 from spamnb.evaluation.strictness import levels
@@ -21,6 +21,7 @@ from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart, Point
+from spamnb.web.parts.choice_words import choice_in_words
 from spamnb.web.parts.hills import Dot, hills, slider_cutoffs, x_of
 from spamnb.web.rendering import percent, printable
 from spamnb.web.routes import Route
@@ -66,6 +67,11 @@ def tune(visit: Visit) -> Response:
         in_force=scoring.spam_cutoff,
         is_written=is_written(visit.config, "spam_cutoff"),
         choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
+        chosen_folders=[
+            (choice, choice_in_words(f"{choice.kind} {choice.value}"))
+            for choice in ledger.choices.newest()
+            if choice.kind in FOLDERS
+        ],
         not_seen=NOT_SEEN,
         doubts=Doubts.of(still_asked(ledger, mail.findings)),
         for_script=[
