@@ -32,7 +32,7 @@ from spamnb.bulk.mapping import executor_at
 from spamnb.cli.common import evaluation_report, output_files
 from spamnb.cli.common.argument_types import at_least
 from spamnb.cli.common.arguments import add_executor, add_json
-from spamnb.cli.common.output import as_json, progress
+from spamnb.cli.common.output import as_json, progress, say
 from spamnb.config import Model
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.corpus and (is_shown or options.at_most_one_ham_in):
             doubts = doubts_of(options)
             if is_shown and doubts.clear:  # first: with such mail the figures mean little
-                print(f"{doubts.of_figures} To answer: {command(options)} audit\n")
+                say(f"{doubts.of_figures} To answer: {command(options)} audit\n")
         if options.scores:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
@@ -204,11 +204,11 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
         print(evaluation_report.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
         print(evaluation_report.one_run(found, measures))
         if not options.corpus:
-            print(f"\n{NOT_SEEN}")
+            say(f"\n{NOT_SEEN}")
         if advice:
             one_in, cutoff = options.at_most_one_ham_in, configured.spam_cutoff
             said = evaluation_report.advice(advice, one_in, cutoff, found["ham"], own=not options.corpus)
-            print(f"\n{said}")
+            say(f"\n{said}")
     if options.plots:
         from spamnb.evaluation.plots import plot_run
 

@@ -47,7 +47,7 @@ from spamnb.cli.common.config_and_ledger import (
     path_for_init,
 )
 from spamnb.cli.common.moving import whether_it_moves
-from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, table, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, say, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, parse, render
 from spamnb.config.default_paths import SYSTEM_CONFIG
@@ -249,7 +249,7 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
     if is_confirmed("\nLearn from the mail in the folders now?", default=True):
         return True
     later = f"{command(options)} init --learn"
-    print(f"Skipped: the filter begins with nothing, and learns from what you move and keep. To learn later: {later}")
+    say(f"Skipped: the filter begins with nothing, and learns from what you move and keep. To learn later: {later}")
     return False
 
 
@@ -304,4 +304,4 @@ def _print_misfiled_hint(options: argparse.Namespace) -> None:
 
     doubts = doubts_of(options)
     if doubts.clear:
-        print(f"\n{doubts.sentence}. Look first: {command(options)} audit")
+        say(f"\n{doubts.sentence}. Look first: {command(options)} audit")

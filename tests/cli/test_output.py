@@ -13,6 +13,7 @@ from spamnb.base.wording import escaped
 from spamnb.bulk import learning
 from spamnb.cli.common.message_text import screens
 from spamnb.cli.common.output import as_json, table
+from spamnb.cli.common.wrapping import wrapped
 from spamnb.config import folder_names
 from spamnb.mail.limits import DEFAULT_LIMITS
 from tests.cli.conftest import Run, mail
@@ -49,6 +50,37 @@ def test_table_aligns_wide_characters() -> None:
     """Columns are aligned, even after characters that take two columns, or none."""
     lines = table([("token", "n"), ("迷惑メール", 1), ("e\u0301", 22), ("plain", 333)]).splitlines()
     assert lines == ["token         n", "迷惑メール    1", "e\u0301            22", "plain       333"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        ("It goes to a folder now", 12, "It goes to a\nfolder now"),
+        ("Move the 7 to Junk? [Y/n] ", 22, "Move the 7 to Junk?\n[Y/n] "),
+        ("   indented words stay so", 15, "   indented\n   words stay\n   so"),
+        ("at a terminal `spamnb init --learn` asks", 20, "at a terminal\n`spamnb init --learn`\nasks"),
+        ("1 learned. To undo: spamnb undo 1 2 3", 20, "1 learned. To undo:\nspamnb undo 1 2 3"),
+        ("a row  of  a table is whole", 9, "a row  of  a table is whole"),
+        ("averylongwordthatdoesnotfit here", 8, "averylongwordthatdoesnotfit\nhere"),
+        ("名前 名前 名前", 9, "名前 名前\n名前"),
+        ("two lines\nof a few words", 9, "two lines\nof a few\nwords"),
+    ],
+)
+def test_sentences_are_broken_at_words(text: str, columns: int, shown: str) -> None:
+    """No word is broken, nor what may be copied; an indent goes on, and a table stays as it is."""
+    assert wrapped(text, columns) == shown
+
+
+def test_what_hangs() -> None:
+    """The rest of a line may have its own indent, below the last column of a table."""
+    gap = "\n" + " " * 15
+    assert wrapped("fault  ledger  it is damaged here", 24, 15) == f"fault  ledger  it is{gap}damaged{gap}here"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "a", "`open", "x: spamnb", ": spamnb y", "  ", "a ` b ` c `"])
+def test_odd_text_stays(text: str) -> None:
+    """Nothing is lost from text without words, or with a backquote too few."""
+    assert wrapped(text, 1).replace("\n", " ").split() == text.split()
 
 
 def test_table_cuts_what_is_endless() -> None:

@@ -2,27 +2,52 @@
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
 from spamnb.base.wording import escaped
+from spamnb.cli.common.cells import width_of
+from spamnb.cli.common.wrapping import wrapped
 
 T = TypeVar("T")
 
 _WIDEST = 110  # columns of one cell
+_NARROW = 4  # columns that hang, if a terminal is too narrow for more
 
 
 def warn(text: str) -> None:
     """Print a line on standard error."""
-    print(f"spamnb: {escaped(text)}", file=sys.stderr)
+    print(_at_words(f"spamnb: {escaped(text)}", sys.stderr), file=sys.stderr)
+
+
+def say(text: str, hanging: int | None = None) -> None:
+    """Print sentences on standard output; at a terminal, break them at words. hanging: as for `wrapped`."""
+    print(_at_words(text, sys.stdout, hanging))
 
 
 def inform(options: argparse.Namespace, text: str) -> None:
-    """Print a line on standard output, unless --quiet was given."""
+    """Print sentences on standard output, unless --quiet was given."""
     if not options.quiet:
-        print(text)
+        say(text)
+
+
+def typed_at(prompt: str) -> str:
+    """Return what a person types, in small letters; the prompt is broken at words. Raises EOFError."""
+    *above, last = _at_words(prompt, sys.stdout).split("\n")
+    if above:
+        print("\n".join(above))
+    return input(last).strip().lower()
+
+
+def _at_words(text: str, stream: TextIO | None, hanging: int | None = None) -> str:
+    """Return text for a stream. One column stays free, for the cursor after a prompt."""
+    if not is_terminal(stream):
+        return text
+    columns = max(shutil.get_terminal_size().columns - 1, 20)
+    return wrapped(text, columns, hanging if hanging is None or 2 * hanging < columns else _NARROW)
 
 
 def as_json(values: dict[str, object]) -> str:
@@ -33,7 +58,7 @@ def as_json(values: dict[str, object]) -> str:
 def is_confirmed(question: str, *, default: bool = False) -> bool:
     """Return whether the person at the terminal answers with yes. Enter means the default, the end of input no."""
     try:
-        typed = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
+        typed = typed_at(f"{question} {'[Y/n]' if default else '[y/N]'} ")
         return typed in {"y", "yes"} or (default and not typed)
     except EOFError:
         print()
@@ -63,22 +88,14 @@ def table(rows: Iterable[Iterable[object]]) -> str:
 
 
 def _aligned(column: list[str]) -> list[str]:
-    widest = max(map(_width, column))
+    widest = max(map(width_of, column))
     is_number = len(column) > 1 and all(text.lstrip("+-").replace(".", "", 1).isdecimal() for text in column[1:])
-    blanks = [" " * (widest - _width(text)) for text in column]
+    blanks = [" " * (widest - width_of(text)) for text in column]
     return [blank + text if is_number else text + blank for blank, text in zip(blanks, column, strict=True)]
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -7,7 +7,7 @@ import numpy as np
 
 from spamnb.acts.choices import is_written
 from spamnb.cli.common.config_and_ledger import command, open_to_read
-from spamnb.cli.common.output import is_dialogue, progress_bar, table
+from spamnb.cli.common.output import is_dialogue, progress_bar, say, table, typed_at
 from spamnb.config.chosen import STRICTNESS
 from spamnb.evaluation.cutoffs import NOT_SEEN
 from spamnb.evaluation.strictness import levels
@@ -36,18 +36,18 @@ def ask_strictness(options: argparse.Namespace) -> str:
     rows += [(one.name, f"{one.cutoff:g}", "in force" if one.cutoff == in_force else "") for one in found]
     print(table(rows))
     for one in found:
-        print(f"\n{one.name}: {one.words} {one.sentence}".rstrip())
+        say(f"\n{one.name}: {one.words} {one.sentence}".rstrip())
     has_effects = any(one.effect for one in found)
     if has_effects:
-        print("\n".join(("", *filter(None, (doubts.of_figures, NOT_SEEN)))))
+        say("\n".join(("", *filter(None, (doubts.of_figures, NOT_SEEN)))))
     else:
-        print("\nThe filter has to learn both ham and spam before it can show what each would have done.")
+        say("\nThe filter has to learn both ham and spam before it can show what each would have done.")
     if in_force not in STRICTNESS.values():
-        print(f"\nIn force is another number: {in_force:g}.")
+        say(f"\nIn force is another number: {in_force:g}.")
     if is_written(config, "spam_cutoff"):
-        print("\nThe configuration names spam_cutoff, and has priority over what you choose.")
+        say("\nThe configuration names spam_cutoff, and has priority over what you choose.")
     elif options.quiet or not is_dialogue():
-        print(f"\nTo choose: {command(options)} choose gentle, normal or strict, or spam_cutoff NUMBER")
+        say(f"\nTo choose: {command(options)} choose gentle, normal or strict, or spam_cutoff NUMBER")
     else:
         return _asked()
     return ""
@@ -57,12 +57,12 @@ def _asked() -> str:
     """Return the name that the person types, or ""."""
     while True:
         try:
-            typed = input("\n[g]entle, [n]ormal, [s]trict; Enter leaves it: ").strip().lower()
+            typed = typed_at("\n[g]entle, [n]ormal, [s]trict; Enter leaves it: ")
         except EOFError:
             print()
             return ""
         name = _KEYS.get(typed, typed)
         if not name:
-            print("Left as before.")
+            say("Left as before.")
         if not name or name in STRICTNESS:
             return name
