@@ -1,5 +1,6 @@
 """How results look."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -11,6 +12,7 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.base.wording import escaped
 from spamnb.bulk import learning
+from spamnb.cli.common import output
 from spamnb.cli.common.message_text import screens
 from spamnb.cli.common.output import as_json, table
 from spamnb.cli.common.wrapping import wrapped
@@ -192,3 +194,18 @@ def test_what_train_says_at_ctrl_c(home: Path, run: Run, monkeypatch: pytest.Mon
     says = "learned 3 messages as ham, which is kept" if kept else "no message was learned"
     assert (ended.code, ended.err) == (130, f"spamnb: interrupted: {says}\n")
     assert json.loads(run("status", "--json").out)["learned"]["ham"] == 3 * kept
+
+
+def test_lines_in_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each half minute of long work gives one line on standard error; the total is counted only for that."""
+    clock, counted = itertools.count(), []
+    monkeypatch.setattr(output.time, "monotonic", lambda: 12.0 * next(clock))
+
+    def total() -> int:
+        counted.append(1)
+        return 1000
+
+    assert list(output.progress(range(1), "looking", False, total)) == [0]
+    assert (counted, capsys.readouterr().err) == ([], "")
+    list(output.progress(range(6), "looking", False, total))
+    assert (capsys.readouterr().err.splitlines()[0], counted) == ("spamnb: looking: 2 of 1,000", [1])

@@ -4,6 +4,7 @@ import argparse
 import json
 import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
@@ -16,6 +17,7 @@ T = TypeVar("T")
 
 _WIDEST = 110  # columns of one cell
 _NARROW = 4  # columns that hang, if a terminal is too narrow for more
+LINE_SECONDS = 30.0  # between two lines about long work in a pipe
 
 
 def warn(text: str) -> None:
@@ -110,9 +112,9 @@ def is_dialogue() -> bool:
 
 @contextmanager
 def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], object]]:
-    """Yield a function that shows how much is done, of how much in all. It shows nothing if no person looks."""
+    """Yield a function that shows how much is done, of how much in all: as a bar on a terminal, else by `_Lines`."""
     if quiet or not is_terminal(sys.stderr):
-        yield lambda _, __: None
+        yield _nothing if quiet else _Lines(what)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -124,6 +126,30 @@ def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None],
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def _nothing(done: int, total: int | None) -> None:
+    """Show nothing."""
+
+
+class _Lines:
+    """Says on standard error how far long work is, in a line each half minute: whoever reads a pipe sees that it lives.
+
+    Work that takes less than that says nothing.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._said_at = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Tell whether half a minute has passed since the last line."""
+        return time.monotonic() - self._said_at >= LINE_SECONDS
+
+    def __call__(self, done: int, total: int | None) -> None:
+        if self.is_due() and sys.stderr is not None:  # a closed one is None, and `print` would take standard output
+            warn(f"{self._what}: {done:,}{'' if total is None else f' of {total:,}'}")
+            self._said_at = time.monotonic()
+
+
 def progress(
     items: Iterable[T],
     what: str,
@@ -131,17 +157,22 @@ def progress(
     total: int | Callable[[], int | None] | None = None,
     size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
-    """Yield the items, with a progress bar on a terminal and none in a pipe.
+    """Yield the items, and show the progress as `progress_bar` does.
 
-    total: the number of steps, or a function that counts them, called only for a bar. size: the steps of one item.
+    total: the number of steps, or a function that counts them, called only for what is shown. size: the steps of an
+    item.
     """
-    if quiet or not is_terminal(sys.stderr):
+    if quiet:
         yield from items
         return
-    number, done = total() if callable(total) else total, 0
     with progress_bar(what, quiet) as show:
-        show(done, number)
+        number, done = None if callable(total) else total, 0
+        if not isinstance(show, _Lines):
+            number = total() if callable(total) else total
+            show(done, number)
         for item in items:
             yield item
             done += size(item)
+            if callable(total) and number is None and isinstance(show, _Lines) and show.is_due():
+                number = total()
             show(done, number)
