@@ -16,7 +16,9 @@ _KINDS = {
     **dict.fromkeys(("CORPUS", "DIR", "MAILDIR"), shtab.DIRECTORY),
     "FOLDER": _FOLDERS,
     "ID": _NUMBERS,
-    **dict.fromkeys(("CMD", "FIELD", "K-of-N", "N", "N,N", "NAME", "SEED", "SENDER", "SENDER|NUMBER", "SIZE", "SPAN")),
+    **dict.fromkeys(
+        ("CMD", "FIELD", "K-of-N", "N", "N,N", "NAME", "SEED", "SENDER", "SENDER|NUMBER|NAME", "SIZE", "SPAN")
+    ),
     **dict.fromkeys(("USER@HOST", "WHEN", "WHERE", "WORD")),
 }
 # For sed: the roles in the output of `spamnb config`, and the numbers in that of `spamnb history --json`.

@@ -57,7 +57,9 @@ def _marked(written: str) -> str:
         font, word = ("B", mark[1]) if mark[1] else ("I", mark[2])
         pieces += [_escaped(written[end : mark.start()]), f"\\f{font}{_escaped(word)}\\fR"]
         end = mark.end()
-    return _BEGINS_A_MACRO.sub(r"\\&.", "".join((*pieces, _escaped(written[end:]))))
+    joined = "".join((*pieces, _escaped(written[end:])))
+    # A line may end between two choices: all of them may be longer than a line.
+    return _BEGINS_A_MACRO.sub(r"\\&.", joined.replace("\\fR|\\fB", "\\fR|\\:\\fB"))
 
 
 def _escaped(written: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, SpamnbError
@@ -29,6 +30,7 @@ from spamnb.host.host import load_host, load_user
 from spamnb.host.own_settings import own_faults
 from spamnb.host.shares import not_running, running
 from spamnb.ledger.file.locks import is_running
+from spamnb.ledger.history.choices import in_force
 
 
 def checkup(path: Path, environ: Mapping[str, str], user: str = "", *, whole: bool = True) -> list[Finding]:
@@ -53,7 +55,7 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         yield ok("configuration", str(path))
         for line in wrong.splitlines():
             yield fault("own settings", line, OWN_STEP)
-        yield from _guarded(of_mailboxes(config, whole=whole))
+        yield from _guarded(of_mailboxes(_with_choices(config), whole=whole))
         yield from _guarded(of_moved_file(config.service.moved_file))
         yield from _guarded(of_server(config))
         yield from _guarded(of_notmuch(config))
@@ -70,6 +72,13 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         yield from _guarded(of_ledger(ledger, config, here, whole=whole))
         if config is not None and os.path.exists(ledger):
             yield from _guarded(of_exchange(config, ledger, here.spamnb))
+
+
+def _with_choices(config: Config) -> Config:
+    """Return the configuration with the person's choices; without them if the ledger cannot be read."""
+    with suppress(SpamnbError):
+        return in_force(config, str(config.ledger) if os.path.exists(config.ledger) else None)
+    return config
 
 
 def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:

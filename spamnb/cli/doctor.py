@@ -20,7 +20,7 @@ from spamnb.checkup.finding import FAULT, OK, WARNING
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import config_path
-from spamnb.cli.common.output import as_json, inform
+from spamnb.cli.common.output import as_json, inform, say
 
 INTERRUPTED = "nothing was changed"
 
@@ -42,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
     shown = [one for one in found if not options.quiet or one.state != OK]
     width = max((len(escaped(one.what)) for one in shown), default=0)
     for one in shown:  # not a table, which cuts long texts
-        print(f"{one.state:<7}  {escaped(one.what):<{width}}  {escaped(one.means)}")
+        say(f"{one.state:<7}  {escaped(one.what):<{width}}  {escaped(one.means)}", hanging=11 + width)
     steps = [f"  {escaped(one.what)}: {escaped(one.next)}" for one in found if one.next]
     if steps:
-        print("\nWhat to do:", *steps, sep="\n")
+        say("\n".join(("", "What to do:", *steps)))
     inform(options, f"\n{_number(faults, 'fault')}, {_number(warnings, 'warning')}")
     return code
 

@@ -2,7 +2,9 @@
 
 Your own mail here means learned mail that is still on the disk, since the filter itself may
 have chosen the folder of other mail. So learn first, with init --learn or train. For each
-tenth of this mail, a filter that has learned the rest scores it (--protocol folds).
+tenth of this mail, a filter that has learned the rest scores it (--protocol folds). With
+3,000 messages or more, a first answer comes from the newest 2,000. In a pipe a line on
+standard error says each half minute how far it is.
 
 For research there are more protocols. online: the filter scores each message, then learns
 it (the default for a corpus). batch: it learns the first half and scores the second. user:
@@ -20,19 +22,19 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import ExitStack, closing, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 from spamnb.base.errors import UsageError
-from spamnb.base.label import Role
+from spamnb.base.label import Label, Role
 from spamnb.base.libraries import need
 from spamnb.bulk.mapping import executor_at
 from spamnb.cli.common import evaluation_report, output_files
 from spamnb.cli.common.argument_types import at_least
 from spamnb.cli.common.arguments import add_executor, add_json
-from spamnb.cli.common.output import as_json, progress
+from spamnb.cli.common.output import as_json, progress, progress_bar, say
 from spamnb.config import Model
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.habits import HABITS
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
     from spamnb.evaluation.user_run import UserRun
 
 _APART = (Role.NEWCOMERS, Role.NEWSLETTERS)
+# A first answer about much mail: 2,000 messages in three parts are learned and judged 6,000 times, 10,000 messages in
+# ten parts 100,000 times.
+_FIRST_FROM, _FIRST_MESSAGES, _FIRST_FOLDS = 3_000, 2_000, 3
 INTERRUPTED = "the measurement has no result"
 CORPUS = "a directory with a file `index`, or with ham/ and spam/"
 
@@ -91,28 +96,50 @@ def run(options: argparse.Namespace) -> int:
     _refuse_what_has_no_meaning(options)
     check_places(options.scores, options.plots)
     messages = _messages(options)
+    early = _early(options, messages)
     with ExitStack() as stack:
         executor = stack.enter_context(executor_at(options.executor))
-        found = samples(messages, strict=bool(options.corpus), header=not options.no_header, executor=executor)
-        read = stack.enter_context(closing(found))
+
+        def samples_of(some: list[Labelled]) -> Iterator[Sample]:
+            how = {"strict": bool(options.corpus), "header": not options.no_header}
+            return stack.enter_context(closing(samples(some, executor=executor, **how)))
+
+        read = samples_of(early or messages)
         first = list(itertools.islice(read, 1))  # start the workers before importing numpy: see `train`
-        from spamnb.cli.common.config_and_ledger import configuration, ledger_to_read
+        from spamnb.cli.common.config_and_ledger import command, configuration, ledger_to_read
+        from spamnb.cli.common.questions import doubts_of
         from spamnb.evaluation.packed import Packed
         from spamnb.ledger.history.choices import in_force
 
         config = configuration(options, of_all=True) if options.corpus else in_force(*ledger_to_read(options))
-        if not (options.corpus or options.json or options.quiet):
-            _print_misfiled_hint(options)
+        is_shown = not (options.json or options.quiet)
+        doubts = None
+        if not options.corpus and (is_shown or options.at_most_one_ham_in):
+            doubts = doubts_of(options)
+            if is_shown and doubts.clear:  # first: with such mail the figures mean little
+                say(f"{doubts.of_figures} To answer: {command(options)} audit\n")
         if options.scores:
             output_files.refuse_ledger(str(config.ledger), options.scores)
         scoring = replace(config.scoring, model=options.model) if options.model else config.scoring
-        shown = progress(itertools.chain(first, read), "evaluating", options.quiet, len(messages))
+        is_streamed = options.protocol == "online" and options.orders == 1
+        doing, number = "evaluating" if is_streamed else "reading", len(early or messages)
+        shown = progress(itertools.chain(first, read), doing, options.quiet, number)
         if options.protocol == "user":
             return _run_as_user(options, replace(config, scoring=scoring), Packed(shown))
         if options.orders > 1:
             return _run_in_orders(options, scoring, Packed(shown))
-        outcomes = _outcomes(options, scoring, shown)
-    _report(options, config.scoring, outcomes)
+        if is_streamed:
+            outcomes = _outcomes(options, scoring, shown)
+        else:
+            kept = Packed(shown)
+            if early:
+                _say_first(options, scoring, kept, len(messages))
+                names = {message.name for message in early}
+                others = [message for message in messages if message.name not in names]
+                kept.add(progress(samples_of(others), "reading", options.quiet, len(others)))
+                kept = kept.in_order(message.name for message in messages)
+            outcomes = _outcomes(options, scoring, kept)
+    _report(options, config.scoring, outcomes, is_doubted=doubts is not None and bool(doubts.clear))
     return 0
 
 
@@ -164,24 +191,51 @@ def _messages(options: argparse.Namespace) -> list[Labelled]:
     return messages[: options.limit]
 
 
-def _print_misfiled_hint(options: argparse.Namespace) -> None:
-    """Name wrongly filed mail first: with it, figures on one's own mail mean little."""
-    from spamnb.cli.common.questions import misfiled_hint
+def _early(options: argparse.Namespace, messages: list[Labelled]) -> list[Labelled]:
+    """Return the messages for a first answer about one's own mail; none if all are few, or if only the end counts."""
+    is_asked = options.protocol == "folds" and not (
+        options.corpus or options.json or options.quiet or options.shuffle is not None
+    )
+    if not is_asked or len(messages) < _FIRST_FROM:
+        return []
+    from spamnb.evaluation.own_mail import newest
 
-    if found := misfiled_hint(options):
-        print(f"{found}\n")
+    return newest(messages, _FIRST_MESSAGES)
 
 
-def _outcomes(options: argparse.Namespace, scoring: Scoring, read: Iterable[Sample]) -> list[Outcome]:
+def _say_first(options: argparse.Namespace, scoring: Scoring, kept: Packed, number: int) -> None:
+    """Print the measures of the newest messages. number: of all messages."""
+    from spamnb.evaluation.measures import measure
+    from spamnb.evaluation.runs import figures
+
+    if {sample.label for sample in kept} != set(Label):
+        return
+    outcomes = _outcomes(options, scoring, kept, _FIRST_FOLDS)
+    say(f"First answer, by the newest {len(kept):,} of {number:,} messages, in {_FIRST_FOLDS} parts:")
+    print(evaluation_report.one_run(figures(outcomes), measure(outcomes, options.seed)))
+    print("\nAll of it, which takes longer:", flush=True)
+
+
+def _outcomes(
+    options: argparse.Namespace, scoring: Scoring, read: Iterable[Sample], folds: int | None = None
+) -> list[Outcome]:
+    """Run the protocol. folds: instead of that option. It shows the progress over kept messages."""
     from spamnb.evaluation.protocols import Learner, outcomes_of
 
-    how = {"delay": options.delay, "n_folds": options.folds, "seed": options.seed}
-    return list(outcomes_of(options.protocol, read, lambda: Learner(scoring, options.train), **how))
+    n_folds, done = folds or options.folds, itertools.count(1)
+    how = {"delay": options.delay, "n_folds": n_folds, "seed": options.seed}
+    steps = len(read) * (n_folds if options.protocol == "folds" else 1) if isinstance(read, Sized) else None
+    with progress_bar("evaluating", options.quiet or steps is None or options.orders > 1) as show:
+
+        def learner() -> Learner:
+            return Learner(scoring, options.train, lambda: show(next(done), steps))
+
+        return list(outcomes_of(options.protocol, read, learner, **how))
 
 
-def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome]) -> None:
-    """Print the measures of one run, and write the files that the options name."""
-    from spamnb.evaluation.cutoffs import advise
+def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Outcome], *, is_doubted: bool) -> None:
+    """Print the measures of one run, and write the files that the options name. is_doubted: as for `advise`."""
+    from spamnb.evaluation.cutoffs import NOT_SEEN, advise
     from spamnb.evaluation.measures import judged_opposite, measure
     from spamnb.evaluation.runs import figures
 
@@ -191,7 +245,8 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     found, measures = figures(outcomes), measure(outcomes, options.seed)
     advice = None
     if options.at_most_one_ham_in:
-        advice = advise(outcomes, options.at_most_one_ham_in, configured.spam_cutoff, configured.ham_cutoff)
+        cutoffs = configured.spam_cutoff, configured.ham_cutoff
+        advice = advise(outcomes, options.at_most_one_ham_in, *cutoffs, is_doubted=is_doubted)
     if options.json:
         intervals = {name: [round(one.low, 6), round(one.high, 6)] for name, one in measures.items()}
         about = {"intervals": intervals, "protocol": options.protocol, "seed": options.seed}
@@ -205,10 +260,12 @@ def _report(options: argparse.Namespace, configured: Scoring, outcomes: list[Out
     else:
         print(evaluation_report.opposites(judged_opposite(outcomes), own=not options.corpus), end="")
         print(evaluation_report.one_run(found, measures))
+        if not options.corpus:
+            say(f"\n{NOT_SEEN}")
         if advice:
             one_in, cutoff = options.at_most_one_ham_in, configured.spam_cutoff
             said = evaluation_report.advice(advice, one_in, cutoff, found["ham"], own=not options.corpus)
-            print(f"\n{said}")
+            say(f"\n{said}")
     if options.plots:
         from spamnb.evaluation.plots import plot_run
 
@@ -228,11 +285,14 @@ def _run_as_user(options: argparse.Namespace, config: Config, kept: Packed) -> i
     """Simulate a user over one order of the messages, or over several."""
     from spamnb.evaluation.user import simulate
 
+    def shown(places: Iterable[int]) -> Iterable[int]:
+        return progress(places, "living", options.quiet or options.orders > 1, len(kept))
+
     def run_of(ordered: Packed, number: int) -> UserRun:
         how = {"seed": options.seed + number, "messages_a_day": options.messages_a_day or 20}
         apart = tuple(dict.fromkeys(map(Role, options.apart or ())))
         rules = config.scoring, config.learning, config.breaker
-        return simulate(list(ordered), *rules, options.habit, **how, apart=apart)
+        return simulate(list(ordered), *rules, options.habit, **how, apart=apart, shown=shown)
 
     if options.orders > 1:
         return _print_average(options, kept, lambda ordered, number: run_of(ordered, number).figures())

@@ -41,17 +41,19 @@ from spamnb.cli.common.config_and_ledger import (
     command,
     config_path,
     configuration,
+    ledger_to_read,
     new_ledger_path,
     open_ledger,
     path_for_init,
 )
 from spamnb.cli.common.moving import whether_it_moves
-from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, table, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, say, table, warn
 from spamnb.cli.train import learn
 from spamnb.config import Config, load, parse, render
 from spamnb.config.default_paths import SYSTEM_CONFIG
 from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
+from spamnb.ledger.history.choices import in_force
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.review import first_lessons
 from spamnb.review.first_questions import in_both, in_both_kinds
@@ -145,7 +147,8 @@ def _with_configuration(path: Path, options: argparse.Namespace) -> int:
         return _add(path, config, proposals, options)
     if not (options.learn or options.fresh):
         raise ConfigError(f"{escaped(str(path))} has this mailbox already: edit it, {_WAYS}")
-    proposals = [as_configured(mailbox) for mailbox in [known[root] for root in roots] or config.mailboxes]
+    chosen = {mailbox.path: mailbox for mailbox in in_force(*ledger_to_read(options)).mailboxes}
+    proposals = [as_configured(chosen[root]) for root in roots or chosen]
     for one in proposals:
         inform(options, f"{escaped(str(one.mailbox.path))}, by the roles in {escaped(str(path))}:\n")
         _show(one, options)
@@ -246,7 +249,7 @@ def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> boo
     if is_confirmed("\nLearn from the mail in the folders now?", default=True):
         return True
     later = f"{command(options)} init --learn"
-    print(f"Skipped: the filter begins with nothing, and learns from what you move and keep. To learn later: {later}")
+    say(f"Skipped: the filter begins with nothing, and learns from what you move and keep. To learn later: {later}")
     return False
 
 
@@ -297,7 +300,8 @@ def _print_misfiled_hint(options: argparse.Namespace) -> None:
     """Name folders whose learned mail looks as if it were filed wrongly."""
     if options.quiet:
         return
-    from spamnb.cli.common.questions import misfiled_hint  # numpy takes 0.1 s to import
+    from spamnb.cli.common.questions import doubts_of  # numpy takes 0.1 s to import
 
-    if found := misfiled_hint(options):
-        print(f"\n{found}")
+    doubts = doubts_of(options)
+    if doubts.clear:
+        say(f"\n{doubts.sentence}. Look first: {command(options)} audit")

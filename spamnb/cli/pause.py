@@ -16,6 +16,7 @@ from spamnb.base.errors import UsageError
 from spamnb.base.wording import clock_near
 from spamnb.cli.common.argument_types import span
 from spamnb.cli.common.config_and_ledger import open_ledger
+from spamnb.cli.common.output import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     with open_ledger(options)[1] as ledger:
         withheld.pause(ledger, until)
     end = "`spamnb resume`" if math.isinf(until) else clock_near(until, now)
-    print(f"The filter moves nothing until {end}. It still judges mail, but leaves it in its folder.")
+    say(f"The filter moves nothing until {end}. It still judges mail, but leaves it in its folder.")
     return 0
 
 

@@ -14,7 +14,7 @@ from spamnb.acts import withheld
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.config_and_ledger import open_ledger
-from spamnb.cli.common.output import inform, warn
+from spamnb.cli.common.output import inform, say, warn
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,12 +28,12 @@ def run(options: argparse.Namespace) -> int:
     config, ledger = open_ledger(options)
     with ledger:
         was_stopped = withheld.resume(ledger, time.time()) is not None
-        print("The filter moves spam again." if was_stopped else "There is nothing to resume: moving was not stopped.")
+        say("The filter moves spam again." if was_stopped else "There is nothing to resume: moving was not stopped.")
         if options.move:
             return _move(withheld.move_withheld(ledger, config), options)
         if number := len(ledger.journal.withheld()):
             step = "To move what it would move today: spamnb resume --move"
-            print(f"{plural(number, 'message')} withheld. {step}")
+            say(f"{plural(number, 'message')} withheld. {step}")
     return 0
 
 
@@ -48,5 +48,5 @@ def _move(reviewed: Iterable[withheld.Reviewed], options: argparse.Namespace) ->
         else:
             what = "moved" if review.moved else f"left, {escaped(review.why)}"
             inform(options, f"{what}: {escaped(review.action.summary)}")
-    print(f"moved {plural(moved, 'message')} that had been withheld, left {left}")
+    say(f"moved {plural(moved, 'message')} that had been withheld, left {left}")
     return exit_codes.ERROR if failed else 0

@@ -30,9 +30,9 @@ from spamnb.checkup.finding import some
 from spamnb.cli.choose import as_object
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.config_and_ledger import command, config_path, host_of, open_to_read
+from spamnb.cli.common.config_and_ledger import command, config_path, configuration, host_of, open_to_read
 from spamnb.cli.common.moving import step_to_hasten
-from spamnb.cli.common.output import as_json, table
+from spamnb.cli.common.output import as_json, say, table
 from spamnb.config import Config
 from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
         received = None if ledger is None else ledger.figures.received((-math.inf, math.inf))[0]
-        chosen = [] if ledger is None else standing(ledger, config)
+        chosen = [] if ledger is None else standing(ledger, configuration(options))
         apart = {} if ledger is None else put_apart(ledger, config, time.time() - MONTH)
         apart_in_words = "" if ledger is None else in_words(ledger, config, apart)
         doubted = doubted_ham(ledger, config.scoring, config.learning) if ledger is not None and found.missing else []
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         print(as_json(_as_object(found, judged, chosen, config, options) | {"apart_in_30_days": numbers}))
     elif ledger is not None or config.mailboxes:
         doubts = [escaped(lesson.summary) for lesson in doubted]
-        print(f"moves mail: {_moves(found, doubts, step_to_hasten(found, options), time.time())}")
+        say(f"moves mail: {_moves(found, doubts, step_to_hasten(found, options), time.time())}")
         _print(found, _judged(found, judged, received), apart_in_words, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
@@ -104,7 +104,7 @@ def _of_host(host: Host, options: argparse.Namespace) -> int:
         print(table(_host_rows(found, host, waiting)))
         if number := found.in_need:
             which = "The filter of 1 user is" if number == 1 else f"The filters of {number} users are"
-            print(f"\n{which} broken, or stopped because too much mail looked like spam: {command(options)} users")
+            say(f"\n{which} broken, or stopped because too much mail looked like spam: {command(options)} users")
     return exit_codes.STOPPED if found.in_need else 0
 
 
@@ -231,9 +231,9 @@ def _judged(found: Status, judged: dict[str, int], received: Received | None) ->
 def _print(found: Status, judged: str, apart: str, chosen: list[Standing], config: Config) -> None:
     """Print all rows."""
     for path in found.without_inbox:
-        print(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
+        say(f"Mailbox {path} is not there, or has no inbox: the filter cannot judge its mail or learn from it.")
     if found.without_inbox:
-        print("Mount its disk, or correct its path in the configuration. To see more: spamnb doctor\n")
+        say("Mount its disk, or correct its path in the configuration. To see more: spamnb doctor\n")
     since = "" if found.running_since is None else f" since {clock(found.running_since)}"
     disk, log, copies = map(megabytes, (found.disk.ledger, found.disk.wal, found.disk.copies))
     rows = [

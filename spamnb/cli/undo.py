@@ -23,7 +23,7 @@ from spamnb.cli.common import exit_codes
 from spamnb.cli.common.argument_types import at_least, moment
 from spamnb.cli.common.arguments import WHEN
 from spamnb.cli.common.config_and_ledger import open_ledger, open_to_read
-from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, is_terminal, progress, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, is_terminal, progress, say, warn
 from spamnb.config import Config
 from spamnb.ledger.history.actions import UNDOABLE, Action, Kind
 from spamnb.ledger.history.describe import in_words
@@ -129,7 +129,7 @@ def _is_agreed(actions: list[Action], options: argparse.Namespace) -> bool:
     if is_dialogue() and not options.quiet:
         if options.ids and not is_much:
             return True
-        print(f"This undoes {_totals(actions)}. (You can undo it again; --dry-run lists what it would do.)")
+        say(f"This undoes {_totals(actions)}. (You can undo it again; --dry-run lists what it would do.)")
         return is_confirmed("Undo all of it?")
     if is_much:
         raise UsageError(f"this would undo {_totals(actions)}: list it with --dry-run, and do it with --yes")

@@ -17,6 +17,7 @@ import contextlib
 import gc
 import os
 import pwd
+import shlex
 import signal
 import subprocess
 import sys
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING
 from spamnb.base.errors import ConfigError, MaildirError, SpamnbError, UsageError
 from spamnb.cli.common.argument_types import span
 from spamnb.cli.common.config_and_ledger import command, config_path
-from spamnb.cli.common.output import inform
+from spamnb.cli.common.output import inform, say
 from spamnb.cli.common.stderr_log import is_journal
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ def run(options: argparse.Namespace) -> int:
             _let_in(options, whose, port)
             return 0
         if is_spamnb(port):
-            listen = f" --listen {options.listen}" if options.listen else ""
-            raise SpamnbError(f"spamnb already serves its pages there. To open them: {_again(options)}{listen}")
+            raise SpamnbError(f"spamnb already serves its pages there. To open them: {_again(options, port)}")
     if host is not None:
         server = PageServer(settings, lambda: host().template, str(path), os.environ, owner=_owner(), host=host)
     else:
@@ -119,13 +119,17 @@ def _say(options: argparse.Namespace, whose: "Whose", port: int | None) -> None:
         inform(options, "Serving the pages on a Unix socket; end with Ctrl-C.")
     else:
         _let_in(options, whose, port)
-        inform(options, f"Later: {_again(options)}. End with Ctrl-C.")
+        inform(options, f"End with Ctrl-C. To open them later: {_again(options, port)}")
     sys.stdout.flush()  # otherwise a pipe gets it at the end
 
 
-def _again(options: argparse.Namespace) -> str:
-    """Return the command that opens the running pages."""
-    return f"{command(options)} web{' --overview' * options.overview} --open"
+def _again(options: argparse.Namespace, port: int) -> str:
+    """Return the command that opens the running pages. port: on which they are, also if the person let it be chosen."""
+    listen = ""
+    if options.listen:
+        host = options.listen.rpartition(":")[0]
+        listen = f" --listen {shlex.quote(f'{host}:{port}' if host else options.listen)}"
+    return f"{command(options)} web{' --overview' * options.overview} --open{listen}"
 
 
 def _let_in(options: argparse.Namespace, whose: "Whose", port: int) -> None:
@@ -136,7 +140,7 @@ def _let_in(options: argparse.Namespace, whose: "Whose", port: int) -> None:
     has_browser = options.open and _has_browser()
     said = "" if is_logged else f"Open within a minute: {login_address(whose(), port, time.time())}"
     if options.open and not has_browser:
-        print(f"No browser was found. {said or 'In a terminal: spamnb web --open'}")
+        say(f"No browser was found. {said or f'In a terminal: {_again(options, port)}'}")
     elif said:
         inform(options, said)
     if has_browser:  # in its own process: some browsers only return when they end

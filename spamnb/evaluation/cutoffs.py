@@ -12,10 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spamnb.base.label import Label
+from spamnb.config import Scoring
 from spamnb.evaluation.measures import Measure, Outcome, judged_opposite, wilson
 
 CUTOFFS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995, 0.999)
 """Spam cutoffs to show: about evenly spaced in log-odds."""
+NOT_SEEN = (
+    "Most of this mail is of senders whom the filter knows. These figures cannot show what it does with the first mail"
+    " of a new sender or a new list: it takes more of that for spam."
+)
+"""What no figure about learned mail says."""
 _LOWEST = 0.5  # mail that is more probably ham is never called spam, however few ham come near
 # To spare ham that are really spam, filed wrongly, means to give up most of the spam. On csdmc2010, Enron1 and Enron6,
 # for one ham in 100 to 2000, a raised cutoff gives up at most 12 % of what is caught at 0.95. It is 22 % if one ham of
@@ -86,8 +92,13 @@ def lost_at(is_spam: NDArray[np.bool_], probability: NDArray[np.float64], cutoff
     return ordered
 
 
-def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cutoff: float) -> Advice:
+def advise(
+    outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cutoff: float, *, is_doubted: bool = False
+) -> Advice:
     """Choose a spam cutoff at which at most one ham in `one_in` is called spam.
+
+    is_doubted: some of the ham is probably spam that is filed wrongly. To spare it, no cutoff above the default is
+    advised.
 
     The configured cutoff stays if no more ham than that is called spam, unless a lower one spares it too and catches
     more. A lower one is advised only if there is enough ham to tell, and if it is above `ham_cutoff`.
@@ -110,7 +121,7 @@ def advise(outcomes: Sequence[Outcome], one_in: int, configured: float, ham_cuto
     given_up = 1 - then.caught / now.caught if now.caught else 0.0
     look_at = tuple(outcome for outcome in judged_opposite(outcomes) if outcome.label is Label.HAM)
     return Advice(
-        None if look_at and given_up > _RUINOUS else cutoff,
+        None if look_at and (given_up > _RUINOUS or (is_doubted and cutoff > Scoring().spam_cutoff)) else cutoff,
         100 * caught / len(spam),
         lost,
         caught_now,

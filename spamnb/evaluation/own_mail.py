@@ -4,6 +4,7 @@ The folder of any other message proves nothing: the filter has moved it there, o
 """
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 
 from spamnb.acts.current_files import CurrentFiles
@@ -13,6 +14,18 @@ from spamnb.config import Config
 from spamnb.evaluation.corpus import Labelled
 from spamnb.filter.leave_one_out import learned_now
 from spamnb.ledger.ledger import Ledger
+
+
+def newest(messages: Sequence[Labelled], most: int) -> list[Labelled]:
+    """Return about that number of the newest messages, in their order; ham and spam in the same shares as in all.
+
+    The newest of all might be of one class: a person empties Junk, and keeps old letters.
+    """
+    chosen: set[str] = set()
+    for label in Label:
+        names = [message.name for message in messages if message.label is label]
+        chosen.update(names[-max(1, round(most * len(names) / max(1, len(messages)))) :])
+    return [message for message in messages if message.name in chosen]
 
 
 def own_mail(ledger: Ledger | None, config: Config) -> list[Labelled]:

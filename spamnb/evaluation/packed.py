@@ -25,9 +25,20 @@ class Packed(Sequence[Sample]):
     """Samples in an order; each is unpacked at its use."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
-        ids: dict[str, int] = {}
-        self._rows = [_packed(sample, ids) for sample in samples]
-        self._vocabulary = list(ids)
+        self._ids: dict[str, int] = {}
+        self._rows: list[_Row] = []
+        self._vocabulary: list[str] = []
+        self.add(samples)
+
+    def add(self, samples: Iterable[Sample]) -> None:
+        """Add samples at the end."""
+        self._rows += [_packed(sample, self._ids) for sample in samples]
+        self._vocabulary = list(self._ids)
+
+    def in_order(self, names: Iterable[str]) -> "Packed":
+        """Return these samples in the order of their names. names: all of theirs, and perhaps others."""
+        places = {name: place for place, name in enumerate(names)}
+        return self._of(sorted(self._rows, key=lambda row: places[row.sample.name]))
 
     def shuffled(self, seed: int) -> "Packed":
         """Return these samples in the order of that seed."""
@@ -37,7 +48,7 @@ class Packed(Sequence[Sample]):
 
     def _of(self, rows: list[_Row]) -> "Packed":
         other = Packed()
-        other._vocabulary, other._rows = self._vocabulary, rows
+        other._ids, other._vocabulary, other._rows = self._ids, self._vocabulary, rows
         return other
 
     def __len__(self) -> int:

@@ -24,9 +24,10 @@ Protocol = Literal["online", "batch", "folds"]
 
 
 class Learner:
-    """A filter that begins with nothing, and learns from the samples that it gets."""
+    """A filter that begins with nothing, and learns from the samples that it gets. step: called after each of them."""
 
-    def __init__(self, scoring: Scoring, train: Train = "everything") -> None:
+    def __init__(self, scoring: Scoring, train: Train = "everything", step: Callable[[], object] = int) -> None:
+        self._step = step
         self._learned = MemoryLessons()
         self._filter = Filter(self._learned, scoring, Senders())
         self._train = train
@@ -36,12 +37,14 @@ class Learner:
         judgement = self._filter.judge(sample.reading)
         verdict, probability, score = judgement.verdict, judgement.probability, judgement.log_odds
         knows, summary = self._knows_both(), sample.reading.summary
+        self._step()
         return Outcome(sample.name, sample.label, verdict, probability, score, has_score=knows, summary=summary)
 
     def learn(self, sample: Sample) -> None:
         """Learn a message's true label, if the training rule wants it learned."""
         if self._train == "everything" or self._is_wanted(self._filter.judge(sample.reading), sample.label):
             self._learned.learn([sample.reading], sample.label, "evaluation", 0.0, how=How.HAND)
+        self._step()
 
     def _is_wanted(self, judgement: Judgement, label: Label) -> bool:
         if not self._knows_both():

@@ -13,7 +13,7 @@ finds the spam, and reads and keeps mail as in the inbox.
 """
 
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from spamnb.base.label import Role
 from spamnb.config import Learning, Scoring
@@ -34,15 +34,16 @@ def simulate(
     seed: int = 0,
     messages_a_day: int = 20,
     apart: Collection[Role] = (),
+    shown: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> UserRun:
     """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock.
 
-    apart: the roles of the mailbox's folders for mail that is put apart.
+    apart: the roles of the mailbox's folders for mail that is put apart. shown: is passed each place, to show progress.
     """
     run, kind = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart), HABITS[habit]
     mailbox = Mailbox(samples, scoring, learning, breaker, run)
     person = Person(mailbox, kind, random.Random(seed), round(learning.kept_days * messages_a_day))  # noqa: S311 - repeatable
-    for place in range(len(samples)):
+    for place in shown(range(len(samples))):
         mailbox.now = place
         person.act()
         if place % messages_a_day == 0:

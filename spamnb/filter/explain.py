@@ -10,7 +10,7 @@ from spamnb.filter.judge import Clue, Explanation, Filter, Judgement
 from spamnb.ledger.lessons.port import Lessons
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import Note, gram_in_words, number_in_words, row_of
-from spamnb.mail.tokens.shape_words import SHAPES, shape_in_words, with_examples
+from spamnb.mail.tokens.shape_words import SHAPES, date_like, shape_in_words, with_examples
 
 _MOST_REMOVED = 12
 _SAID = 3
@@ -47,6 +47,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
     ('in the subject,', 'hello')
     >>> pair = named(Clue("subject-pair:^ hello", 3, 0, -2.0, 1.0)); pair.kind, pair.text
     ('a subject that begins with', 'hello')
+    >>> date = named(Clue("date-shape:aaa, d aaa dddd", 3, 0, -2.0, 1.0)); date.kind, date.text
+    ('a date that is written like', 'Mon, 5 Jan 2026')
     >>> named(Clue("charset-wrong:", 3, 0, -2.0, 1.0)).kind
     'a text in another character set than it names'
     >>> named(Clue("4:ing ", 3, 0, -2.0, 1.0)).kind
@@ -77,6 +79,8 @@ def named(clue: Clue, strongest: float = 0.0) -> Named:
         return Named(clue, *example, share)
     if row.prefix in SHAPES:
         text = shape_in_words(text)
+    elif row.prefix == "date-shape":
+        text = date_like(text)
     elif row.prefix in _OF_SITES and text.isalpha() and text not in _NO_SITE:
         text = f".{text}"  # the last part of a host alone: a person takes “com” for a word, and “.com” for a site's end
     return Named(clue, words, text, share)

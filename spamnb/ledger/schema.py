@@ -45,9 +45,10 @@ holds everything for the figures of a span of time (`history/figures.py`).
 
 choice: a person's choice on a page, at the prompt or by a move, beside the configuration. kind "allow", "block": the
 senders or lists of a pattern (`config/named_senders.py`); "inbox", "newsletters": the same, and where their mail goes;
-"ham_cutoff", "spam_cutoff": a number. by: where. An action of kind "chosen" names it, and has its time; no choice is
-ever changed. A choice is in force if its action was not undone; for one pattern, the newest of "allow" and "block" and
-the newest of "inbox" and "newsletters", and for a cutoff the newest. To withdraw a choice, undo its action.
+"ham_cutoff", "spam_cutoff": a number; since version 3 "newcomers_folder", "newsletters_folder": a name, as a pattern.
+by: where. An action of kind "chosen" names it, and has its time; no choice is ever changed. A choice is in force if its
+action was not undone; for one pattern, the newest of "allow" and "block" and the newest of "inbox" and "newsletters",
+and for a cutoff or a folder the newest. To withdraw a choice, undo its action.
 
 action.message: NULL in an action of kind "chosen", which has a choice; except if the choice was made about a message.
 

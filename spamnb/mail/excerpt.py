@@ -15,9 +15,8 @@ _BLANK_LINES = lazy_pattern(r"\n\s*\n\s*\n+")
 class Excerpt:
     """fields: name and decoded value. text: as for tokens, without hidden text; is_cut: there is more.
 
-    Text that may be hidden is shown.
-
-    Everything is a stranger's text, unchanged.
+    Text that may be hidden is shown. Several blanks of a page are one, as in a browser. Blanks replace a tab. All else
+    is a stranger's text, unchanged.
     """
 
     fields: tuple[tuple[str, str], ...]
@@ -33,7 +32,8 @@ def excerpt(raw: bytes, most: int, limits: Limits = DEFAULT_LIMITS) -> Excerpt:
     plain = [text.text for text in message.texts if not text.is_html]
     shown = plain or [_shown(text.text, limits) for text in message.texts[:1]]
     shown = shown or [_shown(each.text, limits) if each.is_html else each.text for each in message.calendars]
-    text = _BLANK_LINES.sub("\n\n", "\n\n".join(shown)[: 4 * most].replace("\r\n", "\n").strip())
+    text = "\n\n".join(shown)[: 4 * most].replace("\r\n", "\n").expandtabs().strip()
+    text = _BLANK_LINES.sub("\n\n", text)
     held = tuple((name, value) for name, value in fields if value)
     return Excerpt(held, text[:most], len(text) > most, message.attachments)
 
@@ -46,4 +46,5 @@ def beginning(raw: bytes, most: int) -> str:
 def _shown(markup: str, limits: Limits) -> str:
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
 
-    return read_html(markup, limits).visible
+    text = read_html(markup, limits).visible
+    return "\n".join(" ".join(filter(None, line.replace("\t", " ").split(" "))) for line in text.split("\n"))

@@ -113,6 +113,17 @@ class Doubts(NamedTuple):
         return f"{plural(self.clear, 'message')} {is_} probably misfiled{self._rest}"
 
     @property
+    def of_figures(self) -> str:
+        """Return what figures about this mail are worth while messages are clearly misfiled, in sentences; else "".
+
+        >>> Doubts(1, 0).of_figures
+        'Your mail contradicts itself: 1 message is probably misfiled. Until you answer, these figures say little.'
+        """
+        if not self.clear:
+            return ""
+        return f"Your mail contradicts itself: {self.sentence}. Until you answer, these figures say little."
+
+    @property
     def _rest(self) -> str:
         return f", and {self.less_clear} less clear" if self.less_clear else ""
 

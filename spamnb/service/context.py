@@ -3,13 +3,14 @@
 import logging
 import math
 from collections.abc import Callable
+from pathlib import Path
 
 from spamnb.acts.may_move import MissingCache
 from spamnb.acts.moves import bases_now
 from spamnb.acts.ordered import NearCopies
 from spamnb.acts.reconsider import Trace, missed_spam
 from spamnb.base.label import Label, Role
-from spamnb.config import Config
+from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Filter
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.history.state import MissedSpam
@@ -64,12 +65,22 @@ class Context:
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN
         self._asked_at = -math.inf
-        self._mailboxes = {ledger.locations.mailbox(str(mailbox.path))[0]: mailbox for mailbox in config.mailboxes}
+        self._paths = {ledger.locations.mailbox(str(mailbox.path))[0]: mailbox.path for mailbox in config.mailboxes}
+        self._seen = config  # as last in force
+        self._mailboxes = {mailbox.path: mailbox for mailbox in config.mailboxes}
 
     @property
     def in_force(self) -> Config:
         """The configuration, with a person's later choices."""
-        return self.ledger.choices.over(self.config)
+        self.follow_choices()
+        return self._seen
+
+    def follow_choices(self) -> None:
+        """Find out what a person has chosen since: cutoffs, senders, and folders for mail that is put apart."""
+        config = self.ledger.choices.over(self.config)
+        if config is not self._seen:
+            self._seen = config
+            self._mailboxes = {mailbox.path: mailbox for mailbox in config.mailboxes}
 
     def filter(self) -> Filter:
         """The filter that judges a message now."""
@@ -79,8 +90,15 @@ class Context:
 
     def role_of(self, mailbox: int, folder: str) -> Role:
         """Return a folder's role by its mailbox's id in the ledger and its name."""
-        configured = self._mailboxes.get(mailbox)
-        return Role.NEUTRAL if configured is None else configured.role_of(folder)
+        path = self._paths.get(mailbox)
+        return Role.NEUTRAL if path is None else self.mailbox_at(path).role_of(folder)
+
+    def mailbox_at(self, path: Path) -> Mailbox:
+        """Return the mailbox of that path, with the chosen folders that `in_force` last had.
+
+        This asks the ledger nothing: each judgement and each comparison of the folders asks `in_force` first.
+        """
+        return self._mailboxes[path]
 
     def missed_spam(self) -> MissedSpam:
         """Return what this person does about spam in the inbox; found out once per day."""

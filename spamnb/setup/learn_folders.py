@@ -23,6 +23,7 @@ from spamnb.bulk.sources import Source
 from spamnb.config import Config
 from spamnb.host.find_users import User
 from spamnb.host.host import Host
+from spamnb.ledger.history.choices import in_force
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.values import damage_in
 from spamnb.maildir.names import parse_name
@@ -96,7 +97,8 @@ def learn_folders(config: Config) -> LearnedFolders:
     """
     learned, known, undecided = dict.fromkeys(Label, 0), 0, 0
     left_out: LeftOut = []
-    proposals = list(map(as_configured, config.mailboxes))
+    ledger_path = str(config.ledger) if os.path.exists(config.ledger) else None
+    proposals = list(map(as_configured, in_force(config, ledger_path).mailboxes))
     for proposal in proposals:
         _check(proposal)
     with Ledger(str(config.ledger)) as ledger:

@@ -182,6 +182,7 @@ def terminal(place: Path) -> At:
         prompt: str = "[y/N] ",
         times: int = 1,
         stdout_is_file: bool = False,
+        columns: int = 300,
     ) -> tuple[int, str, str]:
         ours, theirs = pty.openpty()
         with open(place / "out", "w+b") as out:
@@ -190,7 +191,7 @@ def terminal(place: Path) -> At:
                 stdin=theirs,
                 stdout=out if stdout_is_file else theirs,
                 stderr=theirs,
-                env=os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "30"},
+                env=os.environ | {"TERM": "xterm", "COLUMNS": str(columns), "LINES": "30"},
                 start_new_session=True,
                 preexec_fn=control,  # noqa: PLW1509 - a test has one thread
             )

@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from spamnb.cli.common.sample_mail import message
+from spamnb.evaluation.cutoffs import NOT_SEEN
+from spamnb.review.misfiled import Doubts
 from tests.cli.conftest import Run, home, mail, maildir, run
 
 __all__ = ["home", "run"]  # fixtures
@@ -66,7 +70,9 @@ def test_wrong_use(home: Path, run: Run) -> None:
     """For an impossible choice the error says what to write, and nothing is kept."""
     for words, said in (
         (("block",), "choose block needs a sender"),
-        (("spam_cutoff",), "needs a number"),
+        (("ham_cutoff",), "needs a number"),
+        (("ham_cutoff", "strict"), "write a number from 0 to 1"),
+        (("strict", "0.9"), "choose strict takes nothing more"),
         (("spam_cutoff", "0.9", "0.8"), "choose spam_cutoff takes one number"),
         (("spam_cutoff", "much"), "write a number from 0 to 1"),
         (("block", "*"), "matches all mail"),
@@ -80,6 +86,46 @@ def test_wrong_use(home: Path, run: Run) -> None:
         assert said in result.err
         assert "\x1b" not in result.err
     assert run("history").out == "" or "chosen" not in run("history").out
+
+
+def test_how_strict_without_lessons(home: Path, run: Run) -> None:
+    """Before both kinds are learned, `choose spam_cutoff` shows the three numbers, and says what is missing."""
+    said = run("choose", "spam_cutoff").out
+    assert [line.split() for line in said.splitlines()[1:4]] == [
+        *(["gentle", "0.99"], ["normal", "0.95", "in", "force"], ["strict", "0.9"])
+    ]
+    assert "has to learn both ham and spam" in said and NOT_SEEN not in said
+
+
+def test_how_strict(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each name shows what it would have done to the learned mail; a name is written as a cutoff, and can be undone."""
+    taught(home, run)
+    said = run("choose", "spam_cutoff").out
+    assert said.count("In your learned mail, 30 of 30 spam and 0 of 30 wanted messages would go to Junk.") == 3
+    assert NOT_SEEN in said and "To choose: spamnb choose gentle, normal or strict" in said
+    assert "from now on: spam_cutoff 0.99" in run("choose", "gentle").out
+    assert "gentle       0.99  in force" in run("choose", "spam_cutoff").out
+    assert run("strict").code == 0
+    assert run("choose").out.splitlines()[1].split()[:2] == ["spam_cutoff", "0.9"]
+    run("choose", "spam_cutoff", "0.97")
+    assert "In force is another number: 0.97." in run("choose", "spam_cutoff").out
+    monkeypatch.setattr("spamnb.cli.common.strictness.is_dialogue", lambda: True)
+    assert "Left as before." in run("choose", "spam_cutoff", stdin=b"x\n\n").out
+    said = run("choose", "spam_cutoff", stdin=b"n\n").out
+    assert "from now on: spam_cutoff 0.95\nTo undo: spamnb undo " in said
+    assert run(*said.splitlines()[-1].split("spamnb ")[1].split()).code == 0
+    assert run("choose").out.splitlines()[1].split()[:2] == ["spam_cutoff", "0.97"]
+
+
+def test_how_strict_by_the_configuration(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the configuration names the cutoff, nobody is asked, and a name is refused."""
+    maildir(home / "Maildir")
+    assert run("init").code == 0
+    file = home / CONFIG
+    file.write_text(file.read_text() + "scoring: {spam_cutoff: 0.96}\n")
+    monkeypatch.setattr("spamnb.cli.common.strictness.is_dialogue", lambda: True)
+    assert "The configuration names spam_cutoff" in run("choose", "spam_cutoff", stdin=b"s\n").out
+    assert run("choose", "strict").code == 3
 
 
 def test_the_configuration_stands_above(home: Path, run: Run) -> None:
@@ -130,3 +176,17 @@ def test_own_mail_is_evaluated_with_what_is_chosen(home: Path, run: Run) -> None
         f"At {cutoff}, at most one ham in 20 is called spam here: keep this cutoff"
         in run("evaluate", "--at-most-one-ham-in", 20).out
     )
+
+
+def test_no_cutoff_is_proposed_for_mail_that_is_probably_misfiled(home: Path, run: Run) -> None:
+    """While ham is probably misfiled, `evaluate` says what Tune says, and proposes no cutoff that would spare it."""
+    ham, spam = ([message(kind, number) for number in range(40)] for kind in ("ham", "spam"))
+    maildir(home / "Maildir", INBOX=ham, Junk=spam)
+    assert run("init", "--learn").code == 0
+    assert "Your mail contradicts itself" not in (said := run("evaluate", "--at-most-one-ham-in", 40).out)
+    assert NOT_SEEN in said and "keep this cutoff" in said
+    run("train", "--ham", home / "Maildir/.Junk/cur/1700000000.M0P1.Junk:2,S")
+    said = run("evaluate", "--at-most-one-ham-in", 60).out
+    assert said.startswith(Doubts(1, 0).of_figures)
+    assert "contradicts itself, so no cutoff is proposed" in said and "spam_cutoff" not in said
+    assert json.loads(run("evaluate", "--at-most-one-ham-in", 60, "--json").out)["spam_cutoff"] is None

@@ -9,10 +9,16 @@ from typing import get_args
 
 import pytest
 
+from spamnb.base.label import Label
+from spamnb.cli import evaluate
+from spamnb.cli.common import output
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Model
+from spamnb.evaluation.corpus import Labelled
+from spamnb.evaluation.own_mail import newest
 from spamnb.mail.reading import read
-from tests.cli.conftest import Run
+from spamnb.review.misfiled import Doubts
+from tests.cli.conftest import Run, maildir
 
 MESSAGES = 60  # of each kind
 
@@ -261,7 +267,7 @@ def test_own_mail(run: Run, home: Path) -> None:
     run("train", "--ham", *sorted((home / "Maildir/.Junk/cur").iterdir())[:2])
     for more in ((), ("--protocol", "user", "--habit", "tidy")):
         first = run("evaluate", *more).out.partition("\n")[0]
-        assert first == "2 messages are probably misfiled. Look first: spamnb audit"
+        assert first == f"{Doubts(2, 0).of_figures} To answer: spamnb audit"
     config = home / ".config/spamnb/config.yaml"
     before = config.read_text()
     config.write_text(before + "scoring: {ham_cutoff: 1.0e-12, spam_cutoff: 2.0e-12}\n")
@@ -269,6 +275,53 @@ def test_own_mail(run: Run, home: Path) -> None:
     config.write_text(before + said[said.index("scoring:") :])
     assert "keep this cutoff" in run("evaluate", "--at-most-one-ham-in", 20).out
     config.write_text(before)
+
+
+@pytest.fixture
+def learned(run: Run, home: Path) -> Path:
+    """A mailbox of learned mail, 40 ham and 20 spam, in the order of its arrival: the spam last."""
+    root = maildir(
+        home / "Maildir",
+        INBOX=[message("ham", number) for number in range(40)],
+        Junk=[message("spam", number) for number in range(20)],
+    )
+    for number, file in enumerate([*sorted(root.glob("cur/*")), *sorted(root.glob(".Junk/cur/*"))]):
+        os.utime(file, (1000 + number, 1000 + number))
+    assert run("init", "--learn").code == 0
+    return root
+
+
+def test_a_first_answer_about_much_mail(run: Run, learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """About much mail of one's own, evaluate first answers by the newest of both kinds; the end stays the same."""
+    whole = run("evaluate").out
+    assert "First answer" not in whole
+    monkeypatch.setattr(evaluate, "_FIRST_FROM", 60)
+    monkeypatch.setattr(evaluate, "_FIRST_MESSAGES", 30)
+    first, heading, after = run("evaluate").out.partition("\nAll of it, which takes longer:\n")
+    assert first.startswith(
+        "First answer, by the newest 30 of 60 messages, in 3 parts:\n30 messages scored, 20 ham and 10"
+    )
+    assert heading and after == whole
+    assert "First answer" not in run("evaluate", "--json").out
+
+
+def test_the_newest_of_both_kinds() -> None:
+    """The newest messages are of both kinds, in the same shares as all, and in their order."""
+    mail_ = [Labelled(f"{n}", f"{n}", Label.HAM if n % 3 else Label.SPAM) for n in range(90)]
+    chosen = newest(mail_, 30)
+    assert [int(one.name) for one in chosen] == list(range(60, 90))
+    old_spam = [Labelled(f"s{n}", f"s{n}", Label.SPAM) for n in range(9)] + mail_[1::3]
+    assert [one.name for one in newest(old_spam, 4)] == ["s8", "82", "85", "88"]
+
+
+def test_a_sign_of_life_in_a_pipe(run: Run, learned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long work in a pipe says on standard error how far it is, with its total; --quiet says nothing."""
+    assert run("evaluate").err == ""
+    monkeypatch.setattr(output, "LINE_SECONDS", 0.0)
+    lines = run("evaluate").err.splitlines()
+    assert {"spamnb: reading: 60 of 60", "spamnb: evaluating: 600 of 600"} <= set(lines)
+    assert run("--quiet", "evaluate").err == ""
+    assert "spamnb: living: 60 of 60" in run("evaluate", "--protocol", "user", "--habit", "tidy").err
 
 
 def test_comparison(run: Run, corpus: Path) -> None:

@@ -1,5 +1,6 @@
 """How results look."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from itertools import islice
@@ -11,8 +12,10 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.base.wording import escaped
 from spamnb.bulk import learning
+from spamnb.cli.common import output
 from spamnb.cli.common.message_text import screens
 from spamnb.cli.common.output import as_json, table
+from spamnb.cli.common.wrapping import wrapped
 from spamnb.config import folder_names
 from spamnb.mail.limits import DEFAULT_LIMITS
 from tests.cli.conftest import Run, mail
@@ -49,6 +52,37 @@ def test_table_aligns_wide_characters() -> None:
     """Columns are aligned, even after characters that take two columns, or none."""
     lines = table([("token", "n"), ("迷惑メール", 1), ("e\u0301", 22), ("plain", 333)]).splitlines()
     assert lines == ["token         n", "迷惑メール    1", "e\u0301            22", "plain       333"]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "shown"),
+    [
+        ("It goes to a folder now", 12, "It goes to a\nfolder now"),
+        ("Move the 7 to Junk? [Y/n] ", 22, "Move the 7 to Junk?\n[Y/n] "),
+        ("   indented words stay so", 15, "   indented\n   words stay\n   so"),
+        ("at a terminal `spamnb init --learn` asks", 20, "at a terminal\n`spamnb init --learn`\nasks"),
+        ("1 learned. To undo: spamnb undo 1 2 3", 20, "1 learned. To undo:\nspamnb undo 1 2 3"),
+        ("a row  of  a table is whole", 9, "a row  of  a table is whole"),
+        ("averylongwordthatdoesnotfit here", 8, "averylongwordthatdoesnotfit\nhere"),
+        ("名前 名前 名前", 9, "名前 名前\n名前"),
+        ("two lines\nof a few words", 9, "two lines\nof a few\nwords"),
+    ],
+)
+def test_sentences_are_broken_at_words(text: str, columns: int, shown: str) -> None:
+    """No word is broken, nor what may be copied; an indent goes on, and a table stays as it is."""
+    assert wrapped(text, columns) == shown
+
+
+def test_what_hangs() -> None:
+    """The rest of a line may have its own indent, below the last column of a table."""
+    gap = "\n" + " " * 15
+    assert wrapped("fault  ledger  it is damaged here", 24, 15) == f"fault  ledger  it is{gap}damaged{gap}here"
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", "a", "`open", "x: spamnb", ": spamnb y", "  ", "a ` b ` c `"])
+def test_odd_text_stays(text: str) -> None:
+    """Nothing is lost from text without words, or with a backquote too few."""
+    assert wrapped(text, 1).replace("\n", " ").split() == text.split()
 
 
 def test_table_cuts_what_is_endless() -> None:
@@ -160,3 +194,18 @@ def test_what_train_says_at_ctrl_c(home: Path, run: Run, monkeypatch: pytest.Mon
     says = "learned 3 messages as ham, which is kept" if kept else "no message was learned"
     assert (ended.code, ended.err) == (130, f"spamnb: interrupted: {says}\n")
     assert json.loads(run("status", "--json").out)["learned"]["ham"] == 3 * kept
+
+
+def test_lines_in_a_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each half minute of long work gives one line on standard error; the total is counted only for that."""
+    clock, counted = itertools.count(), []
+    monkeypatch.setattr(output.time, "monotonic", lambda: 12.0 * next(clock))
+
+    def total() -> int:
+        counted.append(1)
+        return 1000
+
+    assert list(output.progress(range(1), "looking", False, total)) == [0]
+    assert (counted, capsys.readouterr().err) == ([], "")
+    list(output.progress(range(6), "looking", False, total))
+    assert (capsys.readouterr().err.splitlines()[0], counted) == ("spamnb: looking: 2 of 1,000", [1])

@@ -53,6 +53,19 @@ def test_only_a_yes_is_a_yes(monkeypatch: pytest.MonkeyPatch, answer: str, confi
     assert is_confirmed("Really?", default=True) == (confirmed or not answer)
 
 
+def test_a_narrow_terminal(home: Path, at_terminal: At, run: Run) -> None:
+    """Sentences and questions are broken at words, and not in a pipe; what may be copied stays on its line."""
+    maildir(home / "Maildir", INBOX=[message("ham", 1)], Junk=[message("spam", 1)])
+    code, shown, _ = at_terminal("init", answers=["n\n"], columns=34)
+    assert code == 0
+    assert "Learn from the mail in the\r\nfolders now? [Y/n] " in shown
+    assert "To learn later:\r\nspamnb init --learn" in shown
+    words = (line for line in shown.split("\r\n") if " " in line and "/" not in line and "  " not in line)
+    assert max(map(len, words)) < 34
+    said = run("pause", "1h").out
+    assert said.count("\n") == 1 and "It still judges mail, but leaves it in its folder." in said
+
+
 @pytest.mark.parametrize(("answer", "learned"), [("y\n", True), ("\n", True), ("n\n", False), ("\x04", False)])
 def test_init_asks_on_a_terminal(home: Path, at_terminal: At, run: Run, answer: str, learned: bool) -> None:
     """On a terminal init asks whether to learn; Enter is a yes, and the end of input is not."""

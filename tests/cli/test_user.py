@@ -365,3 +365,14 @@ def test_pages_of_one_user(config: Path, run: Run, home: Path) -> None:
     checked = kept.checkup(lambda: 60.0, []).value
     assert checked is not None
     assert any(finding.what == f"mailbox {home}/vmail/example.org/anna" for finding in checked.findings)
+
+
+def test_a_folder_for_one_user(home: Path, run: Run, config: Path) -> None:
+    """A folder that one user of a host chooses is made in that user's mailbox alone."""
+    assert run("--user", ANNA, "choose", "newsletters_folder").code == 0
+    found = sorted(path.parent.name for path in home.glob("vmail/example.org/*/.Newsletters"))
+    assert found == ["anna"]
+    assert "newsletters_folder  Newsletters" in run("--user", ANNA, "choose").out
+    assert "You have not chosen anything" in run("--user", BOB, "choose").out
+    assert "newsletters_folder: Newsletters" in run("--user", ANNA, "config").out
+    assert "newsletters_folder Newsletters (spamnb choose)" in run("--user", ANNA, "status").out

@@ -43,7 +43,13 @@ def test_the_address_is_said_at_once(home: Path, listen: str) -> None:
     with web(home / "out", "web", "--listen", listen) as process:
         until(lambda: ADDRESS.search((home / "out").read_text()), "the address")
         assert process.poll() is None
-        assert "Later: spamnb web --open. End with Ctrl-C." in (home / "out").read_text()
+        said, port = (home / "out").read_text(), ADDRESS.search((home / "out").read_text())
+        later = said.partition("To open them later: ")[2].strip()
+        assert port is not None and later.startswith("spamnb web --open --listen 127.0.0.1:")
+        with web(home / "again", *later.split()[1:]) as other:
+            assert other.wait(PATIENCE) == 0, "that command opens these very pages"
+        found = ADDRESS.search((home / "again").read_text())
+        assert found is not None and later.rpartition(":")[2] in found[0]
 
 
 @pytest.mark.thorough
@@ -55,10 +61,11 @@ def test_the_address_is_in_no_log(home: Path, listen: str) -> None:
     for more in ([], ["--open"]):
         with web(home / "out", "web", "--listen", listen, *more, JOURNAL_STREAM=stream):
             until(lambda: "End with Ctrl-C." in (home / "out").read_text(), "the pages to be served")
-            assert "127.0.0.1" not in (home / "out").read_text()
-            assert ("No browser was found. In a terminal: spamnb web --open" in (home / "out").read_text()) == bool(
-                more
-            )
+            assert "http://" not in (home / "out").read_text()
+            assert (
+                "No browser was found. In a terminal: spamnb web --open --listen 127.0.0.1:"
+                in (home / "out").read_text()
+            ) == bool(more)
 
 
 @pytest.mark.thorough

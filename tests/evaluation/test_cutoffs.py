@@ -56,6 +56,15 @@ def test_a_cutoff_that_loses_too_much_is_raised() -> None:
     assert [outcome.probability for outcome in found.look_at] == [0.975, 0.97, 0.965, 0.96]
 
 
+def test_no_cutoff_spares_doubted_ham() -> None:
+    """While ham is probably misfiled spam, no cutoff above the default is advised; a lower configured one is raised."""
+    spam = [*spread(0.94, 0.99, 40), *spread(0.999, 1.0, 360)]
+    judged = outcomes([*spread(0, 0.5, 396), 0.96, 0.965, 0.97, 0.975], spam, 0.95)
+    assert advise(judged, 200, 0.95, 0.1, is_doubted=True).cutoff is None
+    judged = outcomes([*spread(0, 0.5, 396), 0.66, 0.665, 0.67, 0.675], spam, 0.6)
+    assert advise(judged, 200, 0.6, 0.1, is_doubted=True).cutoff is not None
+
+
 def test_a_cutoff_is_lowered_where_the_ham_allows_it() -> None:
     """A lower cutoff is advised if it calls no more ham spam, catches more, and there is enough ham."""
     ham, spam = spread(0, 0.7, 1000), [*spread(0.8, 0.94, 20), *spread(0.96, 1.0, 200)]

@@ -19,6 +19,7 @@ from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.excerpt import excerpt
 from spamnb.mail.reading import Reading, read
 from spamnb.mail.relations import Relations
+from spamnb.maildir.folders import find_folders
 from spamnb.rules.acquaintances import KNOWN_FIRST
 from spamnb.web import action_ids
 from tests.ledger.test_choices import choose, in_force
@@ -671,9 +672,22 @@ def test_mail_of_a_newcomer(desk: WebDesk) -> None:
 
 
 def test_folders_are_offered(desk: WebDesk) -> None:
-    """If a first letter was unsure, the first page says so, and how to give such mail a folder."""
-    said = "1 first letter of somebody new was unsure in the last 30 days. To give such mail a folder of its own, write"
+    """If a first letter was unsure, the first page offers a folder for such mail. One button makes it, one ends it."""
+    said = "1 first letter of somebody new was unsure in the last 30 days."
     assert said not in desk.browser.get("/").words
     desk.deliver(b"From: who@else.example\nMessage-ID: <1@else.example>\n\nxyzzy\n")
     page = desk.browser.get("/")
-    assert f"{said} newcomers_folder: New in the mailbox in config.yaml." in page.words
+    assert said in page.words
+    (form,) = page.tree.xpath("//div[@class='offer soft small']//form")
+    assert form.xpath("string(.//button)") == "Make the folder New"
+    fields = {one.get("name"): one.get("value") for one in form.xpath(".//input")}
+    after = desk.browser.follow(desk.browser.post("/choose", **fields))
+    assert "Chosen: First letters go to New" in after.words and said not in after.words
+    assert "New" in {folder.name for folder in find_folders(str(desk.roots[0]), "auto")}
+    assert desk.ledger.choices.over(desk.config).mailboxes[0].newcomers_folder == "New"
+    tune = Browser(desk.application(at_once=True))
+    tune.get("/tune")
+    assert "First letters go to New, chosen" in tune.get("/tune").words
+    desk.browser.post("/choose/forget", value="newcomers_folder")
+    assert desk.ledger.choices.over(desk.config).mailboxes[0].newcomers_folder is None
+    assert "offer" not in Browser(desk.application(read_only=True)).get("/").tree.xpath("//form/@class")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,12 +12,13 @@ from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring, Senders
 from spamnb.filter.first_clues import first_clues
-from spamnb.filter.judge import Filter
+from spamnb.filter.judge import Clue, Filter
 from spamnb.mail.reading import read
 from spamnb.review.queue import to_answer
 from spamnb.web.background import WorkerProcesses
 from spamnb.web.background_values import AfterAnswer, Snapshot
 from spamnb.web.kept_values import KeptValues
+from spamnb.web.parts.asked_rows import in_words
 from spamnb.web.rendering import percent
 from tests.service.desk import DAY
 from tests.web.desk import Browser, WebDesk, pages_of
@@ -70,10 +72,18 @@ def test_a_row_shows_text_and_clues(desk: WebDesk, asked: list[bytes]) -> None:
         return str(found.text_content())
 
     assert " ".join(asked[0].partition(b"\n\n")[2].decode().split())[:60] in row()
-    assert re.search("INBOX · “.+”, .*“.+”, .*“.+”", row())
+    assert re.search("INBOX · .*“.+”; .*“.+”; .*“.+”", row())
     desk.paths(asked[0], "INBOX")[0].unlink()
     fresh = Browser(desk.application())
     assert f"say.{number}" not in fresh.get("/review").text
+
+
+def test_clues_in_words(desk: WebDesk, asked: list[bytes]) -> None:
+    """A part of a word or the form of a date is said in words; a word that a person sees is enough by itself."""
+    clues = tuple(Clue(token, 1, 0, -2.0, 1.0) for token in ("hello", "4:ie  ", "date-shape:aaa, d aaa dddd"))
+    (finding, *_) = to_answer(desk.ledger, desk.config)
+    said = [f"{one.kind} “{one.text}”".lstrip() for one in in_words(replace(finding, clues=clues))]
+    assert said == ["“hello”", "words that end in “ie”", "a date that is written like “Mon, 5 Jan 2026”"]
 
 
 def test_the_clues_of_a_row_are_those_of_explain(desk: WebDesk, asked: list[bytes]) -> None:

@@ -10,7 +10,7 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.evaluation.cutoffs import at_cutoffs, lost_at
+from spamnb.evaluation.cutoffs import NOT_SEEN, at_cutoffs, lost_at
 from spamnb.evaluation.measures import calibration_bins
 from spamnb.mail.reading import read
 from spamnb.review.own_mail import judge_own_mail
@@ -51,6 +51,22 @@ def test_cutoffs(desk: WebDesk, browser: Browser) -> None:
     (link,) = chosen.xpath("./th/a/@href")
     last = browser.get("/" + link.replace("0.95", "0.999"))
     assert "0.999" in last.tree.xpath("//tr[@class='chosen']")[0].text_content()
+
+
+def test_how_strict(desk: WebDesk, browser: Browser) -> None:
+    """Three names say what each does to the learned mail; a button takes one over, and the page says which is on."""
+    page = browser.get("/tune")
+    cards = [" ".join(card.text_content().split()) for card in page.tree.xpath("//ul[@class='levels']/li")]
+    assert [card.split()[0] for card in cards] == ["Gentle", "Normal", "Strict"]
+    assert all("wanted messages would go to Junk." in card for card in cards)
+    assert ["In force" in card for card in cards] == [False, True, False]
+    forms = page.tree.xpath("//ul[@class='levels']//form")
+    assert [form.xpath(".//button")[0].text for form in forms] == ["Be gentle", "Be strict"]
+    fields = {one.get("name"): one.get("value") for one in forms[1].xpath(".//input")}
+    after = browser.follow(browser.post("/choose", **fields))
+    assert "Chosen: Spam from 0.9 up" in after.words
+    assert "In force" in after.tree.xpath("string(//ul[@class='levels']/li[3])")
+    assert [(one.kind, one.value) for one in desk.ledger.choices.newest()] == [("spam_cutoff", 0.9)]
 
 
 def test_what_the_slider_says(browser: Browser) -> None:
@@ -106,6 +122,7 @@ def test_wanted_mail_that_would_be_moved(desk: WebDesk, browser: Browser) -> Non
     assert line.xpath(".//button")[0].text == "It is spam"
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
     assert "Your mail contradicts itself: 1 message is probably misfiled." in " ".join(banner.text_content().split())
+    assert NOT_SEEN in page.words
     assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
     assert "Learned as spam" in after.words

@@ -73,6 +73,8 @@ _TRIED = {  # words that people try first, which work
     "block": ("choose", "block"),
     "check": ("score",),
     "classify": ("score",),
+    "gentle": ("choose", "gentle"),
+    "strict": ("choose", "strict"),
     "test": ("score",),
     "why": ("explain",),
 }

@@ -119,7 +119,7 @@ def advice(given: Advice, one_in: int, configured: float, n_ham: Figure, *, own:
     """Return the advised cutoff in words, or the reason against any advice. own: it is for the user's own mail."""
     if given.cutoff is None:
         return (
-            f"This mail contradicts itself, so no cutoff is good: to spare all but one ham in {one_in}, the filter"
+            f"This mail contradicts itself, so no cutoff is proposed: to spare all but one ham in {one_in}, the filter"
             f" would give up {given.given_up:.0f} % of the spam that it catches now. Look at these first: they are"
             f" filed as ham and look like spam. To check your own mail: spamnb audit\n\n{_listed(given.look_at)}"
         )

@@ -17,7 +17,7 @@ from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger
 from spamnb.cli.common.message_text import file_of, screens
-from spamnb.cli.common.output import is_confirmed, is_dialogue, progress, table, warn
+from spamnb.cli.common.output import is_confirmed, is_dialogue, progress, say, table, typed_at, warn
 from spamnb.config import Config
 from spamnb.filter.leave_one_out import JudgedWithoutItself
 from spamnb.ledger.ledger import Ledger
@@ -46,7 +46,7 @@ def may_ask(options: argparse.Namespace) -> bool:
 def is_trusted(server: str, options: argparse.Namespace) -> bool:
     """Tell whether the person wants a mail server's Authentication-Results to count; no if nobody can be asked."""
     what = f"\nYour mail server at {escaped(server)} checks who signed a message. A newsletter that it vouches for"
-    what += " looks like spam\nto a new filter. Keep such newsletters out of Junk, until you move one there?"
+    what += " looks like spam to a new filter. Keep such newsletters out of Junk, until you move one there?"
     return may_ask(options) and is_confirmed(what, default=True)
 
 
@@ -83,7 +83,7 @@ def _ask_about_both(asking: _Asking) -> tuple[list[bytes], bool]:
     """Ask about messages in folders of both kinds. Returns those that are spam, and whether the person stops."""
     spam, found = list[bytes](), in_both(asking.ledger, asking.config.scoring)
     if found:
-        print(f"\n{in_both_kinds(len(found))}")
+        say(f"\n{in_both_kinds(len(found))}")
     for first in range(0, len(found), ROWS):
         asked = found[first : first + ROWS]
         chosen = _ask_screen(asking, asked)
@@ -106,7 +106,7 @@ def _ask_about_doubted(asking: _Asking) -> list[bytes]:
         if not found:
             break
         if not number:
-            print(f"\n{FirstQuestions(tuple(found), junk if has_little else None).introduction}")
+            say(f"\n{FirstQuestions(tuple(found), junk if has_little else None).introduction}")
         chosen = _ask_screen(asking, found[:ROWS])
         if chosen is Undecided.STOPPED:
             break
@@ -142,7 +142,7 @@ def offer_to_move(spam: Sequence[bytes], options: argparse.Namespace) -> None:
                 warn(escaped(done.stays))
             ids.append(done.answer)
         answers.end()
-    print(f"To undo: {_undo(ids, options)}")
+    say(f"To undo: {_undo(ids, options)}")
 
 
 def _ask_screen(asking: _Asking, asked: Sequence[FirstQuestion]) -> frozenset[int] | Undecided:
@@ -157,9 +157,11 @@ def _ask_screen(asking: _Asking, asked: Sequence[FirstQuestion]) -> frozenset[in
             (str(number), f"{question.summary} {question.alike}".rstrip(), ", ".join(filter(None, there)), shown)
         )
     print(f"\n{table(rows)}")
-    prompt = "Is this spam? [y] yes, [n] no" if len(asked) == 1 else f"Are these {len(asked)} spam? [y] all, [n] none"
+    prompt = "Is this spam? [y] yes, [n] no"
+    if len(asked) > 1:
+        prompt = f"Are these {len(asked)} spam? [y] all, [n] none, or the numbers of those that are"
     viewed = [(next(iter(paths), None), question.copies[0]) for paths, question in zip(files, asked, strict=True)]
-    return choose(f"{prompt}, or the numbers of those that are; {KEYS}: ", viewed)
+    return choose(f"{prompt}; {KEYS}: ", viewed)
 
 
 def choose(
@@ -174,14 +176,14 @@ def choose(
     """
     while True:
         try:
-            typed = input(prompt).strip().lower()
+            typed = typed_at(prompt)
         except EOFError:
             print()
             return Undecided.STOPPED
         if typed in ("s", "stop"):
             return Undecided.STOPPED
         if not typed:
-            print(f"Left as before: you have decided nothing about {plural(len(asked), 'message')}.")
+            say(f"Left as before: you have decided nothing about {plural(len(asked), 'message')}.")
             return Undecided.LEFT
         if typed in ("y", "yes"):
             return frozenset(range(len(asked)))
@@ -213,7 +215,7 @@ def _numbers(words: Sequence[str], most: int) -> frozenset[int] | None:
 def _view(path: str | None, digest: bytes) -> None:
     raw = None if path is None else file_of(path, digest)
     if raw is None:
-        print("Its file is gone, or cannot be read.")
+        say("Its file is gone, or cannot be read.")
         return
     columns, rows = shutil.get_terminal_size()
     print(f"\n{screens(raw, max(columns, 20), max(rows - _OWN_ROWS, 10))[0]}\n")
@@ -230,7 +232,7 @@ def _decide(asking: _Asking, asked: Sequence[FirstQuestion], spam: frozenset[int
             decided += question.copies
     for label, some in ids.items():
         if some:
-            print(f"{len(some)} learned as {label.word}, by your decision. To undo: {_undo(some, asking.options)}")
+            say(f"{len(some)} learned as {label.word}, by your decision. To undo: {_undo(some, asking.options)}")
     return decided
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import configuration
-from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, warn
+from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, say, warn
 from spamnb.config import default_ledger_path
 from spamnb.ledger.copies.recovery import begin_anew
 from spamnb.ledger.file.last_end import EndRecord
@@ -58,5 +58,5 @@ def _is_agreed(ledger: str, options: argparse.Namespace) -> bool:
     with contextlib.suppress(SpamnbError, OSError), Ledger(ledger, only_read=True) as opened:  # a damaged one too
         ham, spam = opened.lessons.totals()[:2].tolist()
         learned = f"its lessons from {ham} ham and {plural(spam, 'spam message')}"
-    print(f"The filter will forget {learned}, its history, and your choices.")
+    say(f"The filter will forget {learned}, its history, and your choices.")
     return is_confirmed("Start again from nothing?")

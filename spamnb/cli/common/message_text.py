@@ -12,7 +12,6 @@ from spamnb.mail.excerpt import Excerpt, excerpt
 
 _MOST = 20_000  # characters of the text
 _ATTACHMENTS = 20
-_TAB = 8
 
 
 def screens(raw: bytes, columns: int, rows: int) -> list[str]:
@@ -45,6 +44,6 @@ def _lines(shown: Excerpt) -> Iterator[str]:
         yield f"Attached: {escaped(one.filename or one.media_type)} ({escaped(one.media_type)}, {size})"
     yield ""
     for line in shown.text.splitlines() or ["It has no text."]:
-        yield escaped(line.expandtabs(_TAB))
+        yield escaped(line)
     if shown.is_cut:
         yield "The text goes on; this is its beginning."

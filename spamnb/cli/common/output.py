@@ -2,27 +2,54 @@
 
 import argparse
 import json
+import shutil
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TextIO, TypeVar
 
 from spamnb.base.wording import escaped
+from spamnb.cli.common.cells import width_of
+from spamnb.cli.common.wrapping import wrapped
 
 T = TypeVar("T")
 
 _WIDEST = 110  # columns of one cell
+_NARROW = 4  # columns that hang, if a terminal is too narrow for more
+LINE_SECONDS = 30.0  # between two lines about long work in a pipe
 
 
 def warn(text: str) -> None:
     """Print a line on standard error."""
-    print(f"spamnb: {escaped(text)}", file=sys.stderr)
+    print(_at_words(f"spamnb: {escaped(text)}", sys.stderr), file=sys.stderr)
+
+
+def say(text: str, hanging: int | None = None) -> None:
+    """Print sentences on standard output; at a terminal, break them at words. hanging: as for `wrapped`."""
+    print(_at_words(text, sys.stdout, hanging))
 
 
 def inform(options: argparse.Namespace, text: str) -> None:
-    """Print a line on standard output, unless --quiet was given."""
+    """Print sentences on standard output, unless --quiet was given."""
     if not options.quiet:
-        print(text)
+        say(text)
+
+
+def typed_at(prompt: str) -> str:
+    """Return what a person types, in small letters; the prompt is broken at words. Raises EOFError."""
+    *above, last = _at_words(prompt, sys.stdout).split("\n")
+    if above:
+        print("\n".join(above))
+    return input(last).strip().lower()
+
+
+def _at_words(text: str, stream: TextIO | None, hanging: int | None = None) -> str:
+    """Return text for a stream. One column stays free, for the cursor after a prompt."""
+    if not is_terminal(stream):
+        return text
+    columns = max(shutil.get_terminal_size().columns - 1, 20)
+    return wrapped(text, columns, hanging if hanging is None or 2 * hanging < columns else _NARROW)
 
 
 def as_json(values: dict[str, object]) -> str:
@@ -33,7 +60,7 @@ def as_json(values: dict[str, object]) -> str:
 def is_confirmed(question: str, *, default: bool = False) -> bool:
     """Return whether the person at the terminal answers with yes. Enter means the default, the end of input no."""
     try:
-        typed = input(f"{question} {'[Y/n]' if default else '[y/N]'} ").strip().lower()
+        typed = typed_at(f"{question} {'[Y/n]' if default else '[y/N]'} ")
         return typed in {"y", "yes"} or (default and not typed)
     except EOFError:
         print()
@@ -63,22 +90,14 @@ def table(rows: Iterable[Iterable[object]]) -> str:
 
 
 def _aligned(column: list[str]) -> list[str]:
-    widest = max(map(_width, column))
+    widest = max(map(width_of, column))
     is_number = len(column) > 1 and all(text.lstrip("+-").replace(".", "", 1).isdecimal() for text in column[1:])
-    blanks = [" " * (widest - _width(text)) for text in column]
+    blanks = [" " * (widest - width_of(text)) for text in column]
     return [blank + text if is_number else text + blank for blank, text in zip(blanks, column, strict=True)]
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
-
-
-def _width(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
 
 
 def is_terminal(stream: TextIO | None) -> bool:
@@ -93,9 +112,9 @@ def is_dialogue() -> bool:
 
 @contextmanager
 def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], object]]:
-    """Yield a function that shows how much is done, of how much in all. It shows nothing if no person looks."""
+    """Yield a function that shows how much is done, of how much in all: as a bar on a terminal, else by `_Lines`."""
     if quiet or not is_terminal(sys.stderr):
-        yield lambda _, __: None
+        yield _nothing if quiet else _Lines(what)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -107,6 +126,30 @@ def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None],
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def _nothing(done: int, total: int | None) -> None:
+    """Show nothing."""
+
+
+class _Lines:
+    """Says on standard error how far long work is, in a line each half minute: whoever reads a pipe sees that it lives.
+
+    Work that takes less than that says nothing.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._said_at = time.monotonic()
+
+    def is_due(self) -> bool:
+        """Tell whether half a minute has passed since the last line."""
+        return time.monotonic() - self._said_at >= LINE_SECONDS
+
+    def __call__(self, done: int, total: int | None) -> None:
+        if self.is_due() and sys.stderr is not None:  # a closed one is None, and `print` would take standard output
+            warn(f"{self._what}: {done:,}{'' if total is None else f' of {total:,}'}")
+            self._said_at = time.monotonic()
+
+
 def progress(
     items: Iterable[T],
     what: str,
@@ -114,17 +157,22 @@ def progress(
     total: int | Callable[[], int | None] | None = None,
     size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
-    """Yield the items, with a progress bar on a terminal and none in a pipe.
+    """Yield the items, and show the progress as `progress_bar` does.
 
-    total: the number of steps, or a function that counts them, called only for a bar. size: the steps of one item.
+    total: the number of steps, or a function that counts them, called only for what is shown. size: the steps of an
+    item.
     """
-    if quiet or not is_terminal(sys.stderr):
+    if quiet:
         yield from items
         return
-    number, done = total() if callable(total) else total, 0
     with progress_bar(what, quiet) as show:
-        show(done, number)
+        number, done = None if callable(total) else total, 0
+        if not isinstance(show, _Lines):
+            number = total() if callable(total) else total
+            show(done, number)
         for item in items:
             yield item
             done += size(item)
+            if callable(total) and number is None and isinstance(show, _Lines) and show.is_due():
+                number = total()
             show(done, number)

@@ -12,7 +12,7 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger, open_to_read
-from spamnb.cli.common.output import as_json, is_dialogue, warn
+from spamnb.cli.common.output import as_json, is_dialogue, say, typed_at, warn
 from spamnb.config import Config
 from spamnb.filter.explain import named
 from spamnb.filter.judge import Clue
@@ -54,23 +54,22 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
                 print(as_json(as_object(one)))
             return 0
         if line := above(found):
-            print(line)
+            say(line)
         if ledger is not None and found and is_asking:
             _Dialogue(ledger, config, f"{command(options)} undo").ask_all(found, find, at_once)
         else:
             for number, one in enumerate(found, 1):
-                print("\n".join(_lines(one, f"{number}.", is_guess=is_guess)))
+                say("\n".join(_lines(one, f"{number}.", is_guess=is_guess)))
     return 0
 
 
-def misfiled_hint(options: argparse.Namespace) -> str:
-    """Return how many learned messages are probably misfiled, in words; "" for none, or if that is only a guess."""
+def doubts_of(options: argparse.Namespace) -> Doubts:
+    """Return how many learned messages are probably misfiled: none if that is only a guess."""
     config, ledger = open_to_read(options)
     if ledger is None:
-        return ""
+        return Doubts()
     with ledger:
-        doubts = Doubts() if only_guesses(ledger, config.learning) else count_misfiled(ledger, config.scoring)
-    return f"{doubts.sentence}. Look first: {command(options)} audit" if doubts.clear else ""
+        return Doubts() if only_guesses(ledger, config.learning) else count_misfiled(ledger, config.scoring)
 
 
 def as_object(one: Misfiled) -> dict[str, object]:
@@ -106,7 +105,7 @@ class _Dialogue:
         try:
             while some := [one for one in found if (one.digest, one.label) not in asked][:at_once]:
                 if asked:
-                    print(f"\nYour answers bring up {plural(len(some), 'more message')}:")
+                    say(f"\nYour answers bring up {plural(len(some), 'more message')}:")
                 asked.update((one.digest, one.label) for one in some)
                 if not self._ask(some):
                     return
@@ -119,7 +118,7 @@ class _Dialogue:
         """Ask about each. Returns False if the person stops."""
         for number, one in enumerate(found, 1):
             is_guess = only_guesses(self._ledger, self._config.learning)  # an answer may end that
-            print("\n".join(("", *_lines(one, f"{number} of {len(found)}:", is_guess=is_guess))))
+            say("\n".join(("", *_lines(one, f"{number} of {len(found)}:", is_guess=is_guess))))
             typed = self._typed(one)
             if typed == _QUIT:
                 return False
@@ -137,7 +136,7 @@ class _Dialogue:
         waiting: list[str] = []  # screens of the message that are not shown yet
         while True:
             try:
-                typed = input(_QUESTION).strip().lower()
+                typed = typed_at(_QUESTION)
             except EOFError:
                 print()
                 return _QUIT
@@ -148,7 +147,7 @@ class _Dialogue:
                 print(f"\n{waiting.pop(0)}\n")
                 print("[v] shows more. " if waiting else "", end="")
             else:
-                print(_HELP.format(same=same, label=one.label.word, others=others, other=other, goal=goal))
+                say(_HELP.format(same=same, label=one.label.word, others=others, other=other, goal=goal))
 
     def _screens(self, one: Misfiled) -> list[str]:
         """Return the message of the question, in pieces for the terminal."""
@@ -172,7 +171,7 @@ class _Dialogue:
             warn(f"that was not done: {fault}")
             return
         stays = f"Learned; the file stays: {escaped(done.stays)}. " if done.stays else ""
-        print(f"{stays}To undo: {self._way_back} {done.answer}")
+        say(f"{stays}To undo: {self._way_back} {done.answer}")
 
 
 def _lines(one: Misfiled, number: str, *, is_guess: bool) -> Iterable[str]:

@@ -10,7 +10,7 @@ from spamnb.base.wording import plural
 from spamnb.cli.common.config_and_ledger import command, open_ledger
 from spamnb.cli.common.first_questions import KEYS, Undecided, choose
 from spamnb.cli.common.moving import whether_it_moves
-from spamnb.cli.common.output import table
+from spamnb.cli.common.output import say, table
 from spamnb.config import Config
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.status import status
@@ -26,11 +26,11 @@ def ask_wanted(options: argparse.Namespace, now: float) -> None:
         found = [] if known is None else wanted_questions(ledger, config, known.questions)
         if not found or known is None:
             return
-        print(f"{known.words} {known.way}, say which of these you wanted.")
+        say(f"{known.words} {known.way}, say which of these you wanted.")
         for first in range(0, len(found), _ROWS):
             if not _ask_screen(ledger, config, found[first : first + _ROWS], options):
                 return
-    print(f"\n{whether_it_moves(options)}")
+    say(f"\n{whether_it_moves(options)}")
 
 
 def _ask_screen(ledger: Ledger, config: Config, asked: list[WantedQuestion], options: argparse.Namespace) -> bool:
@@ -49,7 +49,7 @@ def _ask_screen(ledger: Ledger, config: Config, asked: list[WantedQuestion], opt
     answers.end()
     if done.answers:
         undo = f"{command(options)} undo {' '.join(map(str, done.answers))}"
-        print(f"{len(done.answers)} learned as ham, by your decision. To undo: {undo}")
+        say(f"{len(done.answers)} learned as ham, by your decision. To undo: {undo}")
     if done.failed:
-        print(f"{plural(done.failed, 'message')} could not be learned: moved or deleted in the meantime.")
+        say(f"{plural(done.failed, 'message')} could not be learned: moved or deleted in the meantime.")
     return True

@@ -11,17 +11,20 @@ Every process that judges asks `over` for each message, so a choice takes effect
 with a row for each choice and each undo: 6 µs, with a thousand choices 19 µs.
 """
 
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from spamnb.base.label import Label, Role
 from spamnb.config import Config, Senders
-from spamnb.config.chosen import Chosen, with_choices
+from spamnb.config.chosen import FOLDERS, Chosen, with_choices
 from spamnb.config.named_senders import is_of_list, list_pattern, matches_sender
 from spamnb.ledger.connection import Connection
 
-ChoiceKind = Literal["allow", "block", "ham_cutoff", "spam_cutoff", "inbox", "newsletters"]
+ChoiceKind = Literal[
+    "allow", "block", "ham_cutoff", "spam_cutoff", "inbox", "newsletters", "newcomers_folder", "newsletters_folder"
+]
 ChosenBy = Literal["page", "prompt", "move"]
 LABEL_OF: dict[ChoiceKind, Label] = {"allow": Label.HAM, "block": Label.SPAM}
 SORTED_TO: dict[ChoiceKind, Role] = {"inbox": Role.INBOX, "newsletters": Role.NEWSLETTERS}
@@ -42,7 +45,7 @@ class Choice:
     """A choice in force.
 
     action: the action that made it, and whose undo ends it. at: seconds since the epoch. by: where it was made. value:
-    a pattern of senders or lists, or a cutoff.
+    a pattern of senders or lists, a cutoff, or the name of a folder.
     """
 
     action: int
@@ -53,8 +56,13 @@ class Choice:
 
     @property
     def subject(self) -> str:
-        """The pattern of the choice, or the key of the cutoff."""
-        return self.value if isinstance(self.value, str) else self.kind
+        """The pattern of the choice, or the key of the cutoff or the folder."""
+        return self.value if isinstance(self.value, str) and self.kind not in FOLDERS else self.kind
+
+    @property
+    def is_of_senders(self) -> bool:
+        """Whether the choice is about senders or lists."""
+        return self.kind in LABEL_OF or self.kind in SORTED_TO
 
     @property
     def question(self) -> tuple[bool, str]:
@@ -107,14 +115,15 @@ class Choices:
     def _chosen(self) -> Chosen:
         newest = self.newest()
         cutoffs: dict[str, float] = {one.kind: one.value for one in newest if not isinstance(one.value, str)}
+        named: dict[str, str] = {one.kind: str(one.value) for one in newest if one.kind in FOLDERS}
         patterns: dict[Label, list[str]] = {label: [] for label in Label}
         folders: list[tuple[str, Role]] = []
-        for kind, pattern in [(one.kind, one.value) for one in newest if isinstance(one.value, str)][-MOST_SENDERS:]:
+        for kind, pattern in _of_senders(newest)[-MOST_SENDERS:]:
             if kind in LABEL_OF:
                 patterns[LABEL_OF[kind]].append(pattern)
             else:
                 folders.append((pattern, SORTED_TO[kind]))
-        return Chosen(Senders(*map(tuple, patterns.values())), cutoffs, tuple(folders[::-1]))
+        return Chosen(Senders(*map(tuple, patterns.values())), cutoffs, tuple(folders[::-1]), named)
 
     def record(self, kind: ChoiceKind, value: str | float, by: ChosenBy, why: str, at: float) -> int:
         """Record a choice, and the action that names it. Returns the action's id."""
@@ -127,6 +136,10 @@ class Choices:
                 "INSERT INTO action (at, choice, kind, state, why) VALUES (?, ?, 'chosen', 'done', ?)",
                 (at, choice, why),
             )
+
+
+def _of_senders(choices: Iterable[Choice]) -> list[tuple[ChoiceKind, str]]:
+    return [(one.kind, one.value) for one in choices if one.is_of_senders and isinstance(one.value, str)]
 
 
 def _as_meant(choice: Choice) -> Choice:

@@ -85,7 +85,7 @@ _KINDS = (
     Kind("received-claimed-ip", "an address on its way,", of_header=True, code="E"),
     Kind("received-number", "the number of hosts on its way,", of_header=True),
     Kind("date-zone", "the time zone", of_header=True),
-    Kind("date-shape", "the shape of its date,", of_header=True),
+    Kind("date-shape", "a date that is written like", of_header=True),
     Kind("skew", "the minutes from its date to its arrival, as a power of two,", of_header=True),
     Kind("skew-first", "the minutes from its date to the first server, as a power of two,", of_header=True),
     Kind("agree", "how its header agrees with itself:", of_header=True),

@@ -1,5 +1,7 @@
 """Say in words, or by an example, what a shape in a token stands for: `$dd,ddd` and `a.a_d` mean little to a person."""
 
+from itertools import groupby
+
 _CURRENCIES = "$€£¥"
 _OF_NUMBERS = frozenset(f"d.,%{_CURRENCIES}")
 _EXAMPLE = "54"  # the first digits; the others are zeros
@@ -11,6 +13,7 @@ _PIECES = {
     "d": "digits",
     "x": "letters mixed with digits",
 }
+_LETTERS, _DIGITS = "AMBCDEFGHIJKLNOPQRSTUVWXYZ" * 2, "5678901234" * 4  # a shape of a date has 40 characters
 _HEXADECIMAL = "hexadecimal digits"
 SHAPES = frozenset(("from-shape", "from-name-shape", "rdns-shape", "message-id-shape", "helo-shape"))
 """The prefixes of tokens that hold the shape of a name or an identifier."""
@@ -41,6 +44,26 @@ def _example(word: str) -> str:
         return ""
     digits = iter(_EXAMPLE)
     return "".join(next(digits, "0") if character == "d" else character for character in word)
+
+
+def date_like(text: str) -> str:
+    """Return a date in the form that a shape has.
+
+    >>> date_like("aaa, d aaa dddd dd:dd:dd +dddd (aaa)"), date_like("dddd-dd-dd dd:dd:dd aa")
+    ('Mon, 5 Jan 2026 12:30:00 +0100 (GMT)', '2026-12-12 12:30:00 AM')
+    """
+    names, minutes, said = iter(("Mon", "Jan")), iter(("30", "00")), ""
+    for sign, run in groupby(text):
+        length = len(list(run))
+        if sign == "a":
+            said += next(names, "GMT") if length == 3 else _LETTERS[:length]
+        elif sign == "d" and length == 2:
+            said += next(minutes, "00") if said.endswith(":") else "12"
+        elif sign == "d" and length == 4:
+            said += "0100" if ":" in said and said[-1] in "+-" else "2026"
+        else:
+            said += _DIGITS[:length] if sign == "d" else sign * length
+    return said
 
 
 def shape_in_words(text: str) -> str:

@@ -55,7 +55,7 @@ class Folders:
     """
 
     def __init__(self, mailbox: Mailbox, context: Context) -> None:
-        self.mailbox = mailbox
+        self._path = mailbox.path
         self.root = str(mailbox.path)
         self.id, self.started_at = context.ledger.locations.mailbox(self.root)
         self._context = context
@@ -64,6 +64,11 @@ class Folders:
         self._number_looked = 0
         self._vanished_at = -math.inf
         self.unreadable = context.faults.messages
+
+    @property
+    def mailbox(self) -> Mailbox:
+        """The configured mailbox, with the folders that a person has chosen since: see `Context.mailbox_at`."""
+        return self._context.mailbox_at(self._path)
 
     def __iter__(self) -> Iterator[WatchedFolder]:
         return iter(list(self.by_path.values()))
@@ -74,6 +79,7 @@ class Folders:
         For `QUIET_SECONDS` after a folder has vanished it makes none. Without an inbox it makes nothing, and raises
         FolderUnavailableError: a mailbox on an unmounted disk looks like an empty directory.
         """
+        self._context.follow_choices()
         try:
             there = list(find_folders(self.root, self.mailbox.layout, self._looked, levels=self.mailbox.levels))
         except FolderUnavailableError:
@@ -161,7 +167,7 @@ class Folders:
         """
         name = self.mailbox.folder_for(role)
         folder = self._named(name)
-        if folder is None or not is_maildir(folder.path):
+        if folder is None or folder.role is not role or not is_maildir(folder.path):
             self.refresh()
             folder = self._named(name)
         if folder is None:

@@ -12,7 +12,6 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label, Role
-from spamnb.config.chosen import CUTOFFS
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.history.senders import Sender
 from spamnb.web.http import HttpError, Response, whole_number
@@ -65,7 +64,7 @@ def senders(visit: Visit) -> Response:
     after = None if messages is None or last is None else (messages, last)
     page = visit.ledger.senders.page(_ON_A_PAGE, text, after)
     found = choices.standing(visit.ledger, visit.site.config(), _CHOSEN)
-    standing = [one for one in found if one.choice.kind not in CUTOFFS]
+    standing = [one for one in found if one.choice.is_of_senders]
     written = config.senders
     return visit.page(
         "senders.html",
@@ -75,7 +74,7 @@ def senders(visit: Visit) -> Response:
         last=page[-1] if len(page) == _ON_A_PAGE else None,
         lists=[(label, patterns) for label, patterns in (("ham", written.allow), ("spam", written.block)) if patterns],
         chosen=standing,
-        number=sum(choice.kind not in CUTOFFS for choice in visit.ledger.choices.newest()),
+        number=sum(choice.is_of_senders for choice in visit.ledger.choices.newest()),
         sorts=config.has_folder(Role.NEWSLETTERS),
         is_open=bool(visit.did()),
     )

@@ -9,9 +9,10 @@ import numpy as np
 from spamnb.acts.choices import is_written
 from spamnb.base.label import Label
 from spamnb.base.wording import escaped, plural
-from spamnb.config.chosen import cutoff_of
-from spamnb.evaluation.cutoffs import CUTOFFS, AtCutoff, at_cutoffs, lost_at
+from spamnb.config.chosen import FOLDERS, cutoff_of
+from spamnb.evaluation.cutoffs import CUTOFFS, NOT_SEEN, AtCutoff, at_cutoffs, lost_at
 from spamnb.evaluation.measures import Measure, calibration_bins, wilson
+from spamnb.evaluation.strictness import levels
 from spamnb.ledger.history.figures import Bin, Corrected
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.apart import offers
@@ -20,6 +21,7 @@ from spamnb.review.own_mail import OwnMail
 from spamnb.web.http import HttpError, Response
 from spamnb.web.parts import charts
 from spamnb.web.parts.charts import Chart, Point
+from spamnb.web.parts.choice_words import choice_in_words
 from spamnb.web.parts.hills import Dot, hills, slider_cutoffs, x_of
 from spamnb.web.rendering import percent, printable
 from spamnb.web.routes import Route
@@ -59,11 +61,18 @@ def tune(visit: Visit) -> Response:
         rows=rows,
         chosen=chosen,
         step=steps.index(asked),
+        levels=levels(mail.is_spam, mail.probability),
         chart_of_cutoffs=_hills(visit, mail, asked, like_spam),
         lost=[one for one in like_spam if one.probability >= asked],
         in_force=scoring.spam_cutoff,
         is_written=is_written(visit.config, "spam_cutoff"),
         choice=next((choice for choice in ledger.choices.newest() if choice.kind == "spam_cutoff"), None),
+        chosen_folders=[
+            (choice, choice_in_words(f"{choice.kind} {choice.value}"))
+            for choice in ledger.choices.newest()
+            if choice.kind in FOLDERS
+        ],
+        not_seen=NOT_SEEN,
         doubts=Doubts.of(still_asked(ledger, mail.findings)),
         for_script=[
             {"cut": f"{row.at.cutoff:g}", "said": row.sentence, "x": round(x_of(row.at.cutoff), 1)}

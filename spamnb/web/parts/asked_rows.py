@@ -8,6 +8,7 @@ from typing import NamedTuple
 from spamnb.acts.current_files import CurrentFiles
 from spamnb.filter.explain import Named, named
 from spamnb.mail.excerpt import beginning
+from spamnb.mail.tokens.kinds import is_seen
 from spamnb.review.misfiled import Misfiled
 from spamnb.web.visit import Visit
 
@@ -36,14 +37,17 @@ def asked_rows(visit: Visit, findings: Iterable[Misfiled]) -> Iterator[AskedRow]
             text = visit.site.kept.beginning(finding.digest, partial(_beginning_of, files, finding))
             location = None if finding.place is None else finding.place.location
             filed = "" if location is None else location.folder_name
-            yield AskedRow(number, finding, text, _in_words(finding), filed)
+            yield AskedRow(number, finding, text, in_words(finding), filed)
 
 
-def _in_words(finding: Misfiled) -> list[Named]:
-    """Return the clues of a finding in words. A text alone is enough, unless an earlier clue has the same text."""
+def in_words(finding: Misfiled) -> list[Named]:
+    """Return the clues of a finding in words.
+
+    A text alone is enough for what a person sees in the message, unless an earlier clue has the same text.
+    """
     found: list[Named] = []
     for clue in map(named, finding.clues):
-        is_enough = clue.text and clue.text not in [one.text for one in found]
+        is_enough = clue.text and is_seen(clue.clue.token) and clue.text not in [one.text for one in found]
         found.append(replace(clue, kind="") if is_enough else clue)
     return found
 

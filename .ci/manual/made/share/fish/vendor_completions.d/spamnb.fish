@@ -224,7 +224,7 @@ complete -c spamnb -n '_shtab_spamnb_using choose' -s q -l quiet -d 'print only 
 complete -c spamnb -n '_shtab_spamnb_using choose' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using choose' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
 complete -c spamnb -n '_shtab_spamnb_using choose' -l user -x -d 'work on this user of a mail host'
-complete -c spamnb -n '_shtab_spamnb_using choose; and test $_shtab_spamnb_npos -eq 0' -ka "allow block ham_cutoff spam_cutoff inbox newsletters" -d 'allow: mail of these senders is ham. block: it is spam. inbox, newsletters: mail of them that is not spam stays in the inbox, or goes to newsletters_folder. spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham'
+complete -c spamnb -n '_shtab_spamnb_using choose; and test $_shtab_spamnb_npos -eq 0' -ka "allow block ham_cutoff spam_cutoff inbox newsletters newcomers_folder newsletters_folder gentle normal strict" -d 'allow: mail of these senders is ham. block: it is spam. inbox, newsletters: mail of them that is not spam stays in the inbox, or goes to newsletters_folder. gentle, normal, strict: three values of spam_cutoff. spam_cutoff: mail above it is spam. ham_cutoff: mail below it is ham. newcomers_folder, newsletters_folder: make a folder for such mail'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a score -d 'show whether messages are spam'
 complete -c spamnb -n '_shtab_spamnb_using score' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using score' -l json -d 'one JSON object per line: path, verdict, probability, score'
