@@ -38,7 +38,7 @@ def audit(visit: Visit) -> Response:
     shown = findings[start : start + _ON_A_PAGE]
     return visit.page(
         "audit.html",
-        title=doubts.heading if doubts.clear else "Audit",
+        title=doubts.heading if doubts.clear else "Wrong folder?",
         snapshot=snapshot,
         questions=_questions(visit, findings, shown),
         is_guess=only_guesses(visit.ledger, visit.config.learning),
