@@ -5,7 +5,7 @@ lists the messages that the filter would then clearly put on the other side, the
 that are less clear. Messages that nobody has decided on come before your own decisions. At
 a terminal it asks about each: ? explains the keys, and v shows the message. One number
 undoes one answer. It asks about each message only once. `spamnb init --learn` and the page
-Audit ask about the mail that `init` has doubted.
+"Wrong folder?" ask about the mail that `init` has doubted.
 
 example:
   spamnb audit

@@ -7,7 +7,8 @@ each name belongs to somebody else: they are public suffixes, or the names that 
 The list has the few that matter, since a decision about one stranger there would count for all. If it lacks one, a move
 to Junk counts for too many, and their mail is judged as if no server vouched for it. Providers: the largest ones of
 SpamAssassin's `rules/20_freemail_domains.cf`. Names: of the public suffix list of 2026-10-22, those of countries that
-`site_of` does not know, and those of registries and hosts that phishing mails came from, together with Microsoft's.
+`site_of` does not know, and those of registries and hosts that phishing mails came from, together with Microsoft's. The
+public suffix list lacks zendesk.com, which gives a name to each customer (support.zendesk.com, article 4408887388058).
 """
 
 from spamnb.mail.path import site_of
@@ -21,7 +22,8 @@ _PROVIDERS = frozenset(
 _IN_MANY_COUNTRIES = frozenset({"aol", "fastmail", "gmx", "hotmail", "live", "outlook", "yahoo", "yandex"})
 _SHARED = frozenset(
     """asso.fr blog.br br.com cn.com co.com de.com eu.com firebaseapp.com gb.net github.io gouv.fr govt.nz jpn.com
-    myshopify.com onmicrosoft.com police.uk ru.com sa.com school.nz uk.com uk.net us.com web.app za.com""".split()  # noqa: SIM905 - as above
+    myshopify.com onmicrosoft.com police.uk ru.com sa.com school.nz uk.com uk.net us.com web.app za.com
+    zendesk.com""".split()  # noqa: SIM905 - as above
 )
 
 

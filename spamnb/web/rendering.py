@@ -43,9 +43,9 @@ class NavigationEntry(NamedTuple):
 NAVIGATION = (
     NavigationEntry("", "Overview", "o"),
     NavigationEntry("history", "History", "h"),
-    NavigationEntry("review", "Review", "r"),
-    NavigationEntry("tune", "Tune", "t"),
-    NavigationEntry("audit", "Audit", "a"),
+    NavigationEntry("review", "Not sure", "r"),
+    NavigationEntry("tune", "How strict", "t"),
+    NavigationEntry("audit", "Wrong folder?", "a"),
     NavigationEntry("words", "Words", "w"),
     NavigationEntry("try", "Try", "y"),
     NavigationEntry("senders", "Senders", "s"),

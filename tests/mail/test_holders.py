@@ -26,6 +26,7 @@ from tests.table import over_rows
         ("news@xonmicrosoft.com", "xonmicrosoft.com"),
         ("news@impots.gouv.fr", "impots.gouv.fr"),
         ("news@mail.shop.uk.com", "shop.uk.com"),
+        ("support@shop.zendesk.com", "shop.zendesk.com"),
         # nobody
         ("", ""),
         ("ann", ""),

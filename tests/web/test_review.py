@@ -50,7 +50,7 @@ def asked(desk: WebDesk) -> list[bytes]:
 def test_asks_what_is_unsure(desk: WebDesk, asked: list[bytes]) -> None:
     """Each unsure message is a row of one form, left for later unless it is answered; the number is in the title."""
     page = desk.browser.get("/review")
-    assert page.tree.findtext(".//title") == "3 to review · spamnb"
+    assert page.tree.findtext(".//title") == "Not sure about 3 · spamnb"
     rows = page.tree.xpath("//form[@data-review]//*[@data-row]")
     assert len(rows) == 3
     names = {f"say.{desk.number_of(content)}" for content in asked}
@@ -143,7 +143,7 @@ def test_what_is_not_asked(desk: WebDesk, asked: list[bytes]) -> None:
     flagged.rename(flagged.parent.parent / "cur" / f"{flagged.name.partition(':')[0]}:2,F")
     desk.take(asked[1], "INBOX", "Trash")
     page = desk.browser.get("/review")
-    assert page.tree.findtext(".//title") == "1 to review · spamnb"
+    assert page.tree.findtext(".//title") == "Not sure about 1 · spamnb"
     desk.ahead += 31 * DAY
     assert "No message is unsure" in desk.browser.get("/review").words
 
@@ -251,15 +251,15 @@ def test_the_number_in_the_navigation(desk: WebDesk, asked: list[bytes]) -> None
     def number() -> str:
         return " ".join(browser.get("/history").tree.xpath("//nav//a[@data-key='r']")[0].text_content().split())
 
-    assert number() == "Review"
-    assert number() == "Review 3 to review"
+    assert number() == "Not sure"
+    assert number() == "Not sure 3 to answer"
     desk.take(asked[0], "INBOX", "Trash")
     browser.get("/review")
-    assert number() == "Review 2 to review"
+    assert number() == "Not sure 2 to answer"
     desk.take(asked[1], "INBOX", "Trash")
-    assert number() == "Review 2 to review", "it is counted once a minute"
+    assert number() == "Not sure 2 to answer", "it is counted once a minute"
     at[0] += 60
-    assert [number(), number()] == ["Review 2 to review", "Review 1 to review"]
+    assert [number(), number()] == ["Not sure 2 to answer", "Not sure 1 to answer"]
 
 
 def test_read_only(desk: WebDesk, asked: list[bytes]) -> None:

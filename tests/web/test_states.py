@@ -371,7 +371,7 @@ def test_the_heading_tells_of_today(desk: WebDesk) -> None:
         desk.deliver(message("spam", 101))
         desk.browser._application._site.kept.counted(desk.ledger, 3)
         assert title() == "Today 3 messages came, 2 were spam"
-        assert "3 to review Review them" in desk.browser.get("/").words
+        assert "Not sure about 3 Answer them" in desk.browser.get("/").words
         desk.ahead += 86_400.0
         assert title() == "No mail has come today"
         assert "The last message came yesterday" in desk.browser.get("/").words
@@ -494,7 +494,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
         return [" ".join(hint.text_content().split()) for hint in hints]
 
     asked()
-    review, audit = "3 to review Review them", "1 probably misfiled Audit it"
+    review, audit = "Not sure about 3 Answer them", "1 probably misfiled Answer it"
     assert asked() == [audit, review]
     with only_service(desk.ledger.path):
         assert asked() == [audit, review]

@@ -123,7 +123,7 @@ def test_wanted_mail_that_would_be_moved(desk: WebDesk, browser: Browser) -> Non
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
     assert "Your mail contradicts itself: 1 message is probably misfiled." in " ".join(banner.text_content().split())
     assert NOT_SEEN in page.words
-    assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Audit it", "audit")]
+    assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Answer it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
     assert "Learned as spam" in after.words
     assert not browser.get("/tune").tree.xpath("//*[@id='moved']//button"), "it is answered"

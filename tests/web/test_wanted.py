@@ -41,7 +41,7 @@ def test_the_first_page_leads_there(young: WebDesk) -> None:
     assert link.text_content() == "Answer these 4"
     assert "To begin now: Answer these 4" in page.words
     young.browser._application._site.kept.counted(young.ledger, 3)  # type: ignore[union-attr]
-    assert "to review" not in young.browser.get("/").words
+    assert "Not sure about" not in young.browser.get("/").words
     asked = young.browser.get("/wanted")
     assert len(boxes(asked)) == 4 and all(box.get("checked") is not None for box in boxes(asked))
     newest = [str(young.number_of(content)) for content in HAM[:1:-1]]

@@ -39,7 +39,7 @@ def audit(visit: Visit) -> Response:
     shown = findings[start : start + _ON_A_PAGE]
     return visit.page(
         "audit.html",
-        title=doubts.heading if doubts.clear and not is_guess else "Audit",
+        title=doubts.heading if doubts.clear and not is_guess else "Wrong folder?",
         snapshot=snapshot,
         questions=_questions(visit, findings, shown),
         is_guess=is_guess,

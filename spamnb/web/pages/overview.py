@@ -115,15 +115,13 @@ class Heading(NamedTuple):
 
 
 def _asked(doubts: Doubts, waiting: int) -> list[Heading]:
-    """Return the questions that wait for the person: first misfiled mail, then mail to review."""
+    """Return the questions that wait for the person: first about misfiled mail, then about mail that is not sure."""
     asked = (
-        ("audit", "Audit", sum(doubts) if doubts.clear else 0, doubts.heading),
-        ("review", "Review", waiting, f"{waiting:,} to review"),
+        ("audit", sum(doubts) if doubts.clear else 0, doubts.heading),
+        ("review", waiting, f"Not sure about {waiting:,}"),
     )
     return [
-        Heading(words, page, f"{name} {'it' if number == 1 else 'them'}")
-        for page, name, number, words in asked
-        if number
+        Heading(words, page, f"Answer {'it' if number == 1 else 'them'}") for page, number, words in asked if number
     ]
 
 

@@ -28,7 +28,7 @@ def review(visit: Visit) -> Response:
     order = visit.request.query.one_of("order", (_NEWEST,))
     return visit.page(
         "review.html",
-        title=f"{len(queue.asked)} to review" if queue.asked else "Review",
+        title=f"Not sure about {len(queue.asked)}" if queue.asked else "Not sure",
         asked=sorted(asked, key=lambda row: -row.number) if order else asked,
         is_guess=only_guesses(visit.ledger, visit.config.learning),
         order=order,

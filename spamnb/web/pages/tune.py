@@ -47,7 +47,7 @@ def tune(visit: Visit) -> Response:
     snapshot = visit.site.kept.own_mail(ledger, scoring, visit.after_answer)
     mail = snapshot.value
     if mail is None or not _has_both(mail):
-        return visit.page("tune.html", title="Tune", snapshot=snapshot, rows=[], has_both=mail is None)
+        return visit.page("tune.html", title="How strict", snapshot=snapshot, rows=[], has_both=mail is None)
     asked = _asked(visit, scoring.spam_cutoff)
     rows = _rows(mail, {*CUTOFFS, scoring.spam_cutoff, asked})
     chosen = next(place for place, row in enumerate(rows) if row.at.cutoff == asked)
@@ -55,7 +55,7 @@ def tune(visit: Visit) -> Response:
     like_spam = _looks_like_spam(ledger, mail, min(_FROM, asked))
     return visit.page(
         "tune.html",
-        title="Tune",
+        title="How strict",
         snapshot=snapshot,
         has_both=True,
         rows=rows,
