@@ -277,7 +277,7 @@ def test_the_former_check_is_shown_as_such(desk: WebDesk, tmp_path: Path, monkey
     page = browser.get("/")
     assert "long repaired" not in page.words
     assert page.tree.xpath("//*[@data-unfinished]/a/@href") == ["./"]
-    assert "Checking the service, the folders and the ledger" in page.words
+    assert "Checking the service, the folders and what it remembers" in page.words
 
 
 def test_what_fails_beside_the_pages(desk: WebDesk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
