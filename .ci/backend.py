@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from setuptools import build_meta
+from version import version_of, written
 
 _ROOT = Path(__file__).parent.parent
 # setuptools adds none of it by itself.
@@ -49,6 +50,8 @@ def _copy(draft: Path, made: Path, top: str) -> None:
     with tarfile.open(draft) as archive:
         contents = {member.name: archive.extractfile(member).read() for member in archive if member.isreg()}
     contents |= {f"{top}/{path.relative_to(_ROOT)}": path.read_bytes() for path in _beside()}
+    version, told = version_of(), f"{top}/spamnb/__init__.py"
+    contents |= {f"{top}/VERSION": f"{version}\n".encode(), told: written(contents[told].decode(), version).encode()}
     moment = int(os.environ.get("SOURCE_DATE_EPOCH", draft.stat().st_mtime))
     with (
         made.open("wb") as file,

@@ -1,6 +1,7 @@
 """Sockets to listen on: made here, or passed on by systemd, which can open what this process may not."""
 
 import contextlib
+import errno
 import os
 import socket
 import stat
@@ -8,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spamnb.base.errors import SpamnbError
+
+
+class TakenError(SpamnbError):
+    """Another program listens there."""
+
 
 _FIRST_HANDED = 3  # SD_LISTEN_FDS_START (sd_listen_fds(3))
 _PROBE_SECONDS = 1.0
@@ -45,7 +51,7 @@ class Listener:
 
 
 def open_listener(address: str, *, mode: int = 0o600, backlog: int, hints: Mapping[int, str]) -> Listener:
-    """Listen on a path or on `host:port`. Raises SpamnbError if this is not possible.
+    """Listen on a path or on `host:port`. Raises SpamnbError if this is not possible, TakenError if a program does.
 
     mode: of a Unix socket's file. hints: what to do after a fault, by its errno; 0: after any other fault.
     """
@@ -69,7 +75,8 @@ def open_listener(address: str, *, mode: int = 0o600, backlog: int, hints: Mappi
             raise
     except OSError as fault:
         step = hints.get(fault.errno or 0, hints[0])
-        raise SpamnbError(f"cannot listen on {address}: {fault.strerror or fault}; {step}") from fault
+        kind = TakenError if fault.errno == errno.EADDRINUSE else SpamnbError
+        raise kind(f"cannot listen on {address}: {fault.strerror or fault}; {step}") from fault
     return Listener(made, address if is_unix else _address_of(made), is_unix, mode, is_ours=True)
 
 
@@ -122,8 +129,8 @@ def is_loopback(host: str) -> bool:
 def _remove_stale(path: str) -> None:
     """Remove a socket that a killed process has left.
 
-    Raises SpamnbError if a program listens there, or if the path is not a socket. Raises OSError if this cannot be
-    checked or the socket cannot be removed.
+    Raises TakenError if a program listens there, SpamnbError if the path is not a socket. Raises OSError if this cannot
+    be checked or the socket cannot be removed.
     """
     try:
         is_socket = stat.S_ISSOCK(os.lstat(path).st_mode)
@@ -138,4 +145,4 @@ def _remove_stale(path: str) -> None:
         except ConnectionRefusedError:
             os.unlink(path)
             return
-    raise SpamnbError(f"cannot listen on {path}: another program does; stop that one, or write another path")
+    raise TakenError(f"cannot listen on {path}: another program does; stop that one, or write another path")

@@ -8,7 +8,7 @@ from spamnb.base.wording import plural
 from spamnb.checkup.finding import Finding, fault, ok, warning
 from spamnb.config import Config
 from spamnb.host.host import Host
-from spamnb.host.unsent import unsent
+from spamnb.host.unsent import shared_by_users, unsent
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 
@@ -39,7 +39,7 @@ def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
     if host.template.exchange.database is None:
         return
     yield from _installed()
-    found = unsent(host)
+    found = unsent(shared_by_users(host).values())
     if found.strangers or _is_late(found.since):
         yield warning("exchange", found.words, _STEP.format(f"{spamnb} --user NAME"))
     else:

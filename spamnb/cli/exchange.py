@@ -2,7 +2,8 @@
 
 The hosts share a log of lessons in PostgreSQL, which the configuration names
 (docs/exchange.md). The service does this by itself every few seconds. Use this command
-before a mailbox leaves this host, or if you judge mail with `run --once`.
+before a mailbox leaves this host, or if you judge mail with `run --once`. On a mail host,
+`--status` without --user lists the users who are behind.
 
 example:
   spamnb exchange --upgrade
@@ -16,10 +17,15 @@ from dataclasses import asdict
 
 from spamnb.base.wording import clock, plural
 from spamnb.cli.common.arguments import add_json
-from spamnb.cli.common.config_and_ledger import configuration, open_ledger, open_to_read
+from spamnb.cli.common.config_and_ledger import command, configuration, host_of, open_ledger, open_to_read
 from spamnb.cli.common.output import as_json, inform, table, warn
 from spamnb.config import Config
 from spamnb.exchange import by_hand, connecting
+from spamnb.host.host import Host
+from spamnb.host.unsent import Behind, shared_by_users, unsent, users_behind
+
+_FEW = 20
+_HEAD = ("user", "to send", "since", "to receive")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +40,9 @@ def run(options: argparse.Namespace) -> int:
     """Send and receive lessons, or do what the options say."""
     if options.upgrade:
         return _upgrade(options)
-    return _show(options) if options.status else _exchange(options)
+    if not options.status:
+        return _exchange(options)
+    return _show(options) if (host := host_of(options)) is None else _show_users(host, options)
 
 
 def _upgrade(options: argparse.Namespace) -> int:
@@ -71,6 +79,37 @@ def _show(options: argparse.Namespace) -> int:
         warn(str(fault))
         return fault.exit_code
     return 0
+
+
+def _show_users(host: Host, options: argparse.Namespace) -> int:
+    """Print the sum of what waits on a mail host, and a table of the users who are behind."""
+    shared = shared_by_users(host)
+    news, fault = by_hand.look_at(host.template, shared)
+    log = "" if news is None else next((each.log for each in news.values()), "")
+    last = None if news is None else {name: each.account.last for name, each in news.items()}
+    waiting, behind = unsent(shared.values()), users_behind(shared, log, last)
+    if options.json:
+        users = list(map(asdict, behind))
+        print(as_json({"waiting": asdict(waiting), "behind": users, "log": log, "fault": str(fault or "")}))
+    else:
+        rows = [("users", f"{len(shared)}, {len(behind)} behind"), ("ledgers", waiting.words)]
+        print(table([*rows, *([("database", f"log {log}")] if log else [])]))
+        if behind:
+            print(f"\n{table([_HEAD, *map(_cells, behind[:_FEW])])}")
+        if len(behind) > _FEW:
+            inform(
+                options,
+                f"\nThese are {_FEW} of {len(behind)} users. To list all: {command(options)} exchange --status --json",
+            )
+    if fault is not None:
+        warn(str(fault))
+        return fault.exit_code
+    return 0
+
+
+def _cells(user: Behind) -> tuple[object, ...]:
+    since = "" if user.since is None else clock(user.since)
+    return user.name, user.unsent, since, "unknown" if user.to_receive is None else user.to_receive
 
 
 def _exchange(options: argparse.Namespace) -> int:

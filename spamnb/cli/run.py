@@ -23,6 +23,7 @@ from spamnb.checkup.installation import installation
 from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import inform, is_terminal
+from spamnb.cli.common.stderr_log import set_form
 from spamnb.config import Config, load_any
 from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
@@ -89,8 +90,9 @@ class _Notifier(Notifier):
 
 
 def _read(path: Path, shard: Share | None) -> Config | Host:
-    """Return the configuration of one person, or of a host."""
+    """Return the configuration of one person, or of a host, and let the log have its form."""
     config = load_any(path, os.environ)
+    set_form(config.service.log)
     if config.is_template:
         return Host(config, path, shard or Share())
     if shard is not None:

@@ -38,7 +38,7 @@ from spamnb.config.default_paths import instance
 from spamnb.host.host import Host
 from spamnb.host.register import files_in
 from spamnb.host.shares import not_running
-from spamnb.host.unsent import Unsent, unsent
+from spamnb.host.unsent import Unsent, shared_by_users, unsent
 from spamnb.ledger.history.figures import Received
 from spamnb.monitoring.apart import MONTH, in_words, put_apart
 from spamnb.monitoring.host import HostStatus, host_metrics, host_status
@@ -97,7 +97,7 @@ def _of_host(host: Host, options: argparse.Namespace) -> int:
         )
         print(of_host, end="")
         return 0
-    waiting = None if host.template.exchange.database is None else unsent(host)
+    waiting = None if host.template.exchange.database is None else unsent(shared_by_users(host).values())
     if options.json:
         print(as_json(_host_as_object(found, host, waiting)))
     else:

@@ -28,6 +28,7 @@ Layout = Literal["auto", "maildir++", "fs"]
 Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # of the service; the only list
 Watch = Literal["auto", "inotify", "polling"]
 Teach = Literal["sockets", "tcp", "nobody"]
+LogForm = Literal["text", "json"]
 
 APART: Mapping[Role, str] = {
     Role.UNSURE: "unsure_folder",
@@ -179,13 +180,15 @@ class Log:
 class Service:
     """How the service notices changes in the folders, and which files it writes: daily copies of the ledger, metrics.
 
-    metrics: the file for them, or None. moved_file: made after each move, if it is not there; None: no such file.
+    log: the form of its log. metrics: the file for them, or None. moved_file: made after each move, if it is not there;
+    None: no such file.
     """
 
     reconcile_seconds: Annotated[float, number(1, 86_400)] = 300.0
     watch: Watch = "auto"
     poll_seconds: Annotated[float, number(0.1, 3600)] = 10.0
     copies: Annotated[int, whole(0, 365)] = 7
+    log: LogForm = "text"
     metrics: Annotated[Path | None, optional(full_path("/var/lib/prometheus/node-exporter/spamnb.prom"))] = None
     moved_file: Annotated[Path | None, optional(full_path("/home/you/.local/share/spamnb/moved"))] = None
 

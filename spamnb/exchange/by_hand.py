@@ -1,6 +1,7 @@
 """Work with the log from the prompt: a round now, a look, and forgetting a user."""
 
 import os
+from collections.abc import Iterable, Mapping
 
 from spamnb.base.errors import ExchangeError, UsageError
 from spamnb.config import Config, Exchange
@@ -24,10 +25,17 @@ def exchange_now(config: Config, ledger: Ledger) -> Round:
 
 def look(config: Config) -> tuple[News | None, ExchangeError | None]:
     """Return the log's state of the configuration's account; or None, and why the log cannot be asked."""
-    database, account = database_of(config), account_of(config)
+    account = account_of(config)
+    found, fault = look_at(config, [account])
+    return (None if found is None else found[account]), fault
+
+
+def look_at(config: Config, accounts: Iterable[str]) -> tuple[Mapping[str, News] | None, ExchangeError | None]:
+    """Return the log's state of these accounts; or None, and why the log cannot be asked."""
+    database = database_of(config)
     try:
         with connected(database) as log:
-            return news_of(log, [account])[account], None
+            return news_of(log, accounts), None
     except ExchangeError as fault:
         return None, fault
 

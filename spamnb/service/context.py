@@ -19,7 +19,7 @@ from spamnb.ledger.lessons.port import Change
 from spamnb.mail.reading import LazyReading, Reading
 from spamnb.maildir.departures import Departures
 from spamnb.rules.reactions import learns_kept
-from spamnb.service.log import MailFaults, name_of
+from spamnb.service.log import MailFaults, digest_in_log, log_fields, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import AccountsReading, ReadingNow
 
@@ -133,7 +133,9 @@ class Context:
         weakly, was, before = "weakly " if weak else "", "", change.before
         if before is not None:
             was = f" (it was {before.word}{', weakly' if before is label else ''})"
-        _log.info("learned %sas %s%s, %s: %s", weakly, label.word, was, why, self.name_of(reading))
+        digest = digest_in_log(reading.digest)
+        about = log_fields(event="learned", label=label.word, weak=weak, why=why, digest=digest)
+        _log.info("learned %sas %s%s, %s: %s", weakly, label.word, was, why, self.name_of(reading), extra=about)
 
     def name_of(self, message: Reading | LazyReading) -> str:
         """Name the message for the log: by subject and sender, or by its digest if these must stay out of the log."""

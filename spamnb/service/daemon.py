@@ -154,7 +154,7 @@ class Daemon:
         self._begin(accounts.watch())
         parts: list[Roster | Scheduler | SpamdService] = [accounts] if isinstance(accounts, Roster) else []
         parts.append(accounts.scheduler)
-        if self._spamd.addresses:  # if nobody answers, the service manager restarts everything
+        if self._spamd.is_wanted:  # if nobody answers, the service manager restarts everything
             parts.append(self._spamd)
         longest = min(self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
         with self._exchanging(accounts) as forgotten:

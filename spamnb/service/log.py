@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Literal
@@ -27,7 +27,17 @@ def about(mailbox: str) -> Iterator[None]:
 
 def name_of(message: Reading | LazyReading, log: Log) -> str:
     """Name a message for the log: by subject and sender, or by its digest if these must stay out of the log."""
-    return message.summary if log.subjects else f"message {message.digest.hex()[:12]}"
+    return message.summary if log.subjects else f"message {digest_in_log(message.digest)}"
+
+
+def log_fields(**values: object) -> Mapping[str, object]:
+    """Return what a record is about, by name, as `extra` of a call of the log; only a log in JSON shows it."""
+    return {"fields": values}
+
+
+def digest_in_log(digest: bytes) -> str:
+    """Return the part of a digest that names a message in the log."""
+    return digest.hex()[:12]
 
 
 class MailboxPrefix(logging.Filter):

@@ -198,7 +198,7 @@ def _postfix(home: Home) -> Iterator[Agent]:
         script = home.path / "bin" / "spamnb-filter"
         services = home.recipe("postfix-master").replace("/usr/local/bin/spamnb-filter", str(script))
         # A user without rights may call `sendmail` only for the system's own Postfix.
-        sendmail = home.write("bin/sendmail", f"#!{sys.executable}\n{_SENDMAIL.format(port=back)}", 0o755)
+        sendmail = home.write("bin/sendmail", f"#!{sys.executable}\n{SENDMAIL.format(port=back)}", 0o755)
         home.write(
             f"bin/{script.name}", home.recipe("postfix-filter").replace("/usr/sbin/sendmail", str(sendmail)), 0o755
         )
@@ -208,7 +208,7 @@ def _postfix(home: Home) -> Iterator[Agent]:
             assert "bounced" not in server.log()
 
 
-_SENDMAIL = """\
+SENDMAIL = """\
 import smtplib, sys
 assert sys.argv[1:4] == ["-G", "-i", "-f"] and sys.argv[5] == "--", sys.argv
 with smtplib.SMTP("127.0.0.1", {port}) as client:

@@ -125,3 +125,51 @@ def test_what_waits_is_known_of_all_users(made: Made, database: str, capsys: pyt
     assert said()[2:] == (OK, "all is sent")
     host.ledger_of(BERT).write_bytes(b"no ledger" * 1000)
     assert said()[2:] == (OK, "all is sent")
+
+
+def test_users_who_are_behind(made: Made, database: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """`exchange --status` of a mail host is the sum of what waits, and a table of the users who are behind, the longest
+    waiting first.
+    """
+    one, other = made("mx1", database), made("mx2", database)
+
+    def table(host: Host, code: int = 0) -> tuple[str, list[list[str]]]:
+        """Return the first line, and the words of each user's line."""
+        capsys.readouterr()
+        command(host, "exchange", "--status", code=code)
+        lines = capsys.readouterr().out.splitlines()
+        return " ".join(lines[0].split()), [line.split() for line in lines if "@" in line]
+
+    assert table(one) == ("users 2, 0 behind", [])
+    for user in (BERT, ANNA):
+        teach(one, user)
+    first, rows = table(one)
+    assert first == "users 2, 2 behind"
+    assert [(row[0], row[1], row[-1]) for row in rows] == [(BERT, "1", "0"), (ANNA, "1", "0")]
+    command(one, "--user", ANNA, "exchange")
+    assert [row[0] for row in table(one)[1]] == [BERT]
+    assert table(other)[1] == [[ANNA, "0", "1"]], "its user has no ledger there yet, and a lesson to receive"
+    command(other, "--user", ANNA, "exchange")
+    assert table(other)[1] == []
+    capsys.readouterr()
+    command(one, "exchange", "--status", "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (told["waiting"]["lessons"], told["fault"]) == (1, "")
+    assert told["log"]
+    assert [(user["name"], user["unsent"], user["to_receive"]) for user in told["behind"]] == [(BERT, 1, 0)]
+
+
+def test_a_long_table_is_cut(made: Made, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the database is away, the table has what the ledgers know; it says if it does not show all users."""
+    monkeypatch.setattr("spamnb.cli.exchange._FEW", 1)
+    host = made("mx1", "host=/nowhere dbname=log")
+    for user in WORDS:
+        teach(host, user)
+    command(host, "exchange", "--status", code=75)
+    out, err = capsys.readouterr()
+    assert "2 lessons of 2 users wait to be sent, since " in out
+    assert [line.split()[-1] for line in out.splitlines() if "@" in line] == ["unknown"]
+    assert "These are 1 of 2 users. To list all: spamnb --config" in out
+    assert "the database is away" in err
+    command(host, "exchange", "--status", "--json", code=75)
+    assert len(json.loads(capsys.readouterr().out)["behind"]) == 2

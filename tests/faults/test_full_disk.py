@@ -7,13 +7,9 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from spamnb.ledger import schema
-from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
-from spamnb.service.log import MailboxPrefix
 from tests.faults.conftest import IMPATIENT, Faulty, filled, mounted, read_only, run
-from tests.lessons import learn, sample_lessons
 from tests.patience import until
-from tests.service.hosts.inn import Desk
 
 LONG = b"\n".join(b"word%d" % number for number in range(3000))  # new tokens, for which the ledger has to grow
 
@@ -198,31 +194,3 @@ def test_mailbox_on_a_broken_disk(tmp_path: Path, broken) -> None:
             site.clean()
         finally:
             site.end()
-
-
-def test_whose_ledger_it_is(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A line about the full disk of a user's ledger has that user's name, whoever had a turn at that moment."""
-    taught = tmp_path / "taught"
-    with Ledger(str(taught)) as ledger:
-        learn(ledger, sample_lessons(10))
-    caplog.handler.addFilter(MailboxPrefix())
-    with mounted(tmp_path / "lib") as disk:
-        desk = Desk(tmp_path, taught, 3)
-        desk.configure(users="awake: 1")
-        desk.start()
-        try:
-            desk.settle()
-            for number in range(3):
-                desk.deliver_to_all()
-                desk.step()
-                with filled(disk):
-                    desk.pass_time(30.0 + number)
-                desk.settle()
-        finally:
-            desk.stop()
-    told = [(record.mailbox, record.getMessage()) for record in caplog.records]
-    told = [(name, line) for name, line in told if "/ledger.sqlite" in line]
-    assert len(told) >= 3
-    for name, line in told:
-        local, _, domain = name.partition("@")
-        assert f"/{domain}/{local}/" in line

@@ -50,17 +50,17 @@ postlog unix-dgram n - n - 1 postlogd
 
 
 @contextlib.contextmanager
-def postfix(home: Path, spool: Path, user: str, services: str = "") -> Iterator[Path]:
+def postfix(home: Path, spool: Path, user: str, services: str = "", main: str = "") -> Iterator[Path]:
     """Postfix with its queue below a directory, which delivers the mail of a user into a Maildir.
 
-    Gives the directory of its configuration. `services` are added to its master.cf.
+    Gives the directory of its configuration. `services` are added to its master.cf, `main` to its main.cf.
     """
     if program("postfix") is None or os.getuid() != 0:
         pytest.skip("needs Postfix (Debian: postfix), and root to start it")
     for name in ("etc", "queue", "state", "spool"):
         (home / name).mkdir(parents=True)
     shutil.chown(home / "state", "postfix")
-    (home / "etc" / "main.cf").write_text(_MAIN.format(home=home))
+    (home / "etc" / "main.cf").write_text(_MAIN.format(home=home) + main)
     (home / "etc" / "master.cf").write_text(_MASTER + services)
     (home / "spool" / user).symlink_to(spool)  # the user's home directory is the system's word
     run(program("postfix") or "", "-c", str(home / "etc"), "start")

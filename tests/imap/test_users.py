@@ -14,14 +14,17 @@ from tests.delivery.mail_host import MailHost, spam
 from tests.documents import block, read
 from tests.imap.conftest import Host, as_sent, new_mail
 from tests.imap.dovecot import BOTH, OLD, Dovecot, recipe
+from tests.imap.postfix import postfix
 from tests.imap.test_sieve import LMTP, write_program, write_sieve
-from tests.patience import until
+from tests.patience import PATIENCE, until
+from tests.ports import held_port
 
 pytestmark = BOTH
 
 DOCUMENT = "docs/mail-server.md"
 ANNA, BOB, OTHER = MailHost.USERS
 _MAIL = {OLD: "userdb_mail=maildir:~/Maildir"}  # of each user; anna of the test's own home has another place
+_LMTP = "/var/spool/postfix/private/dovecot-lmtp"
 _FORGED = b"X-Spam-Flag: YES\nX-Spamnb: spam\n"
 
 
@@ -29,7 +32,10 @@ def settings() -> dict[str, str]:
     """Both recipes together, as docs/mail-server.md says how that is done in 2.3."""
     at_delivery, moves = recipe(DOCUMENT, "dovecot-23", "dovecot-24"), recipe(DOCUMENT, "imapsieve-23", "imapsieve-24")
     moves[OLD] = moves[OLD].replace("+vnd.dovecot.pipe", "+vnd.dovecot.filter +vnd.dovecot.pipe")
-    return {version: at_delivery[version] + moves[version] + LMTP for version in moves}
+    for_postfix = block(DOCUMENT, "postfix-lmtp-dovecot").replace(_LMTP, "%h/for-postfix")
+    # Dovecot runs without rights here, and cannot give the socket to Postfix.
+    for_postfix = re.sub(r" mode = 0600\n +user = postfix\n +group = postfix\n", " mode = 0666\n", for_postfix)
+    return {version: at_delivery[version] + moves[version] + LMTP + for_postfix for version in moves}
 
 
 class Served(NamedTuple):
@@ -98,6 +104,32 @@ def test_delivered_to_several(served: Served) -> None:
             lambda: f"it to be seen: {served.users.log()}",
         )  # type: ignore[misc]
         assert served.users.totals(user) == [25, 25]
+
+
+def test_postfix_hands_over_by_lmtp(served: Served) -> None:
+    """Mail that Postfix hands over is judged with the ledger of each user, also if it came to an alias."""
+    home, content = served.dovecot.directory / "postfix", spam(3)
+    home.mkdir()
+    (home / "aliases").write_text(f"info@two.example {OTHER}\n")
+    main = "virtual_mailbox_domains = one.example, two.example\n"
+    main += f"virtual_alias_maps = texthash:{home}/aliases\nvirtual_mailbox_maps = static:all\n"
+    main += block(DOCUMENT, "postfix-lmtp").replace("private/dovecot-lmtp", f"{served.dovecot.directory}/for-postfix")
+    with held_port() as port:
+        services = f"127.0.0.1:{port} inet n - n - - smtpd\nlmtp unix - - n - - lmtp\n"
+        with (
+            postfix(home, home / "nobody", "nobody", services, main),
+            smtplib.SMTP("127.0.0.1", port, timeout=PATIENCE) as client,
+        ):
+            client.sendmail("a@b.example", [ANNA, BOB, "info@two.example"], _FORGED + content)
+            for user in served.users.USERS:
+                folder = "" if user == BOB else ".Junk"
+                until(
+                    lambda user=user, folder=folder: served.users.mail(user, folder),
+                    lambda: f"mail: {(home / 'log').read_text()}",
+                )  # type: ignore[misc]
+                assert f"answered spamc for {user}" in served.users.log()
+                (found,) = served.users.mail(user, folder)
+                assert (b"\nX-Spam-Flag: YES\n" in found.replace(b"\r\n", b"\n")) == (user != BOB)
 
 
 def test_detail(served: Served) -> None:

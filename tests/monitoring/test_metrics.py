@@ -1,6 +1,7 @@
 """Metrics: what a monitor reads, and the rules by which it calls a person."""
 
 import importlib
+import json
 import math
 import re
 import shutil
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -38,6 +40,7 @@ from tests.patience import PATIENCE, until
 from tests.ports import held_port
 
 RULES = ROOT / "docs" / "spamnb.rules.yaml"
+DASHBOARD = ROOT / "docs" / "spamnb.dashboard.json"
 STRANGE = 'a\\b"c\nd'
 NOW = 1_700_000_000.0  # of the ledger's copies, whose names are days
 
@@ -350,6 +353,72 @@ def test_rules_name_what_is_there(ledger: Ledger, config: Config, rows: list[Acc
             assert re.search(rf"^{name}[{{ ]", text, re.MULTILINE), name
             assert all(label in text for label in labels.split(",") if label)
         assert {"summary", "description"} == set(rule["annotations"])  # type: ignore[call-overload]
+
+
+def test_the_document_names_each_alert() -> None:
+    """docs/monitoring.md has a line for each alert, in the order of the rules."""
+    named = re.findall(r"^\| `(Spamnb\w+)` \|", read("docs/monitoring.md"), re.MULTILINE)
+    assert named == [rule["alert"] for rule in rules()]
+
+
+def panels() -> list[dict[str, Any]]:
+    """The panels of the dashboard."""
+    return list(json.loads(DASHBOARD.read_text())["panels"])
+
+
+def expressions() -> list[str]:
+    """What the dashboard asks Prometheus."""
+    return [target["expr"] for panel in panels() for target in panel.get("targets", [])]
+
+
+def test_the_dashboard_shows_what_is_there(ledger: Ledger, config: Config, rows: list[AccountRow]) -> None:
+    """Each metric and each label that the dashboard names is written, and nothing written is forgotten."""
+    measured = Measurements()
+    measured.exchanged_at = 1.0
+    measured.request("CHECK", 0)
+    text = metrics(config, ledger, NOW, measured.metrics(1)) + of_host(config, rows, measured)
+    shown = set()
+    for expression in expressions():
+        named = re.findall(r"(spamnb_\w+)\{([^}]*)\}", expression)
+        assert named, expression
+        for name, labels in named:
+            lines = re.findall(rf"^{name}(?:\{{.*|) \S+$", text, re.MULTILINE)
+            assert lines, name
+            shown.add(re.sub("_bucket$", "", name))
+            of_metric = [label for label in labels.split(",") if not label.startswith("instance=")]
+            assert all(any(label in line for line in lines) for label in of_metric), expression
+            for by in re.findall(r"by \(([^)]*)\)", expression):
+                wanted = set(by.split(", ")) - {"service"}  # a label of services of which there are several
+                assert all(f'{label}="' in "".join(lines) for label in wanted), expression
+    known = {"spamnb_armed", "spamnb_paused", "spamnb_withheld_messages", "spamnb_needed_messages", "spamnb_mailboxes"}
+    known |= {"spamnb_known_tokens", "spamnb_last_copy_timestamp_seconds", "spamnb_last_exchange_timestamp_seconds"}
+    assert set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) - shown == known, "for `spamnb status`, and for alerts"
+
+
+def test_the_dashboard_is_whole() -> None:
+    """Each panel of the dashboard has a number, a title and a place of its own; no machine is named in it."""
+    assert len({panel["id"] for panel in panels()}) == len(panels())
+    assert all(panel["title"] for panel in panels())
+    taken = Counter(
+        (panel["gridPos"]["x"] + right, panel["gridPos"]["y"] + down)
+        for panel in panels()
+        for right in range(panel["gridPos"]["w"])
+        for down in range(panel["gridPos"]["h"])
+    )
+    assert max(taken.values()) == 1
+    assert max(right for right, _ in taken) < 24
+    sources = {panel["datasource"]["uid"] for panel in panels() if panel["type"] != "row"}
+    assert sources == {"${datasource}"}
+
+
+@pytest.mark.real_system
+def test_promtool_on_the_dashboard(tmp_path: Path) -> None:
+    """Prometheus can read each question of the dashboard."""
+    asked = [one.replace("$__rate_interval", "5m").replace("$instance", ".*") for one in expressions()]
+    assert not any("$" in one for one in asked)
+    recorded = [{"record": f"of:{number}", "expr": one} for number, one in enumerate(asked)]
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": recorded}]}))
+    promtool("check", "rules", str(tmp_path / "rules.yaml"))
 
 
 # What is so, and which alerts are raised: series with their courses, and after how long they have to be.

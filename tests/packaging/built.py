@@ -25,8 +25,25 @@ def why_not() -> str | None:
 def debian_package(place: Path) -> Path:
     """Build the Debian package below a directory; its path. Raises CannotSetUpError."""
     sources(place / "spamnb")
-    _run(["dpkg-buildpackage", "--no-sign", "--build=binary"], place / "spamnb")
-    return next(place.glob("*.deb"))
+    return package_of(place / "spamnb")
+
+
+def package_of(sources: Path, first_in_path: Path | None = None) -> Path:
+    """Build the Debian package of sources, beside them; its path. Raises CannotSetUpError.
+
+    first_in_path: a directory whose programs are found before those of the system.
+    """
+    path = ":".join(map(str, [*filter(None, [first_in_path]), _ENVIRONMENT["PATH"]]))
+    _run(["dpkg-buildpackage", "--no-sign", "--build=binary"], sources, PATH=path)
+    return next(sources.parent.glob("*.deb"))
+
+
+def clone(place: Path) -> None:
+    """Make a clone of a repository with the sources, whose only commit has no tag."""
+    sources(place)
+    who = {f"GIT_{role}_{what}": "a@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "x"]):
+        _run(["git", *command], place, **who)
 
 
 def later(package: Path, version: str) -> Path:
@@ -49,10 +66,15 @@ def sdist_and_wheel(place: Path, version: str = __version__) -> tuple[Path, Path
     for name in ("VERSION", "spamnb/__init__.py"):
         file = place / "sources" / name
         file.write_text(file.read_text().replace(__version__, version))
-    made = place / "made"
+    return sdist_and_wheel_of(place / "sources")
+
+
+def sdist_and_wheel_of(sources: Path) -> tuple[Path, Path]:
+    """Build the sdist from sources and the wheel from the sdist, in a directory beside them; their paths."""
+    made = sources.parent / "made"
     made.mkdir()
     build = f"import backend; print(backend.build_sdist({str(made)!r}))"
-    _run(["/usr/bin/python3", "-c", f"import sys; sys.path.insert(0, '.ci'); {build}"], place / "sources")
+    _run(["/usr/bin/python3", "-c", f"import sys; sys.path.insert(0, '.ci'); {build}"], sources)
     (sdist,) = made.glob("*.tar.gz")
     _run(["tar", "-xf", str(sdist)], made)
     build = f"import backend; print(backend.build_wheel({str(made)!r}))"
@@ -60,6 +82,6 @@ def sdist_and_wheel(place: Path, version: str = __version__) -> tuple[Path, Path
     return sdist, next(made.glob("*.whl"))
 
 
-def _run(command: list[str], where: Path) -> None:
-    environ = {**_ENVIRONMENT, "SOURCE_DATE_EPOCH": _DAY, "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
+def _run(command: list[str], where: Path, **more: str) -> None:
+    environ = {**_ENVIRONMENT, "SOURCE_DATE_EPOCH": _DAY, "TMPDIR": os.environ.get("TMPDIR", "/tmp"), **more}
     tree.run(command, cwd=where, env=environ)

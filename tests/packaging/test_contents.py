@@ -1,9 +1,12 @@
 """The contents of the Debian package, without installing it: cheap enough for each run of all checks."""
 
+import io
 import re
 import shutil
 import subprocess
+import tarfile
 import tomllib
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -56,6 +59,21 @@ def test_each_file_is_in_its_place(unpacked: Path) -> None:
     assert {path.name for path in unpacked.iterdir()} == {"DEBIAN", "usr"}
 
 
+def test_what_is_beside_the_program(unpacked: Path) -> None:
+    """Beside the modules there are documents, man pages, completion and units, of 450 KB at most.
+
+    The package has neither tests nor byte code nor pictures.
+    """
+    files = [path for path in unpacked.rglob("*") if path.is_file() and not path.is_symlink()]
+    modules = unpacked / "usr/lib/python3/dist-packages/spamnb"
+    beside = [path for path in files if modules not in path.parents and path.parent.name != "DEBIAN"]
+    assert sum(-(-path.stat().st_size // 1024) for path in beside) < 450
+    assert {path.suffix for path in files if modules in path.parents} <= {
+        *("", ".py", ".typed", ".yaml", ".service", ".socket", ".html", ".css", ".js", ".svg")
+    }
+    assert not [path for path in files if {"tests", "__pycache__", "benchmarks"} & {*path.parts}]
+
+
 def test_units_start_the_program_of_the_package(unpacked: Path) -> None:
     """Each service starts /usr/bin/spamnb, and has all other lines as in the sources."""
     for unit in (built.PROJECT / "systemd").glob("*.service"):
@@ -99,3 +117,32 @@ def test_the_scripts_are_of_the_plain_shell(unpacked: Path, script: str) -> None
     assert (done.returncode, done.stderr) == (0, "")
     assert path.stat().st_mode & 0o111
     assert "set -e\n" in path.read_text()
+
+
+def test_builds_between_releases(tmp_path: Path) -> None:
+    """A clone between releases gives a Debian package, an sdist and a wheel of one version of their own, and the
+    program tells it.
+    """
+    if reason := built.why_not() or (None if shutil.which("git") else "git is not installed (Debian: apt install git)"):
+        pytest.skip(reason)
+    built.clone(tmp_path / "spamnb")
+    sdist, wheel = built.sdist_and_wheel_of(tmp_path / "spamnb")
+    other = tmp_path / "bin"  # a Python without the libraries that build the package
+    other.mkdir()
+    for name in ("python3", "python3.11", "python3.13"):
+        (other / name).write_text("#!/bin/sh\nexit 1\n")
+        (other / name).chmod(0o755)
+    package = built.package_of(tmp_path / "spamnb", other)
+
+    version = sdist.name.removeprefix("spamnb-").removesuffix(".tar.gz")
+    assert re.fullmatch(rf"{re.escape(__version__)}\+git\d{{14}}\.g[0-9a-f]{{8,}}", version)
+    assert wheel.name == f"spamnb-{version}-py3-none-any.whl"
+    assert package.name == f"spamnb_{version}-1_all.deb"
+    with zipfile.ZipFile(wheel) as archive:
+        programs = [archive.read("spamnb/__init__.py").decode()]
+    show = ["dpkg-deb", "--fsys-tarfile", str(package)]
+    with tarfile.open(fileobj=io.BytesIO(subprocess.run(show, capture_output=True, check=True).stdout)) as archive_:
+        file = archive_.extractfile("./usr/lib/python3/dist-packages/spamnb/__init__.py")
+        assert file is not None
+        programs.append(file.read().decode())
+    assert all(f'\n__version__ = "{version}"\n' in program for program in programs)

@@ -32,7 +32,7 @@ _DROP_INS = (f"{_UNITS}/spamnb-web@.service.d", f"{_UNITS}/spamnb@anna.socket.d"
 _OF_HOST = tuple(
     f"{_UNITS}/spamnb-{unit}.d" for unit in ("host@.service", "host.socket", "web-host.service", "web-host.socket")
 )
-_MOST_KILOBYTES = 3000  # of the package, unpacked
+_MOST_KILOBYTES = 3600  # of the package, unpacked; the modules alone take 2,800, and took 1,160 at 3,000
 
 
 def test_the_same_bytes_each_time(package: Path, tmp_path: Path) -> None:
@@ -270,8 +270,18 @@ def test_an_interrupted_upgrade_goes_on(services: dict[str, Unit], package: Path
 
 
 def test_removal_and_purge(services: dict[str, Unit]) -> None:
-    """Removal stops both services; after the purge nothing is left but each person's mail, ledger and configuration."""
+    """Removal stops both services; after the purge nothing is left but each person's mail, ledger and configuration.
+
+    No link to a unit that is gone is left, and no file of metrics, which would say for ever that a service runs.
+    """
     machine = services["own"].machine
+    sockets = ["spamnb-host.socket", "spamnb-web-host.socket", "spamnb@anna.socket"]
+    machine.run("systemctl", "enable", *sockets)
+    machine.run("systemctl", "--global", "enable", "spamnb.socket")
+    metrics = "/var/lib/prometheus/node-exporter"
+    machine.run("mkdir", "-p", metrics)
+    for name in ("spamnb.prom", "spamnb@1-of-1.prom", "other.prom"):
+        machine.write(f"{metrics}/{name}", "spamnb_service_running 1\n")
     kept = {name: unit.deliver("ham") for name, unit in services.items()}
     began = time.monotonic()
     machine.run("apt-get", "remove", "--yes", "spamnb", timeout=5 * PATIENCE)
@@ -281,6 +291,8 @@ def test_removal_and_purge(services: dict[str, Unit]) -> None:
     assert processes(machine) == []
     machine.run("apt-get", "purge", "--yes", "spamnb", timeout=5 * PATIENCE)
     assert files_of(machine) == set()
+    assert machine.run("find", "/etc/systemd", "-xtype", "l", "-lname", "*spamnb*").stdout == ""
+    assert machine.run("ls", metrics).stdout == "other.prom\n"
     for name, unit in services.items():
         assert unit.holds("", kept[name])
         assert machine.path(unit.config).exists()

@@ -1,18 +1,24 @@
 """The service's log: the content of each line, and the source of its time."""
 
 import io
+import json
 import logging
 import os
 import re
+import socket
+import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from spamnb.cli.common import stderr_log
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Mailbox, render
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
-from spamnb.service.log import LogOnce
+from spamnb.service.log import LogOnce, about, log_fields
+from tests.documents import block
 from tests.patience import until
 from tests.service.conftest import Site
 
@@ -48,6 +54,69 @@ def test_subjects_can_be_left_out(site: Site) -> None:
     site.deliver(message("spam", 102))
     assert site.once() == 0
     assert "@" in lines(site)[-1], "they are there by default"
+
+
+EVENTS = {
+    "judged": {"verdict", "probability", "digest", "folder", "why"},
+    "moved": {"verdict", "probability", "digest", "folder", "to"},
+    "learned": {"label", "weak", "why", "digest"},
+}
+ALWAYS = {"at", "level", "message", "source"}
+
+
+def test_in_json(site: Site) -> None:
+    """With `service.log: json` each line is an object of ASCII that names the event, and its message by a digest."""
+    site.teach()
+    site.configure(more="service: {log: json}")
+    assert site.once() == 0
+    site.deliver(SPAM)
+    site.deliver(message("ham", 100))
+    assert site.once() == 0
+    site.move(SPAM, "Junk", "INBOX")
+    assert site.once() == 0
+    assert site.log().isascii()
+    told = [json.loads(line) for line in lines(site)]
+    of_events = [one for one in told if "event" in one]
+    assert [one["event"] for one in of_events] in (["moved", "judged", "learned"], ["judged", "moved", "learned"])
+    for one in of_events:
+        assert one.keys() == ALWAYS | {"event"} | EVENTS[one["event"]]
+    moved, learned = (one for one in of_events if one["event"] != "judged")
+    assert (moved["verdict"], moved["folder"], moved["to"]) == ("spam", "INBOX", "Junk")
+    assert moved["digest"] == learned["digest"]
+    assert (learned["label"], learned["weak"]) == ("ham", False)
+    assert all(datetime.fromisoformat(one["at"]).tzinfo for one in told)
+    example = json.loads(block("docs/monitoring.md", "log"))
+    assert (example.keys(), example["event"]) == (ALWAYS | {"event"} | EVENTS["moved"], "moved")
+    site.configure()
+    site.deliver(message("spam", 102))
+    assert site.once() == 0
+    assert lines(site)[-1].endswith(": moved from INBOX to Junk")
+
+
+def test_fields_of_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the journal JSON becomes fields; a record that the journal does not take is a line as before."""
+    with (tmp_path / "log").open("w+") as log, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal:
+        monkeypatch.setattr(sys, "stderr", log)
+        status = os.fstat(log.fileno())
+        monkeypatch.setenv("JOURNAL_STREAM", f"{status.st_dev}:{status.st_ino}")
+        journal.bind(str(tmp_path / "journal"))
+        stderr_log.set_up(logging.INFO, service=True)
+        stderr_log.set_form("json", str(tmp_path / "journal"))
+        with about("anna@example.org"):
+            logging.getLogger("spamnb.x").warning(
+                "%s\nPRIORITY=0", "\udcff", extra=log_fields(event="moved", weak=False)
+            )
+        assert journal.recv(10_000) == (
+            b"MESSAGE\n\x0e\0\0\0\0\0\0\0? | PRIORITY=0\n"
+            + b"PRIORITY\n\x01\0\0\0\0\0\0\x004\nSYSLOG_IDENTIFIER\n\x06\0\0\0\0\0\0\0spamnb\n"
+            + b"SPAMNB_SOURCE\n\x08\0\0\0\0\0\0\0spamnb.x\nSPAMNB_MAILBOX\n\x10\0\0\0\0\0\0\0anna@example.org\n"
+            + b"SPAMNB_EVENT\n\x05\0\0\0\0\0\0\0moved\nSPAMNB_WEAK\n\x05\0\0\0\0\0\0\0False\n"
+        )
+        journal.close()
+        logging.getLogger("spamnb.x").error("still told")
+        logging.basicConfig(force=True)
+        log.seek(0)
+        assert log.read() == "<3>still told\n"
 
 
 @pytest.mark.thorough

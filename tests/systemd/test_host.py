@@ -127,6 +127,27 @@ def test_mail_software_asks_all_services(host: VirtualUsers) -> None:
     machine.run("systemctl", "start", SERVICE)
 
 
+def test_metrics(host: VirtualUsers) -> None:
+    """After the block the service writes its metrics; the other block leaves nothing of it."""
+    machine, place = host.machine, "/var/lib/prometheus/node-exporter"
+    written = machine.path("/etc/spamnb/config.yaml").read_text()
+    with_metrics = written.replace("\nservice:\n", f"\nservice:\n  metrics: {place}/spamnb.prom\n")
+    assert with_metrics != written
+    machine.write("/etc/spamnb/config.yaml", with_metrics)
+    as_root(machine, block("docs/monitoring.md", "metrics-directory-host"))
+    file = machine.path(f"{place}/spamnb.prom")
+    until(file.exists, lambda: f"the file of metrics: {host.log()}")
+    assert "spamnb_service_running 1\n" in file.read_text()
+    moving = f'spamnb_users{{state="moving"}} {len(TAUGHT)}\n'
+    until(lambda: moving in file.read_text(), file.read_text)
+    as_root(machine, block("docs/monitoring.md", "metrics-removal"))
+    machine.write("/etc/spamnb/config.yaml", written)
+    machine.run("systemctl", "restart", SERVICE)
+    assert not file.exists()
+    assert machine.run("getent", "group", "spamnb-metrics", check=False).returncode
+    host.moves("anna@example.org")
+
+
 def test_several_services(host: VirtualUsers) -> None:
     """With two shares each user has one service; one that is killed is back at once, and the other has gone on."""
     machine = host.machine

@@ -97,6 +97,22 @@ def test_reload(unit: Unit, by: str) -> None:
     assert (unit.show("ActiveState"), unit.pid()) == ("active", before)
 
 
+def test_fields_of_the_journal(unit: Unit) -> None:
+    """With `service.log: json` the journal has what each line is about in fields, from the sandbox too."""
+    since = unit.now()
+    unit.configure("\nservice: {log: json}\n")
+    unit.systemctl("reload")
+    until(lambda: unit.said("read the configuration again", since), "the configuration read again")
+    spam = unit.deliver("spam")
+    unit.wait_moved(spam)
+    until(lambda: [one for one in unit.journal(since) if one.get("SPAMNB_EVENT") == "moved"], "the fields")
+    moved = next(one for one in unit.journal(since) if one.get("SPAMNB_EVENT") == "moved")
+    assert (moved["SPAMNB_VERDICT"], moved["SPAMNB_TO"], moved["PRIORITY"]) == ("spam", "Junk", "6")
+    assert moved["SYSLOG_IDENTIFIER"] == "spamnb"
+    assert "moved from INBOX to Junk" in moved["MESSAGE"]
+    unit.restore()
+
+
 def test_reload_with_a_maildir_that_is_not_there(unit: Unit) -> None:
     """A new configuration that cannot be worked with is reported, and the old one stays in force."""
     before, since = unit.pid(), unit.now()

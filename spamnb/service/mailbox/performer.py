@@ -12,7 +12,7 @@ intent is left, and `Mover.resolve` ends it at the next start.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from spamnb.acts import may_move, training
@@ -35,6 +35,7 @@ from spamnb.maildir.names import Name
 from spamnb.rules.reactions import ANSWERED_NEWCOMER, Reaction, Step, origin_of
 from spamnb.rules.weak_lessons import shows_a_look
 from spamnb.service.context import DAY, Context
+from spamnb.service.log import digest_in_log, log_fields
 from spamnb.service.mailbox.answered import Letter, answered_letter
 from spamnb.service.mailbox.facts import Arrival
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -46,10 +47,11 @@ _ALIKE = "; judged on its own, although a known message has its Message-ID, Date
 
 
 class Postponed(NamedTuple):
-    """A move that waits for another program. text: the log line for when it is made."""
+    """A move that waits for another program. text, about: the log line for when it is made, and its fields."""
 
     intent: Intent
     text: str
+    about: Mapping[str, object]
 
 
 class Performer:
@@ -106,14 +108,17 @@ class Performer:
                 move = (known.id, known.digest), folder, entry, self._folders.for_role(then.goal), why
                 intent = self.mover.intend(*move, how=how, judgement=judgement, goal=then.goal)
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
+        about = _about(verdict, probability, unread.digest) | {"folder": folder.name}
         if intent is None:
-            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes)
+            about |= {"event": "judged", "why": then.why}
+            _log.info("%s: stays in %s, %s%s", what, folder.name, then.why, notes, extra=log_fields(**about))
             return None
         text = f"{what}: moved from {folder.name} to {intent.destination.name}{notes}"
+        about |= {"event": "moved", "to": intent.destination.name}
         if self._make_move(intent, entry):
-            _log.info("%s", text)
+            _log.info("%s", text, extra=log_fields(**about))
         elif links_of(entry.path(folder)).left_until > self._now():
-            return Postponed(intent, text)
+            return Postponed(intent, text, about)
         return None
 
     def _judgement(self, arrival: Arrival, config: Config) -> tuple[Judgement, How, str]:
@@ -155,7 +160,10 @@ class Performer:
             self._ledger.journal.judged(*judged, how=early.how)
             may_move.hindrance_at_verdict(self._ledger, self._context.config, now, missing)
         name, where = self._context.name_of(arrival.unread), arrival.folder.name
-        _log.info("%s %.4f %s: filed into %s, %s", early.verdict, early.probability, name, where, _asked_by(early))
+        what = f"{early.verdict} {early.probability:.4f} {name}"
+        about = _about(Verdict(early.verdict), early.probability, arrival.unread.digest)
+        about |= {"event": "filed", "folder": where, "why": why}
+        _log.info("%s: filed into %s, %s", what, where, _asked_by(early), extra=log_fields(**about))
 
     def _learn_or_leave(self, arrival: Arrival, reaction: Reaction) -> None:
         """Record a file, learn its message if it teaches, and move it on from a training folder."""
@@ -234,7 +242,7 @@ class Performer:
             return False
         ended = self._ledger.journal.get(postponed.intent.action)
         if ended is not None and ended.state == "done":
-            _log.info("%s", postponed.text)
+            _log.info("%s", postponed.text, extra=log_fields(**postponed.about))
         return True
 
     # --- files that go to the folder of their label
@@ -315,6 +323,11 @@ class Performer:
 
 def _judgement(early: EarlyVerdict) -> Judgement:
     return Judgement(Verdict(early.verdict), early.probability, early.log_odds)
+
+
+def _about(verdict: Verdict, probability: float, digest: bytes) -> dict[str, object]:
+    """Return the fields of a log record about a verdict."""
+    return {"verdict": verdict, "probability": probability, "digest": digest_in_log(digest)}
 
 
 def _asked_by(early: EarlyVerdict) -> str:

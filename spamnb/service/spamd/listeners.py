@@ -3,8 +3,9 @@
 import errno
 import os
 from collections.abc import Iterable, Sequence
+from enum import Enum, auto
 
-from spamnb.base.sockets import Listener, open_listener
+from spamnb.base.sockets import Listener, TakenError, open_listener
 from spamnb.config import Spamd
 
 EXAMPLE = "127.0.0.1:783"
@@ -21,14 +22,29 @@ _PORT_HINTS = {
 }
 
 
+class Turn(Enum):
+    """Whether a service tries to listen: alone, or the first of several of a host, which waits for the one that does.
+
+    Later ones do not try: two that find the same stale socket would remove each other's.
+    """
+
+    ALONE = auto()
+    FIRST = auto()
+    LATER = auto()
+
+
 class Listeners:
-    """The sockets of a configuration, and those from systemd, which stay open over a reload."""
+    """The sockets of a configuration, and those from systemd, which stay open over a reload.
+
+    waiting: the addresses on which another service of the same host listens.
+    """
 
     def __init__(self, handed: Sequence[Listener]) -> None:
         self._handed = list(handed)
         self._made: dict[str, Listener] = {}
+        self.waiting: list[str] = []
 
-    def open(self, spamd: Spamd) -> list[Listener]:
+    def open(self, spamd: Spamd, turn: Turn = Turn.ALONE) -> list[Listener]:
         """Open the configured sockets that are not open yet. Returns all sockets to serve.
 
         Raises SpamnbError if one cannot be opened; then nothing has changed.
@@ -36,15 +52,25 @@ class Listeners:
         taken = {listener.address for listener in self._handed}
         wanted = [address for address in dict.fromkeys(spamd.listen) if address not in taken]
         new: dict[str, Listener] = {}
+        waiting = []
         try:
             for address in wanted:
-                if address not in self._made:
+                if address not in self._made and turn is Turn.LATER:
+                    waiting.append(address)
+                elif address not in self._made:
                     hints = _PATH_HINTS if address.startswith("/") else _PORT_HINTS
-                    new[address] = open_listener(address, backlog=_BACKLOG, hints=hints)
+                    try:
+                        new[address] = open_listener(address, backlog=_BACKLOG, hints=hints)
+                    except TakenError:
+                        if turn is Turn.ALONE:
+                            raise
+                        waiting.append(address)
         except BaseException:
             _close(new.values())
             raise
         self._made |= new
+        self.waiting = waiting
+        wanted = [address for address in wanted if address not in waiting]
         for address in wanted:
             if self._made[address].is_unix:  # if spamd.peers names users, their numbers decide, not the mode
                 os.chmod(address, 0o666 if spamd.peers else 0o600)

@@ -29,7 +29,7 @@ from spamnb.ledger.file.parts import refuse_new
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading, Reading, printable
-from spamnb.service.log import LogOnce, about, name_of
+from spamnb.service.log import LogOnce, about, digest_in_log, log_fields, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.spamd import protocol
@@ -187,7 +187,10 @@ class Requests:
         written = None if judged.hindrance else self._remember(asked, judged, asker, ledger)
         verdict, probability, *_ = judged.judgement
         name, by = name_of(reading, config.log), asked.by("spamc")
-        _log.info("%s %.4f %s: answered %s%s", verdict, probability, name, by, held)
+        of_log = log_fields(
+            event="answered", verdict=verdict, probability=probability, digest=digest_in_log(reading.digest)
+        )
+        _log.info("%s %.4f %s: answered %s%s", verdict, probability, name, by, held, extra=of_log)
         pieces = _answer(request, judged.delivered, report(judged, config) if explains else b"")
         return pieces if written is None else AnswerAfter(pieces, written, REMEMBERED_WITHIN)
 

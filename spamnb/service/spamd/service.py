@@ -1,28 +1,38 @@
 """The spamd protocol as a part of the service: its sockets, connections and requests, from a configuration."""
 
+import logging
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from spamnb.base.memory import give_back_large
 from spamnb.base.sockets import Listener
+from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
+from spamnb.host.shares import Share, running
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
-from spamnb.service.spamd.listeners import Listeners
+from spamnb.service.spamd.listeners import Listeners, Turn
 from spamnb.service.spamd.peers import allowed
 from spamnb.service.spamd.requests import Requests
 
 if TYPE_CHECKING:  # without a socket asyncio is not imported: 2 MB and 20 ms
     from spamnb.service.spamd.server import SpamdServer
 
+_log = logging.getLogger(__name__)
+_TRIED_EVERY = 5.0  # seconds, after which it tries again to listen where another service does
+
 
 class SpamdService:
     """Answers on the configured sockets, and on those from systemd, until `close`.
 
-    `now` gives seconds since the epoch. on_end: called in another thread if a fault ends the answering; `work` raises
-    from then on. Without a socket it starts no thread.
+    `now` gives seconds since the epoch, `clock` those of a clock that is never set. on_end: called in another thread
+    if a fault ends the answering; `work` raises from then on. Without a socket it starts no thread.
+
+    Each service of a mail host answers for the users of all shares. If one of them listens on an address, the others
+    wait, and one takes its place when it ends.
     """
 
     def __init__(
@@ -32,6 +42,7 @@ class SpamdService:
         measurements: Measurements,
         reading: ReadingNow,
         on_end: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._listeners = Listeners(handed)
         self._on_end = on_end
@@ -39,7 +50,15 @@ class SpamdService:
         self._measurements = measurements
         self._reading = reading
         self._running: tuple[SpamdServer, Requests] | None = None
+        self._clock = clock
+        self._config: Config | Host | None = None
+        self._tried_at = -math.inf
         self.addresses: list[str] = []
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether this service answers somewhere, or waits to do so."""
+        return bool(self.addresses or self._listeners.waiting)
 
     def use(self, config: Config | Host) -> None:
         """Begin to answer, or go on with a new configuration of these ledgers; unchanged sockets stay open.
@@ -49,7 +68,7 @@ class SpamdService:
         """
         spamd = config.template.spamd if isinstance(config, Host) else config.spamd
         users = allowed(spamd.peers)
-        listeners = self._listeners.open(spamd)
+        listeners = self._listeners.open(spamd, _turn(config))
         if listeners and self._running is None:
             from spamnb.service.spamd.server import SpamdServer
 
@@ -65,15 +84,27 @@ class SpamdService:
         if not listeners:
             self._end()
         self.addresses = [listener.address for listener in listeners]
+        self._config, self._tried_at = config, self._clock()
 
     def work(self) -> None:
-        """Raise SpamnbError if nobody is answered, although there are sockets."""
+        """Take the place of another service that has ended. Raises SpamnbError if nobody is answered, although there
+        are sockets.
+        """
         if self._running is not None:
             self._running[0].check()
+        if self._config is not None and self._waits_for() <= 0.0:
+            before = {*self.addresses}
+            self.use(self._config)
+            if new := [address for address in self.addresses if address not in before]:
+                _log.info("answering on %s, in the place of another service", escaped(" and ".join(new)))
 
     def due_in(self) -> float:
         """Return the seconds until the next call of `work`."""
-        return math.inf if self._running is None else self._running[0].due_in()
+        return min(self._waits_for(), math.inf if self._running is None else self._running[0].due_in())
+
+    def _waits_for(self) -> float:
+        """Return the seconds until it tries to listen where another service does."""
+        return max(0.0, self._tried_at + _TRIED_EVERY - self._clock()) if self._listeners.waiting else math.inf
 
     def close(self) -> None:
         """Answer the whole requests, and end."""
@@ -86,3 +117,14 @@ class SpamdService:
             server.close()
             requests.close()
             self._running = None
+
+
+def _turn(config: Config | Host) -> Turn:
+    """Return whose turn it is to listen: of the services of a host that run now, that with the lowest number."""
+    own = config.share or Share() if isinstance(config, Host) else Share()
+    if not isinstance(config, Host) or own.of == 1:
+        return Turn.ALONE
+    others = [share.number for share in running(config.directory) if share != own]
+    if not others:
+        return Turn.ALONE
+    return Turn.FIRST if own.number < min(others) else Turn.LATER

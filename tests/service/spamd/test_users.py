@@ -16,10 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from spamnb.base.errors import SpamnbError
 from spamnb.base.label import Label
 from spamnb.base.sockets import Listener
 from spamnb.cli.common.sample_mail import message
-from spamnb.host.shares import Share
+from spamnb.host.shares import Share, claimed
 from spamnb.identity.digests import identity
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.file.replacement import holding
@@ -424,6 +425,50 @@ def test_shares(host: OfHost) -> None:
         finally:
             for service in services:
                 service.close()
+
+
+def test_shares_without_systemd(host: OfHost, tmp_path: Path) -> None:
+    """Of several services with one `spamd.listen`, one answers for all users; if it ends, another takes its place."""
+    users = [host.user(f"user{number}@example.org") for number in range(4)]
+    host.set(listen="[]")
+    host.path = str(tmp_path / "host" / "shares.sock")
+    of_all = host.site.host(f"learning: {{minimum_messages: 1}}\nspamd: {{listen: [{host.path}]}}\n")
+    now = 0.0
+    with contextlib.ExitStack() as stack:
+        claims, services = [], []
+        for number in (1, 2, 3):
+            share = Share(number, 3)
+            claims.append(stack.enter_context(contextlib.ExitStack()))
+            claims[-1].enter_context(claimed(of_all.directory, share))
+            made = SpamdService((), time.time, Measurements(), ReadingNow(), clock=lambda: now)
+            services.append(stack.enter_context(contextlib.closing(made)))
+            services[-1].use(replace(of_all, share=share))
+        assert [service.addresses for service in services] == [[host.path], [], []]
+        assert all(service.is_wanted for service in services)
+        for ends in (0, 1):
+            assert {told(check(host, user)) for user in users} == {(True, 9.9)}
+            services[ends].close()
+            claims[ends].close()
+            now += 5.0
+            for service in services[ends + 1 :]:
+                assert service.due_in() == 0.0
+                service.work()
+            assert [service.addresses for service in services[ends + 1 :]] == [[host.path], []][: 2 - ends]
+        assert {told(check(host, user)) for user in users} == {(True, 9.9)}
+
+
+def test_a_strange_program_at_the_address(host: OfHost) -> None:
+    """If the program that listens there is no service of the host, the service does not begin."""
+    host.set(listen="[]")
+    of_all = host.site.host(f"spamd: {{listen: [{host.path}]}}\n")
+    with socket.socket(socket.AF_UNIX) as strange:
+        strange.bind(host.path)
+        strange.listen()
+        with (
+            contextlib.closing(SpamdService((), time.time, Measurements(), ReadingNow())) as service,
+            pytest.raises(SpamnbError, match="another program does"),
+        ):
+            service.use(replace(of_all, share=Share(1, 2)))
 
 
 def test_reload_while_asked(host: OfHost) -> None:
