@@ -4,24 +4,30 @@ Without FILE it makes the copy of the day, as the service does by itself, and ke
 of these copies as the configuration says. With FILE it makes a copy there. The service may
 run at the same time: the copy shows the ledger at the start of the command.
 
+With --all, FILE is a directory: it gets a copy of the ledger of each user of a mail host.
+After a fault it goes on with the others, and names at the end those that were not copied.
+
 example:
   spamnb backup
   spamnb backup ~/ledger-copy.sqlite
+  spamnb backup --all /srv/backup/spamnb
 """
 
 import argparse
 import os
 import time
 
+from spamnb.base import durable
 from spamnb.base.errors import UsageError
-from spamnb.base.wording import megabytes, named
+from spamnb.base.wording import megabytes, named, plural
 from spamnb.cli.common import output_files
+from spamnb.cli.common.all_users import add_all, for_all, host_of_all
 from spamnb.cli.common.config_and_ledger import configuration
 from spamnb.cli.common.output import inform
 from spamnb.ledger.copies.copy import Held, roll, send, write
 from spamnb.ledger.ledger import Ledger
 
-INTERRUPTED = "no copy was written"
+INTERRUPTED = "a copy that is not complete was not written"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,10 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     file = "a new file, compressed if its name ends in .gz; or - for standard output (default: the copy of the day)"
     parser.add_argument("file", nargs="?", type=output_files.output_file, metavar="FILE", help=file)
     parser.add_argument("--force", action="store_true", help="replace the file if it exists")
+    add_all(parser, "copy the ledgers")
 
 
 def run(options: argparse.Namespace) -> int:
     """Copy the ledger into a file, into an open stream, or to the daily copies."""
+    if options.all_users:
+        return _of_all(options)
     config = configuration(options)
     path = str(config.ledger)
     if options.file is None:
@@ -48,6 +57,29 @@ def run(options: argparse.Namespace) -> int:
     if stream is None:
         inform(options, f"wrote {named(options.file)}: {in_words(options.file, held)}")
     return 0
+
+
+def _of_all(options: argparse.Namespace) -> int:
+    """Copy the ledgers of all users into a directory."""
+    from spamnb.host.everybody import OneOfAll, check_directory, copy_of, with_ledgers
+
+    host, directory = host_of_all(options), options.file
+    if directory is None or durable.open_already(directory) is not None:
+        raise UsageError("--all needs a directory for the copies")
+    check_directory(host, directory)
+    with output_files.plain_faults(directory):
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+    sizes: list[int] = []
+
+    def copy(user: OneOfAll) -> None:
+        final, _ = copy_of(host, user, directory, replace=options.force)
+        sizes.append(os.path.getsize(final))
+
+    code = for_all(with_ledgers(host), "copying", options, copy)
+    inform(
+        options, f"copied the ledgers of {plural(len(sizes), 'user')} to {named(directory)}: {megabytes(sum(sizes))}"
+    )
+    return code
 
 
 def _of_today(path: str, keep: int, options: argparse.Namespace) -> int:

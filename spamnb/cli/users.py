@@ -1,18 +1,22 @@
-"""List the users of a mail host, or forget some.
+"""List the users of a mail host, or forget or rename some.
 
 It lists the users that you name, or the 20 who need help most: first those whose filter is
 broken or has stopped, then those with the most corrections. "Judged" and "corrected" are
 numbers of the last 30 days. It writes nothing.
 
 `forget NAME…` asks, and then deletes all that the filter knows about these users, with all
-copies. It does not touch mail. `retry NAME…` lets the service read messages again that it
-skips because it died while reading them; without a name, the messages of your own filter.
+copies. It does not touch mail. `rename OLD NEW` gives what the filter knows of a user to
+another name, as when an address changes; move the mail yourself. `retry NAME…` lets the
+service read messages again that it skips because it died while reading them; without a name,
+the messages of your own filter.
 
 example:
   spamnb users --all --json
   spamnb users forget anna@example.org
+  spamnb users rename anna@example.org ann@example.org
 
-exit codes: 0; 75 another program is using a ledger that you want to forget: try again
+exit codes: 0; 75 another program is using a ledger that you want to forget or rename: try
+again
 """
 
 import argparse
@@ -21,7 +25,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from spamnb.base.errors import SpamnbError, UsageError
-from spamnb.base.wording import clock, escaped, megabytes, plural
+from spamnb.base.wording import clock, escaped, megabytes, named, plural
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import command, config_path, ledger_to_read
 from spamnb.cli.common.output import as_json, inform, is_confirmed, is_dialogue, table, warn
@@ -36,13 +40,13 @@ _HEAD = ("user", "state", "learned", "judged", "corrected", "last mail", "size",
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    calls = ("[--all] [--json] [NAME ...]", "forget [--yes] NAME ...", "retry [NAME ...]")
+    calls = ("[--all] [--json] [NAME ...]", "forget [--yes] NAME ...", "rename OLD NEW", "retry [NAME ...]")
     parser.usage = "\n       ".join(f"spamnb users {call}" for call in calls)
     option = parser.add_argument
     add_json(parser, "one JSON object per line")
     option("--all", action="store_true", help=f"list all users, and not only {_FEW}")
     option("--yes", action="store_true", help="do not ask before it forgets users")
-    option("names", nargs="*", metavar="NAME", help="a user to list, or the user of `forget` or `retry`")
+    option("names", nargs="*", metavar="NAME", help="a user to list, or the user of `forget`, `rename` or `retry`")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -50,6 +54,8 @@ def run(options: argparse.Namespace) -> int:
     match options.names:
         case ["forget", *names]:
             return _forget(names, options)
+        case ["rename", *names]:
+            return _rename(names, options)
         case ["retry", *names]:
             return _retry(names, options)
     return _list(options.names or [options.for_user] * bool(options.for_user), options)
@@ -137,6 +143,23 @@ def _forget(names: Sequence[str], options: argparse.Namespace) -> int:
         else:
             inform(options, f"forgot {name}{f'; other files stay in {escaped(left)}' if left else ''}")
     return code
+
+
+def _rename(names: Sequence[str], options: argparse.Namespace) -> int:
+    """Give the ledger of a user to another name."""
+    from spamnb.host.renaming import rename
+
+    if len(names) != 2:
+        raise UsageError("users rename needs two names: the old one and the new one")
+    host, (old, new) = load_host(config_path(options), os.environ), names
+    missing = rename(host, old, new)
+    inform(options, f"renamed {old} to {new}: the ledger, with its copies")
+    if missing is not None:
+        inform(options, f"Move the mail to {named(str(missing))}, with the names of its files.")
+    own = host.own_file(old)
+    if own is not None and own.exists():
+        inform(options, f"The user's own settings are still in {named(str(own))}: rename that file too.")
+    return 0
 
 
 def _is_agreed(names: Sequence[str], options: argparse.Namespace) -> bool:

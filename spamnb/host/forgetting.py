@@ -1,27 +1,15 @@
-"""Forget a user of a mail host: delete everything learned, with all copies. Mail is never touched.
-
-A service that works with the ledger is asked to let go of it. The request is a directory of the user's name, in a
-directory beside the register, which the services watch. The service removes it when it has let go.
-"""
+"""Forget a user of a mail host: delete everything learned, with all copies. Mail is never touched."""
 
 import contextlib
 import os
-import time
-from collections.abc import Container, Iterator
-from pathlib import Path
+from collections.abc import Container
 
-from spamnb.base.errors import LedgerBusyError, SpamnbError
-from spamnb.base.wording import named
 from spamnb.host.host import Host
-from spamnb.host.register import drop
-from spamnb.host.shares import running
-from spamnb.ledger.file.locks import is_running, only_service
+from spamnb.host.letting_go import claimed_from_service, drop_row
 from spamnb.ledger.file.parts import directory_of
 from spamnb.ledger.file.removal import remove
 
 _BUSY_SECONDS = 1.0
-_ASKED_SECONDS = 0.02
-_ANSWER_SECONDS = 20.0  # for a service to let go of a ledger: its longest step without a pause takes a few seconds
 
 
 def name_of_known(host: Host, known: Container[str], asked: str) -> str:
@@ -49,56 +37,10 @@ def forget(host: Host, name: str) -> str:
     path = str(host.ledger_of(name))
     directory = os.path.dirname(path)
     if os.path.isdir(directory):
-        with _claimed(path, host.requests / name):
+        with claimed_from_service(path, host.requests / name):
             remove(path, seconds=_BUSY_SECONDS, with_locks=True)
         for emptied in (directory_of(path), directory):
             with contextlib.suppress(OSError):  # not empty, or it does not exist
                 os.rmdir(emptied)
-    if any(share.owns(name) for share in running(host.directory)):
-        with _asked(host.requests / name):  # its service writes the register
-            _wait_for_answer(host.requests / name)
-    else:
-        drop(host.directory, name)
+    drop_row(host, name)
     return directory if os.path.isdir(directory) else ""
-
-
-def _wait_for_answer(request: Path) -> None:
-    """Wait until the service has removed the request; if it does not, its next start forgets the row."""
-    until = time.monotonic() + _ANSWER_SECONDS
-    while request.exists() and time.monotonic() < until:
-        time.sleep(_ASKED_SECONDS)
-
-
-@contextlib.contextmanager
-def _claimed(path: str, request: Path) -> Iterator[None]:
-    """Be the only process that works with the ledger at that path; ask a service to let go of it."""
-    with contextlib.ExitStack() as held:
-        try:
-            held.enter_context(only_service(path))
-        except SpamnbError:
-            if not is_running(path):
-                raise
-            with _asked(request):
-                try:
-                    held.enter_context(only_service(path, _ANSWER_SECONDS))
-                except SpamnbError as fault:
-                    what = f"the service is at work with the ledger {named(path)}, and does not let go of it"
-                    raise LedgerBusyError(f"{what}: try again in two minutes, or while no service runs") from fault
-        yield
-
-
-@contextlib.contextmanager
-def _asked(request: Path) -> Iterator[None]:
-    """Let the request be there, until the service has removed it or the block ends."""
-    try:
-        request.parent.mkdir(mode=0o700, exist_ok=True)
-        request.mkdir(mode=0o700, exist_ok=True)
-    except OSError as fault:
-        raise SpamnbError(
-            f"cannot make {named(str(request))}: {fault.strerror}; check the directory and its owner"
-        ) from fault
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            request.rmdir()

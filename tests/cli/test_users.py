@@ -11,7 +11,7 @@ import pytest
 
 from spamnb.base.errors import LedgerBusyError
 from spamnb.base.wording import clock
-from spamnb.host import forgetting
+from spamnb.host import forgetting, letting_go
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
 from spamnb.host.register import AccountRow, FilterState, drop, files_in, path_of, read
@@ -206,7 +206,7 @@ def test_forget_leaves_other_files(host: Host, on_host: Run) -> None:
 
 def test_forget_while_somebody_is_at_work(host: Host, on_host: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger that a service does not let go of, or a command uses, stays; the exit code says: try again."""
-    monkeypatch.setattr(forgetting, "_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(letting_go, "_ANSWER_SECONDS", 0.05)
     path, other = ledger_of(host), ledger_of(host, "bob@a.example")
     with only_service(str(path)):
         result = on_host("forget", ANNA, "bob@a.example", "--yes")

@@ -56,7 +56,7 @@ GROUPS = {
         "import": "add the learned counts of another filter",
         "exchange": "share lessons with other hosts, now",
         "prune": "make the ledger smaller",
-        "users": "list the users of a mail host, or forget some",
+        "users": "list the users of a mail host, or forget or rename some",
         "install-unit": "write the systemd units for this installation",
     },
     "measure": {

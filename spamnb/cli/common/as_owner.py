@@ -144,7 +144,8 @@ def _files(options: argparse.Namespace) -> Iterator[str]:
             if options.command not in _WRITE:
                 yield path
             elif durable.open_already(path) is None:
-                yield os.path.dirname(os.path.abspath(path))
+                is_directory = getattr(options, "all_users", False) and os.path.isdir(path)
+                yield path if is_directory else os.path.dirname(os.path.abspath(path))
 
 
 def program_directories() -> list[str]:

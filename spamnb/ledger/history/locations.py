@@ -57,6 +57,14 @@ class Locations:
             return self.mailbox(path)
         return row[0], row[1]
 
+    def mailboxes(self) -> list[str]:
+        """Return the paths of all mailboxes that were ever watched."""
+        return [os.fsdecode(path) for (path,) in self._db.all("SELECT path FROM mailbox")]
+
+    def move_mailbox(self, former: str, path: str) -> None:
+        """Record that a mailbox has a new path, unless the new path was watched already."""
+        self._write("UPDATE OR IGNORE mailbox SET path = ? WHERE path = ?", [(os.fsencode(path), os.fsencode(former))])
+
     def started_at(self, path: str) -> float | None:
         """Return since when the mailbox has been watched, or None; writes nothing."""
         row = self._db.row("SELECT started_at FROM mailbox WHERE path = ?", (os.fsencode(path),))

@@ -99,9 +99,10 @@ class WatchedMailbox:
     def _is_new(self, folder: WatchedFolder, entry: Entry) -> bool:
         """Whether a file was delivered after the service first saw that this mailbox is there.
 
-        A later renaming, as by a person's move, sets the status of the file, but not its time.
+        A later renaming, as by a person's move, sets the status of the file, but not its time. If a copy of the ledger
+        was restored since, only mail after that is new: the copy does not know the mail from before.
         """
-        since = self._context.new_since
+        since = max(self._context.new_since, self._ledger.state.restored_at or 0.0)
         if since == math.inf:
             return False
         try:

@@ -1,5 +1,6 @@
 """Who comes and who goes, and what holds for whom."""
 
+import math
 import os
 import shutil
 import signal
@@ -13,16 +14,18 @@ from unittest import mock
 import pytest
 
 from spamnb.cli.common.sample_mail import message
+from spamnb.host.everybody import OneOfAll, copy_of, restore_user
 from spamnb.host.find_users import FoundUsers
 from spamnb.host.forgetting import forget
 from spamnb.host.host import Host
 from spamnb.host.register import FilterState
+from spamnb.host.renaming import rename
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.service.account import AccountState
 from tests.faults.conftest import mounted, run
 from tests.lessons import learn, sample_lessons
-from tests.patience import PATIENCE, until
+from tests.patience import PATIENCE, until, until_files_are_later
 from tests.service.hosts.inn import Desk, Process
 from tests.service.hosts.test_stamps import compared
 
@@ -135,15 +138,20 @@ def test_a_user_is_renamed_with_the_ledger(desk: Desk) -> None:
 
 def forgotten(desk: Desk, name: str) -> list[BaseException]:
     """Let `users forget` forget a user while the service works; the faults that it met."""
+    return beside(desk, lambda: forget(desk.host(), name))
+
+
+def beside(desk: Desk, command: Callable[[], object]) -> list[BaseException]:
+    """Let a command work while the service works; the faults that it met."""
     faults: list[BaseException] = []
 
-    def command() -> None:
+    def work() -> None:
         try:
-            forget(desk.host(), name)
+            command()
         except BaseException as fault:
             faults.append(fault)
 
-    thread = threading.Thread(target=command)
+    thread = threading.Thread(target=work)
     thread.start()
     end = time.monotonic() + PATIENCE
     while thread.is_alive():
@@ -173,6 +181,52 @@ def test_a_living_user_is_forgotten(desk: Desk) -> None:
     other = desk.deliver(TWO)
     desk.settle()
     assert desk.contents(TWO, "Junk") == [other]
+
+
+@pytest.mark.parametrize("is_awake", [True, False], ids=["awake", "asleep"])
+def test_a_living_user_is_restored(desk: Desk, tmp_path: Path, is_awake: bool) -> None:
+    """The service lets go of the ledger for a restore; mail from before that is not moved then, and later mail is."""
+    host = desk.host()
+    copy, _ = copy_of(host, OneOfAll(ONE, str(desk.ledger(ONE))), str(tmp_path / "copies"), replace=False)
+    with Ledger(str(desk.ledger(ONE))) as ledger:
+        ledger.state.paused_until = math.inf
+    old = desk.deliver(ONE)
+    desk.until(lambda: "judged" in desk.judgements(ONE), "it is judged, and stays")
+    if not is_awake:
+        desk.settle()
+    assert (ONE in desk.awake) is is_awake
+    until_files_are_later(tmp_path)
+    desk.set_to_present()
+    assert beside(desk, lambda: restore_user(host, ONE, copy)) == []
+    until_files_are_later(tmp_path)
+    new = desk.deliver(ONE)
+    desk.settle()
+    assert (desk.contents(ONE), desk.contents(ONE, "Junk")) == ([old], [new])
+    assert desk.rows()[ONE].ham > 0
+    assert not [*host.requests.iterdir()]
+
+
+def test_a_users_ledger_is_renamed(desk: Desk) -> None:
+    """Known mail of a renamed user stays where it is and teaches nothing; new mail is judged by what was learned."""
+    host, new_name = desk.host(), "ann@two.example"
+    old = [desk.deliver(ONE, "ham"), desk.deliver(ONE)]
+    desk.settle()
+    assert (desk.contents(ONE), desk.contents(ONE, "Junk")) == ([old[0]], [old[1]])
+    lessons = desk.rows()[ONE].ham
+    desk.root(new_name).parent.parent.mkdir(exist_ok=True)
+    desk.root(ONE).parent.rename(desk.root(new_name).parent)
+    desk.pass_time(3.0)
+    assert beside(desk, lambda: rename(host, ONE, new_name)) == []
+    desk.names.remove(ONE)
+    desk.names.append(new_name)
+    desk.settle()
+    spam = desk.deliver(new_name)
+    desk.settle()
+    assert sorted(desk.contents(new_name, "Junk")) == sorted([old[1], spam])
+    assert desk.contents(new_name) == [old[0]]
+    assert desk.rows()[new_name].ham == lessons > 0
+    assert ONE not in desk.rows()
+    assert desk.faults(new_name) == []
 
 
 def test_a_command_has_learned(desk: Desk) -> None:
