@@ -22,6 +22,7 @@ from dataclasses import asdict
 
 from spamnb.acts.choices import Standing, in_short, standing
 from spamnb.acts.may_move import Stop, doubted_ham
+from spamnb.acts.not_yet import moved_nothing_until
 from spamnb.acts.waiting import Waiting
 from spamnb.base.errors import ConfigError
 from spamnb.base.label import Label
@@ -39,7 +40,7 @@ from spamnb.host.host import Host
 from spamnb.host.register import files_in
 from spamnb.host.shares import not_running
 from spamnb.host.unsent import Unsent, shared_by_users, unsent
-from spamnb.ledger.history.figures import Received
+from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.apart import MONTH, in_words, put_apart
 from spamnb.monitoring.host import HostStatus, host_metrics, host_status
 from spamnb.monitoring.metrics import metrics
@@ -68,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     with ledger or nullcontext():
         found = status_of(config, ledger, time.time())
         judged = {} if ledger is None else ledger.messages.numbers()
-        received = None if ledger is None else ledger.figures.received((-math.inf, math.inf))[0]
+        judged_in_words = _judged(ledger, found)
         chosen = [] if ledger is None else standing(ledger, configuration(options))
         apart = {} if ledger is None else put_apart(ledger, config, time.time() - MONTH)
         apart_in_words = "" if ledger is None else in_words(ledger, config, apart)
@@ -79,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     elif ledger is not None or config.mailboxes:
         doubts = [escaped(lesson.summary) for lesson in doubted]
         say(f"moves mail: {_moves(found, doubts, step_to_hasten(found, options), time.time())}")
-        _print(found, _judged(found, judged, received), apart_in_words, chosen, config)
+        _print(found, judged_in_words, apart_in_words, chosen, config)
     if not config.mailboxes:
         raise ConfigError(f"No mailbox is configured in {config_path(options)}. Run: spamnb init")
     if found.without_inbox:
@@ -221,11 +222,17 @@ def _moves(found: Status, doubted: Sequence[str], step: str, now: float) -> str:
     return f"not yet. {found.not_yet.words}{step}"
 
 
-def _judged(found: Status, judged: dict[str, int], received: Received | None) -> str:
-    """Return how much was judged, by verdict; or by the person's word, if the filter knows too little to move mail."""
-    if found.missing and received is not None and received.messages:
+def _judged(ledger: Ledger | None, found: Status) -> str:
+    """Return how much was judged by a filter that may move mail, by verdict; until then, by the person's word."""
+    if ledger is None:
+        return "nothing yet"
+    all_time, begun_at = (-math.inf, math.inf), moved_nothing_until(ledger)
+    (received,), (judged,) = ledger.figures.received(all_time), ledger.figures.judged(all_time, begun_at)
+    if received.messages and (found.missing or not judged.messages):
         return f"{plural(received.messages, 'message')}; you called {received.called_spam} spam"
-    return ", ".join(f"{number} {name}" for name, number in sorted(judged.items())) or "nothing yet"
+    numbers = (judged.ham, "ham"), (judged.spam, "spam"), (judged.unsure, "unsure")
+    since = "" if math.isinf(begun_at) else " since moving began"
+    return f"{', '.join(f'{number} {name}' for number, name in numbers if number) or 'nothing yet'}{since}"
 
 
 def _print(found: Status, judged: str, apart: str, chosen: list[Standing], config: Config) -> None:

@@ -149,7 +149,7 @@ def test_whether_mail_moves_is_said_first(configured: Path, run: Run) -> None:
 
 
 def test_status_counts_the_word_of_the_person(configured: Path, run: Run) -> None:
-    """While the filter moves nothing, `status` counts what came, and what the person called spam, and no verdict."""
+    """`status` counts what came, and what the person called spam. A verdict counts once the filter may move mail."""
 
     def judged() -> str:
         return re.sub(" {2,}", "  ", next(line for line in run("status").out.splitlines() if line.startswith("judged")))
@@ -164,7 +164,11 @@ def test_status_counts_the_word_of_the_person(configured: Path, run: Run) -> Non
                 training.learn(ledger, reading, label, "a test", 2.0, how=How.MOVE)
         assert judged() == "judged  3 messages; you called 1 spam"
         ledger.state.begun_with = 20
-        assert judged() == "judged  3 unsure"
+        assert judged() == "judged  3 unsure", "nobody knows when it began"
+        ledger.state.begun_at = 1.0
+        assert judged() == "judged  3 messages; you called 1 spam"
+        ledger.messages.judged(ledger.messages.ensure(b"1" * 32, "m").id, "ham", 0.0, 2.0)
+        assert judged() == "judged  1 ham since moving began"
 
 
 def test_only_advice_that_helps(configured: Path, run: Run) -> None:
