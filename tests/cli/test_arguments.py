@@ -189,7 +189,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
         (("scroe", "x"), "there is no command 'scroe' (did you mean score?); all commands: spamnb help"),
         (("imap",), "there is no command 'imap' (did you mean init --imap?); all commands: spamnb help"),
         (("gmail",), "there is no command 'gmail' (did you mean init --imap?); all commands: spamnb help"),
-        (("newsletters",), "there is no command 'newsletters' (did you mean choose newsletters SENDER?); all commands"),
+        (("newsletters",), "there is no command 'newsletters' (did you mean choose newsletters_folder?); all commands"),
         (("migrate",), "(did you mean backup, and on the new machine restore?); all commands: spamnb help"),
         (("cost",), "there is no command 'cost' (did you mean status?); all commands: spamnb help"),
         (("reset",), "there is no command 'reset' (did you mean init --fresh?); all commands: spamnb help"),

@@ -203,14 +203,14 @@ def tune(desk: WebDesk) -> tuple[Browser, Answer]:
 def test_a_cutoff(desk: WebDesk) -> None:
     """The cutoff that is looked at on Tune is taken over by a button, is in force, and is taken back by another."""
     browser, page = tune(desk)
-    assert "The cutoff in force is 0.95, the default" in page.words
+    assert "The limit in force is 0.95, the default" in page.words
     assert [value for _, value in offered(page)] == ["gentle", "strict", "0.99"]
     after = browser.follow(browser.post("/choose", kind="spam_cutoff", value="0.99", back="tune?cut=0.99"))
     assert "Chosen: Spam from 0.99 up" in after.words
-    assert "The cutoff in force is 0.99, chosen" in browser.get("/tune?cut=0.99").words
+    assert "The limit in force is 0.99, chosen" in browser.get("/tune?cut=0.99").words
     assert desk.ledger.choices.over(desk.config).scoring == Scoring(spam_cutoff=0.99)
     browser.follow(browser.post("/choose/forget", value="spam_cutoff", back="tune"))
-    assert "The cutoff in force is 0.95, the default" in browser.get("/tune").words
+    assert "The limit in force is 0.95, the default" in browser.get("/tune").words
     for value, status in (("1.5", 400), ("x", 400), ("0.05", 409)):
         assert browser.post("/choose", kind="spam_cutoff", value=value).status == status
     assert in_force(desk.ledger) == []

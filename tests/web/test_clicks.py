@@ -118,7 +118,7 @@ def test_take_over_a_cutoff(fresh: Chromium, clicks: Clicks) -> None:
     else:
         clicks("link", "0.99")
     clicks("button", "Use 0.99 from now on")
-    assert "The cutoff in force is 0.99" in clicks.page.locator("main").inner_text()
+    assert "The limit in force is 0.99" in clicks.page.locator("main").inner_text()
     assert fresh.desk.ledger.choices.over(fresh.desk.config).scoring.spam_cutoff == 0.99
     assert clicks.number <= 3
 

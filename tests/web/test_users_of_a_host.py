@@ -400,10 +400,10 @@ def test_choices_of_a_user(fresh: HostDesk) -> None:
         for kind, value, shown in wanted:
             said = dora.post("/choose", kind=kind, value=value, back="senders")
             assert f"Chosen: {shown}" in dora.follow(said).words
-        assert "The cutoff in force is 0.9, chosen" in _whole(dora, "/tune").words
+        assert "The limit in force is 0.9, chosen" in _whole(dora, "/tune").words
         assert "Blocked: all.example" in dora.get("/senders").words
         assert "Your choices: 1 blocked, spam from 0.9 up." in _whole(dora, "/health").words
-        assert "The cutoff in force is 0.95, the default" in _whole(leo, "/tune").words
+        assert "The limit in force is 0.95, the default" in _whole(leo, "/tune").words
         assert "all.example" not in leo.get("/senders").words
         letter = b"From: a@all.example\nSubject: all the same\n\nto everybody\n"
         for name, folder in ((DORA, ["Junk"]), (LEO, ["INBOX"])):

@@ -153,7 +153,7 @@ def histogram(bins: Sequence[Bin], ham_cutoff: float, spam_cutoff: float, title:
         (f"{_percent(part.low)} to {_percent(part.high)}", str(part.messages), str(part.ham), str(part.spam))
         for part in bins
     )
-    return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, ("┆", "the cutoffs"))
+    return Chart(title, _drawing(title, parts), columns, rows, _VERDICTS, ("┆", "the limits for ham and spam"))
 
 
 def diagonal(points: Sequence[Point], title: str) -> Chart:
