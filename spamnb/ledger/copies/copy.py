@@ -69,9 +69,9 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
                 if not faults_of(present(ledger), alive):  # the ledger has no fault: the service can go on
                     step = f"the ledger itself is sound: check the disk of {directory}"
                     raise LedgerError(f"the copy was damaged as it was written ({faults[0]}); {step}")
-                raise LedgerDamagedError(_notcopied(ledger, faults[0]))
+                raise LedgerDamagedError(_not_copied(ledger, faults[0]))
             if faults := look_into(plain_copy, _unequal_sums, alive):
-                raise LedgerError(_notcopied(ledger, faults[0]))
+                raise LedgerError(_not_copied(ledger, faults[0]))
             store(plain_copy, final, alive)
         others = [copy for copy in rolling(ledger, at) if copy != final]
         for old in others[keep - 1 :]:
@@ -204,10 +204,10 @@ def _proven(ledger: str, plain_copy: str) -> Held:
     try:
         return held_of(plain_copy)
     except LedgerDamagedError as fault:
-        raise LedgerError(_notcopied(ledger, str(fault))) from fault
+        raise LedgerError(_not_copied(ledger, str(fault))) from fault
 
 
-def _notcopied(ledger: str, fault: str) -> str:
+def _not_copied(ledger: str, fault: str) -> str:
     return f"the ledger {ledger} was not copied, it is damaged ({fault}): see `spamnb verify`"
 
 
