@@ -18,7 +18,7 @@ from spamnb.base.patterns import lazy_pattern
 
 STYLING = frozenset({"style", "color", "text", "bgcolor", "background", "hidden", "dir"})  # the attributes to look at
 _CSS_CHARS = 1000  # of one element's declarations, or one rule's
-_SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
+SHEET_CHARS, _RULES, _CLASSES = 100_000, 1000, 10
 
 # How surely text cannot be seen. Text that some readers see and others do not, or may not, is DOUBTFUL.
 SHOWN, DOUBTFUL, HIDDEN = range(3)
@@ -344,10 +344,10 @@ class Sheet:
         >>> sheet.rules, sheet.vague, sheet.in_doubt
         ({'p.a': {'undisplayed': 2, 'breaks': False}, '#b': {'undisplayed': 2, 'breaks': False}}, True, False)
         """
-        self.in_doubt = self.in_doubt or len(css) > _SHEET_CHARS or not _PLAIN_SHEET.fullmatch(css)
+        self.in_doubt = self.in_doubt or len(css) > SHEET_CHARS or not _PLAIN_SHEET.fullmatch(css)
         self.attributes.update(_ATTRIBUTE.findall(css.lower()))
         depth = 0  # of open braces
-        for piece in _COMMENT.sub(_GAP, css[:_SHEET_CHARS]).split("}"):
+        for piece in _COMMENT.sub(_GAP, css[:SHEET_CHARS]).split("}"):
             prelude, brace, block = piece.rpartition("{")
             depth += piece.count("{")
             if brace and block:

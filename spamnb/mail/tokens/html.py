@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, STYLING, Sheet, Style, flow, styled
+from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, SHEET_CHARS, STYLING, Sheet, Style, flow, styled
 from spamnb.mail.tokens.elements import (
     BOXES,
     BREAKING,
@@ -278,7 +278,8 @@ class _Reader(Events):
         if not is_sure and "<" in raw and _TAG.search(raw):
             self._raw_markup.append(raw)
         attrs, sheet = self._raw_attrs, self._sheet
-        if name == "style" and self._work.take(_UNITS_A_SHEET + len(raw) * _UNITS_SHEET // 100, leave=self._for_text):
+        units = _UNITS_A_SHEET + min(len(raw), SHEET_CHARS) * _UNITS_SHEET // 100
+        if name == "style" and self._work.take(units, leave=self._for_text):
             sheet.add(raw, is_sure and _is_for_all(attrs))
             self._show(generated(raw))
             sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
