@@ -163,6 +163,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "one-line": (lambda: filled(b"a"), {"limit:header_bytes", "limit:text_chars"}),
     "one-line-body": (lambda: plain(b"a"), {"a…150000", "limit:text_chars"}),
+    "odd-lines": (lambda: filled(b"\xe8\n"), {"limit:header_bytes", "limit:text_chars", "limit:work"}),
     "blank-lines": (lambda: filled(b"\n"), set()),
     "blank-lines-crlf": (lambda: filled(b"\r\n"), set()),
     "blanks": (lambda: filled(b" "), {"limit:header_bytes"}),

@@ -58,7 +58,10 @@ _WANTED = frozenset(
     in-reply-to references list-id received""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
 _DECLARING = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
-_WANTED_FIELD = lazy_pattern(rf"\n{_BEFORE}({'|'.join(sorted(_WANTED))})({_AROUND}):{_VALUE}", re.IGNORECASE)
+_INITIALS = "".join(sorted({name[0] for name in _WANTED}))  # a quick test: `re` tries one name after the other
+_WANTED_FIELD = lazy_pattern(
+    rf"\n{_BEFORE}(?=[{_INITIALS}])({'|'.join(sorted(_WANTED))})({_AROUND}):{_VALUE}", re.IGNORECASE
+)
 
 Fields = tuple[tuple[str, str], ...]
 
