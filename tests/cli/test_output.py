@@ -54,6 +54,16 @@ def test_table_aligns_wide_characters() -> None:
     assert lines == ["token         n", "迷惑メール    1", "e\u0301            22", "plain       333"]
 
 
+def test_table_fits_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a terminal the longest text of a row is cut, so that the row is one line; in a pipe it stays."""
+    rows = [("1", "a subject of many words", "INBOX"), ("2", "迷惑メール迷惑メール", "Junk")]
+    assert "many words" in table(rows, is_cut=True)
+    monkeypatch.setenv("COLUMNS", "25")
+    monkeypatch.setattr(output, "is_terminal", lambda _: True)
+    assert table(rows, is_cut=True).splitlines() == ["1  a subject of …  INBOX", "2  迷惑メール迷…   Junk"]
+    assert "many words" in table(rows)
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "shown"),
     [

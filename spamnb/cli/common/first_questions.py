@@ -156,7 +156,7 @@ def _ask_screen(asking: _Asking, asked: Sequence[FirstQuestion]) -> frozenset[in
         rows.append(
             (str(number), f"{question.summary} {question.alike}".rstrip(), ", ".join(filter(None, there)), shown)
         )
-    print(f"\n{table(rows)}")
+    print(f"\n{table(rows, is_cut=True)}")
     prompt = "Is this spam? [y] yes, [n] no"
     if len(asked) > 1:
         prompt = f"Are these {len(asked)} spam? [y] all, [n] none, or the numbers of those that are"

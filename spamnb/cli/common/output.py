@@ -48,8 +48,12 @@ def _at_words(text: str, stream: TextIO | None, hanging: int | None = None) -> s
     """Return text for a stream. One column stays free, for the cursor after a prompt."""
     if not is_terminal(stream):
         return text
-    columns = max(shutil.get_terminal_size().columns - 1, 20)
+    columns = _columns()
     return wrapped(text, columns, hanging if hanging is None or 2 * hanging < columns else _NARROW)
+
+
+def _columns() -> int:
+    return max(shutil.get_terminal_size().columns - 1, 20)
 
 
 def as_json(values: dict[str, object]) -> str:
@@ -77,15 +81,23 @@ def asked_secretly(question: str) -> str:
         return ""
 
 
-def table(rows: Iterable[Iterable[object]]) -> str:
+def table(rows: Iterable[Iterable[object]], *, is_cut: bool = False) -> str:
     """Return aligned columns of text, also with wide characters. Numbers are aligned to the right.
+
+    is_cut: at a terminal, cut the longest texts, so that each row fits into a line.
 
     >>> print(table([("token", "ham", "spam"), ("viagra", 0, 12), ("lunch", 7, 1)]))
     token   ham  spam
     viagra    0    12
     lunch     7     1
     """
-    columns = [_aligned([_cut(escaped(str(cell))) for cell in column]) for column in zip(*rows, strict=True)]
+    cells = [[_cut(escaped(str(cell))) for cell in column] for column in zip(*rows, strict=True)]
+    if is_cut and is_terminal(sys.stdout):
+        widths = [max(map(width_of, column)) for column in cells]
+        widest = widths.index(max(widths))
+        rest = _columns() - sum(widths) + widths[widest] - 2 * (len(widths) - 1)
+        cells[widest] = [_fitted(cell, max(rest, _NARROW)) for cell in cells[widest]]
+    columns = map(_aligned, cells)
     return "\n".join("  ".join(line).rstrip() for line in zip(*columns, strict=True))
 
 
@@ -98,6 +110,14 @@ def _aligned(column: list[str]) -> list[str]:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _fitted(text: str, columns: int) -> str:
+    if width_of(text) <= columns:
+        return text
+    while width_of(text) >= columns:
+        text = text[:-1]
+    return f"{text}…"
 
 
 def is_terminal(stream: TextIO | None) -> bool:

@@ -23,7 +23,6 @@ def ask_strictness(options: argparse.Namespace) -> str:
     in_force, doubts, mail = config.scoring.spam_cutoff, Doubts(), None
     with ledger or nullcontext():
         if ledger is not None:
-            in_force = ledger.choices.over(config).scoring.spam_cutoff
             with progress_bar("judging your mail", options.quiet) as show:
 
                 def tell(done: int, of: int) -> None:

@@ -37,7 +37,8 @@ def _ask_screen(ledger: Ledger, config: Config, asked: list[WantedQuestion], opt
     """Ask about at most ten messages, and learn what was wanted. Returns False if the person stops."""
     files = CurrentFiles(ledger, config)
     paths = [next((file.path for file in files.of(one.digest)), None) for one in asked]
-    print(f"\n{table([(str(number), one.summary) for number, one in enumerate(asked, 1)])}")
+    rows = [(str(number), one.summary) for number, one in enumerate(asked, 1)]
+    print(f"\n{table(rows, is_cut=True)}")
     did = "Did you want it?" if len(asked) == 1 else f"Did you want all {len(asked)}?"
     prompt = f"{did} [y] yes, [n] none, or the numbers of those that you did not want; {KEYS}: "
     viewed = [(path, one.digest) for path, one in zip(paths, asked, strict=True)]
