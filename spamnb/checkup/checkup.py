@@ -48,14 +48,16 @@ def checkup(path: Path, environ: Mapping[str, str], user: str = "", *, whole: bo
 def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) -> Iterator[Finding]:
     config: Config | None = None
     try:
-        if not user and load_any(path, environ).is_template:
+        of_all = load_any(path, environ)
+        if not user and of_all.is_template:
             yield from _of_host(path, environ)
             return
         config, wrong = load_user(path, environ, user)
         yield ok("configuration", str(path))
         for line in wrong.splitlines():
             yield fault("own settings", line, OWN_STEP)
-        yield from _guarded(of_mailboxes(_with_choices(config), whole=whole))
+        roles = of_all.mailboxes[0].roles if user else ()
+        yield from _guarded(of_mailboxes(_with_choices(config), whole=whole, of_all=roles))
         yield from _guarded(of_moved_file(config.service.moved_file))
         yield from _guarded(of_server(config))
         yield from _guarded(of_notmuch(config))

@@ -3,7 +3,7 @@
 import os
 import shlex
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from spamnb.base.label import Role
 from spamnb.base.wording import plural
@@ -28,14 +28,17 @@ from spamnb.maildir.other_formats import other_format
 _SHOWN = 5  # Maildirs that the layout does not show, each with its next step
 
 
-def of_mailboxes(config: Config, *, whole: bool = True) -> Iterator[Finding]:
-    """Run all checks of the mailboxes of a configuration. whole: also look at each message file."""
+def of_mailboxes(config: Config, *, whole: bool = True, of_all: Container[str] = ()) -> Iterator[Finding]:
+    """Run all checks of the mailboxes of a configuration. whole: also look at each message file.
+
+    of_all: the folders to which all users of a host give a role. Not each user has them all.
+    """
     for mailbox in config.mailboxes:
-        yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery, whole=whole)
+        yield from _of_mailbox(mailbox, trusted=config.learning.trust_delivery, whole=whole, of_all=of_all)
     yield from list(_watching(config)) or [_watches(config)]
 
 
-def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Finding]:
+def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool, of_all: Container[str]) -> Iterator[Finding]:
     root = str(mailbox.path)
     name = f"mailbox {root}"
     try:
@@ -47,7 +50,7 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Fin
         yield fault(name, other.what, other.step)
         return
     findings = [
-        *_missing(name, mailbox, folders),
+        *_missing(name, mailbox, folders, of_all),
         *_odd_roles(name, mailbox, folders),
         *_not_shown(name, mailbox),
         *_permissions(name, list(folders.values()), root),
@@ -66,8 +69,8 @@ def _of_mailbox(mailbox: Mailbox, *, trusted: bool, whole: bool) -> Iterator[Fin
         yield ok(f"training by {some(training)}", means)
 
 
-def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterator[Finding]:
-    """Report folders that are configured but missing."""
+def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder], of_all: Container[str]) -> Iterator[Finding]:
+    """Report folders that are configured but missing. of_all: as in `of_mailboxes`."""
     inbox = mailbox.inbox_folder
     if inbox not in folders:
         means = f"the folder {inbox}, which has the role inbox, does not exist: the service will not start"
@@ -79,10 +82,12 @@ def _missing(name: str, mailbox: Mailbox, folders: dict[str, Folder]) -> Iterato
         except FolderNameError as error:
             yield fault(name, f"{error}: the service will not start", "correct the name in the configuration")
         else:
+            if goal in of_all:
+                continue
             means = f"the folder {goal} does not exist yet: the service makes it at its start"
             step = f"if you mean another folder, correct its name in the configuration{_instead(goal, folders)}"
             yield warning(name, means, step)
-    missing = [folder for folder in mailbox.roles if folder not in {*folders, *made, inbox}]
+    missing = [name for name in mailbox.roles if name not in {*folders, *made, inbox} and name not in of_all]
     if missing:
         hints = "".join(_instead(folder, folders) for folder in missing)
         step = f"correct the names in `roles`, or leave them out{hints}"

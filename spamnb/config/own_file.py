@@ -1,20 +1,22 @@
 """The settings of one user of a mail host, in a file of the administrator.
 
-The file has the form of a configuration with fewer keys. Each of its keys replaces the one of the host's configuration.
-The rules for several values are checked on the result.
+The file has the form of a configuration with fewer keys. Each of its keys replaces the one of the host's configuration;
+below `roles`, each folder. The rules for several values are checked on the result.
 """
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from spamnb.config.folder_names import written
+from spamnb.base.label import Role
+from spamnb.config.folder_names import plain_spelling, written
 from spamnb.config.keys import MAILBOX_KEYS, OF_PERSON, check_roles, reader_in, with_patterns, written_in
 from spamnb.config.loading import as_config_error, compose_any, read_text
 from spamnb.config.readers import Invalid, Reader, fault, list_of, record
-from spamnb.config.settings import Config, Mailbox
+from spamnb.config.settings import Config, Layout, Mailbox
 
 KEYS = ("scoring", "learning", "senders", "breaker", "log", "retention_days")
 
@@ -49,9 +51,12 @@ def _reader(config: Config) -> Reader[dict[str, Any]]:
 def _mailboxes(mailbox: Mailbox) -> Reader[tuple[Mailbox, ...]]:
     """Return the reader of a user's one mailbox, which is in a list as in any configuration."""
     given = {each.name: getattr(mailbox, each.name) for each in fields(mailbox) if each.name != "patterns"}
-    given["roles"] = {written(name): role for name, role in mailbox.roles.items()} | dict(mailbox.patterns)
-    values = record(MAILBOX_KEYS, given, check_roles, _REFUSED_IN_MAILBOX)
-    wanted = "a list with one entry, such as '- roles: {INBOX: inbox, Spam: spam}'"
+    of_all = {written(name): role for name, role in mailbox.roles.items()} | dict(mailbox.patterns)
+    given["roles"] = of_all
+    own_roles = MAILBOX_KEYS["roles"]
+    known = {**MAILBOX_KEYS, "roles": lambda node, key: _with_roles(own_roles(node, key), of_all, mailbox.layout)}
+    values = record(known, given, check_roles, _REFUSED_IN_MAILBOX)
+    wanted = "a list with one entry, such as '- roles: {Newsletters: neutral}'"
     several = list_of(lambda node, key: with_patterns(values(node, key)), wanted)
 
     def read(node: yaml.Node, key: str) -> tuple[Mailbox, ...]:
@@ -63,3 +68,16 @@ def _mailboxes(mailbox: Mailbox) -> Reader[tuple[Mailbox, ...]]:
         return found
 
     return read
+
+
+def _with_roles(own: Mapping[str, Role], of_all: Mapping[str, Role], layout: Layout) -> dict[str, Role]:
+    """Return a user's own roles, and for other folders the roles that all users have.
+
+    If the user has an own inbox or spam folder, those of all users do not count: mail is moved to one spam folder.
+    """
+    named = {plain_spelling(name, layout) for name in own}
+    single = {Role.INBOX, Role.SPAM} & {*own.values()}
+    rest = {
+        name: role for name, role in of_all.items() if plain_spelling(name, layout) not in named and role not in single
+    }
+    return {**own, **rest}

@@ -171,6 +171,18 @@ def test_all_about_one_user(config: Path, run: Run, home: Path) -> None:
     assert not (home / ".local").exists()
 
 
+def test_doctor_and_the_roles_of_all(config: Path, run: Run, home: Path) -> None:
+    """A user may lack folders to which the host gives a role; a missing folder of the own settings is a warning."""
+    config.write_text(config.read_text().replace("Junk: spam}", "Junk: spam, Drafts: neutral}"))
+    maildir(home / "vmail/example.org/carl")
+    assert "warning  mailbox" not in run("--user", "carl@example.org", "doctor").out
+    (home / "own" / f"{BOB}.yaml").write_text("mailboxes: [{roles: {Wrok: neutral}}]\n")
+    said = run("--user", BOB, "doctor").out
+    assert "configured, but not there: Wrok" in said
+    assert "Drafts" not in said
+    assert run("--user", BOB, "config", "--check").code == 0
+
+
 def test_doctor(config: Path, run: Run, home: Path) -> None:
     """`doctor` for a user checks the user's mailbox, ledger and own settings."""
     assert run("--user", ANNA, "init", "--learn").code == 0

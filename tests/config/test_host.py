@@ -270,11 +270,24 @@ def test_key_by_key(config: Config, tmp_path: Path) -> None:
     assert replace(found, **{name: getattr(config, name) for name in (*KEYS, "mailboxes")}) == config
 
 
-def test_roles_are_one_key(config: Config, tmp_path: Path) -> None:
-    """One's own roles are all there are, in the spelling of the template's layout."""
-    (mailbox,) = own(config, tmp_path, 'mailboxes:\n  - roles: {INBOX: inbox, .Spam: spam, "A*": ham}\n').mailboxes
-    assert mailbox.roles == {"INBOX": Role.INBOX, "Spam": Role.SPAM}
-    assert mailbox.patterns == {"A*": Role.HAM}
+def test_own_roles(config: Config, tmp_path: Path) -> None:
+    """One's own roles are for these folders, in any spelling; the others keep the role that they have for all users."""
+
+    def mailbox(roles: str) -> Mailbox:
+        (found,) = own(config, tmp_path, f"mailboxes:\n  - roles: {roles}\n").mailboxes
+        return found
+
+    of_all = config.mailboxes[0]
+    assert mailbox("{Work: neutral}") == replace(of_all, roles={"Work": Role.NEUTRAL, **of_all.roles})
+    assert mailbox("{.Sent: ham}").roles == {**of_all.roles, "Sent": Role.HAM}
+    assert mailbox("{Sent: ham}").spam_folder == "Junk"
+    spam = mailbox('{.Spam: spam, "A*": ham}')
+    assert spam.roles == {"INBOX": Role.INBOX, "Spam": Role.SPAM, "Sent": Role.SENT}, "there is one spam folder"
+    assert spam.patterns == {"A*": Role.HAM, "Lists/*": Role.NEUTRAL}
+
+
+def test_a_key_of_a_mailbox(config: Config, tmp_path: Path) -> None:
+    """A key beside the roles replaces that of all users, and leaves the roles."""
     (mailbox,) = own(config, tmp_path, "mailboxes: [{unsure_folder: Maybe}]").mailboxes
     assert mailbox == replace(config.mailboxes[0], unsure_folder="Maybe")
 
@@ -311,7 +324,7 @@ def test_what_comes_out_has_to_agree(config: Config, tmp_path: Path) -> None:
     ]
     assert "ham_cutoff (0.95) must be below" in own_faults(config, tmp_path, "scoring: {ham_cutoff: 0.95}\n")[0]
     assert own_faults(config, tmp_path, "senders: {block: [example.org]}\n")[0].startswith("1: senders.block: ")
-    assert own_faults(config, tmp_path, "mailboxes:\n  - roles: {INBOX: inbox}\n")[0].startswith(
+    assert own_faults(config, tmp_path, "mailboxes:\n  - roles: {Junk: ham}\n")[0].startswith(
         "2: mailboxes[0].roles: no"
     )
     assert own_faults(config, tmp_path, "mailboxes: [{unsure_folder: Junk}]\n")[0].startswith(
