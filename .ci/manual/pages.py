@@ -22,9 +22,10 @@ _HEAD = "# The configuration of spamnb."  # the beginning of the example
 def pages() -> dict[str, str]:
     """Return the text of each page by its path below a prefix such as /usr."""
     parts, made = _parts(), {}
+    release = __version__.partition("+")[0]  # the pages are committed: a build between releases has those of the last
     for path in sorted(_HERE.glob("*.md")):
         markdown = path.read_text(encoding="utf-8").format(**parts)
-        made[f"share/man/man{path.stem[-1]}/{path.stem}"] = roff(markdown, __version__)
+        made[f"share/man/man{path.stem[-1]}/{path.stem}"] = roff(markdown, release)
     return made
 
 

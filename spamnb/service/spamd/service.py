@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from spamnb.base.memory import give_back_large
-from spamnb.base.sockets import Listener
+from spamnb.base.sockets import Listener, TakenError
 from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
@@ -94,7 +94,10 @@ class SpamdService:
             self._running[0].check()
         if self._config is not None and self._waits_for() <= 0.0:
             before = {*self.addresses}
-            self.use(self._config)
+            try:
+                self.use(self._config)
+            except TakenError:  # another program was faster; it may end too
+                self._tried_at = self._clock()
             if new := [address for address in self.addresses if address not in before]:
                 _log.info("answering on %s, in the place of another service", escaped(" and ".join(new)))
 

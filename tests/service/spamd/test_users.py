@@ -457,6 +457,30 @@ def test_shares_without_systemd(host: OfHost, tmp_path: Path) -> None:
         assert {told(check(host, user)) for user in users} == {(True, 9.9)}
 
 
+def test_a_strange_program_is_faster(host: OfHost, tmp_path: Path) -> None:
+    """If a strange program takes the address before a service that waits for it, the service goes on waiting."""
+    host.set(listen="[]")
+    host.path = str(tmp_path / "host" / "shares.sock")
+    of_all = host.site.host(f"spamd: {{listen: [{host.path}]}}\n")
+    now = 0.0
+    with contextlib.ExitStack() as stack:
+        made = [SpamdService((), time.time, Measurements(), ReadingNow(), clock=lambda: now) for _ in range(2)]
+        first, later = (stack.enter_context(contextlib.closing(service)) for service in made)
+        with claimed(of_all.directory, Share(1, 2)):
+            first.use(replace(of_all, share=Share(1, 2)))
+            later.use(replace(of_all, share=Share(2, 2)))
+        first.close()
+        with socket.socket(socket.AF_UNIX) as strange:
+            strange.bind(host.path)
+            strange.listen()
+            now = 5.0
+            later.work()
+            assert (later.addresses, later.due_in()) == ([], 5.0)
+        now = 10.0
+        later.work()
+        assert later.addresses == [host.path]
+
+
 def test_a_strange_program_at_the_address(host: OfHost) -> None:
     """If the program that listens there is no service of the host, the service does not begin."""
     host.set(listen="[]")
