@@ -202,7 +202,7 @@ def test_the_next_command_names_the_user(config: Path, run: Run) -> None:
     (config.parents[2] / "vmail/example.org/anna/cur/1.M1P1.x:2,S").write_bytes(message("spam", 900))
     run("--user", ANNA, "train", "--ham", config.parents[2] / "vmail/example.org/anna/cur/1.M1P1.x:2,S")
     said = run("--user", ANNA, "evaluate", "--folds", "2").out
-    assert f"Look first: spamnb --user {ANNA} audit" in said
+    assert f"To answer: spamnb --user {ANNA} audit" in said
 
 
 def test_whether_the_service_runs(config: Path, run: Run, home: Path) -> None:

@@ -33,7 +33,7 @@ def letter(number: int, relations: Relations) -> Reading:
 
 def friend(number: int) -> Relations:
     """One of those who write."""
-    return Relations(f"friend{number}@b.example", "", "9.9.9")
+    return Relations(f"friend@b{number}.example", "", "9.9.9")
 
 
 def test_nobody_is_a_newcomer_among_few() -> None:
@@ -64,7 +64,7 @@ def test_a_day_with_too_many() -> None:
 @functools.cache
 def made(kind: str, number: int, fields: str = "") -> Reading:
     """A letter of one of many friends, or spam; over a known path."""
-    raw = message(kind, number).replace(b"@friends.example", b"%d@friends.example" % (number % _SENDERS))
+    raw = message(kind, number).replace(b"@friends.example", b"@friends%d.example" % (number % _SENDERS))
     return read((_PATH + fields).encode() + raw)
 
 
