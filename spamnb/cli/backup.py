@@ -27,7 +27,7 @@ from spamnb.cli.common.output import inform
 from spamnb.ledger.copies.copy import Held, roll, send, write
 from spamnb.ledger.ledger import Ledger
 
-INTERRUPTED = "a copy that is not complete was not written"
+INTERRUPTED = "no copy was written"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,6 +74,7 @@ def _of_all(options: argparse.Namespace) -> int:
     def copy(user: OneOfAll) -> None:
         final, _ = copy_of(host, user, directory, replace=options.force)
         sizes.append(os.path.getsize(final))
+        options.interrupted = f"{plural(len(sizes), 'ledger')} copied, which is kept"
 
     code = for_all(with_ledgers(host), "copying", options, copy)
     inform(
