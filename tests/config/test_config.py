@@ -87,7 +87,8 @@ mailboxes:
     unsure_folder: Maybe
 ledger: ~/ledger.sqlite
 scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
-learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no}
+learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no,
+  move_marked: no}
 authserv_id: mx.example.org
 address_book: ~/.contacts
 notmuch_tag: junk mail
@@ -111,7 +112,7 @@ log: {subjects: false}
         mailboxes=(Mailbox(Path("/srv/mail/anna"), roles, "fs", Role.NEUTRAL, "Maybe"),),
         ledger=Path("/home/anna/ledger.sqlite"),
         scoring=Scoring("bernoulli", 1.0, 0.9, 0.1),
-        learning=Learning(False, 1.5, 0.0, 1, False, False),
+        learning=Learning(False, 1.5, 0.0, 1, False, False, False),
         authserv_id="mx.example.org",
         address_book=Path("/home/anna/.contacts"),
         notmuch_tag="junk mail",
