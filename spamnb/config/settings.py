@@ -165,8 +165,8 @@ class Learning:
     dwell_seconds: Annotated[float, number(0, 3600)] = 5.0
     minimum_messages: Annotated[int, whole(1, 1_000_000)] = 20
     keywords: bool = True
-    move_marked: bool = True
     trust_delivery: bool = True
+    move_marked: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,8 +87,8 @@ mailboxes:
     unsure_folder: Maybe
 ledger: ~/ledger.sqlite
 scoring: {model: bernoulli, alpha: 1, spam_cutoff: 0.9, ham_cutoff: 0.1}
-learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, move_marked: no,
-  trust_delivery: no}
+learning: {kept: no, kept_days: 1.5, dwell_seconds: 0, minimum_messages: 1, keywords: false, trust_delivery: no,
+  move_marked: no}
 authserv_id: mx.example.org
 address_book: ~/.contacts
 notmuch_tag: junk mail

@@ -32,8 +32,8 @@ def letter(number: int, relations: Relations) -> Reading:
 
 
 def friend(number: int) -> Relations:
-    """One of those who write."""
-    return Relations(f"friend@b{number}.example", "", "9.9.9")
+    """One of those who write, each at a site of their own."""
+    return Relations(f"friend{number}@b{number}.example", "", "9.9.9")
 
 
 def test_nobody_is_a_newcomer_among_few() -> None:
@@ -49,6 +49,7 @@ def test_nobody_is_a_newcomer_among_few() -> None:
     assert newcomers.sent(friend(3)._replace(path="8.8.8"))
     assert not newcomers.sent(friend(3))
     assert not newcomers.sent(friend(99)._replace(list_id="talk.b.example"))
+    assert not newcomers.sent(friend(3)._replace(sender="another@mail.b3.example")), "of a known site"
     lessons.forget([b"3"], "a test", 2.0, how=How.HAND)
     assert not newcomers.sent(friend(99)), "one address is missing"
 

