@@ -48,7 +48,8 @@ def _config(directory: Path) -> Config:
     root = directory / "Maildir"
     root.mkdir()
     path = directory / "config.yaml"
-    path.write_text(render([Mailbox(path=root, roles={"INBOX": Role.INBOX})], directory / "ledger.sqlite"))
+    roles = {"INBOX": Role.INBOX, "Junk": Role.SPAM}
+    path.write_text(render([Mailbox(path=root, roles=roles)], directory / "ledger.sqlite"))
     return load(path, {})
 
 
