@@ -232,6 +232,7 @@ def test_a_users_ledger_is_renamed(desk: Desk) -> None:
 def test_a_command_has_learned(desk: Desk) -> None:
     """The register has the lessons of a command soon after the command has asked for that, without mail."""
     desk.settle()
+    desk.pass_time(400.0)  # the first copy of the ledger is made
     with Ledger(str(desk.ledger(ONE))) as ledger:
         learn(ledger, sample_lessons(30))
         lessons = int(ledger.lessons.totals()[:2].sum())
