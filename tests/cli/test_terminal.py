@@ -100,7 +100,8 @@ def test_ctrl_c_at_the_question(home: Path, at_terminal: At, times: int) -> None
 def shown_by_run(*options: str) -> str:
     """What `run` shows at a terminal, until it says that Ctrl-C ends it; then it is interrupted."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([*COMMAND, *options, "run"], stdin=theirs, stdout=theirs, stderr=theirs) as child:
+    wide = os.environ | {"COLUMNS": "300"}
+    with subprocess.Popen([*COMMAND, *options, "run"], stdin=theirs, stdout=theirs, stderr=theirs, env=wide) as child:
         os.close(theirs)
         shown, end = b"", time.monotonic() + PATIENCE
         try:
