@@ -482,7 +482,7 @@ def test_the_navigation_of_a_phone(lived: Chromium, scripts: bool) -> None:
     with lived.window(java_script_enabled=scripts, **phone) as window:
         for page, is_first in (("history", True), ("health", False)):
             window.go(page)
-            shown, more = window.page.locator("nav a:visible"), window.page.locator("nav summary")
+            shown, more = window.page.locator(".top nav a:visible"), window.page.locator(".top nav summary")
             assert window.page.locator(".top").bounding_box()["height"] <= 60
             assert (shown.all_inner_texts()[:2], shown.count()) == (["Overview", "History"], 3)
             bold = more.evaluate("one => getComputedStyle(one).fontWeight") == "600"
@@ -491,13 +491,13 @@ def test_the_navigation_of_a_phone(lived: Chromium, scripts: bool) -> None:
             assert shown.count() == len(NAVIGATION)
             if scripts:
                 assert window.violations() == []
-        window.page.locator("nav a", has_text="Words").click()
+        window.page.locator(".top nav a", has_text="Words").click()
         assert window.page.url.endswith("/words")
         assert window.sideways() <= 0
     with lived.window(java_script_enabled=scripts) as window:
         window.go("history")
-        assert window.page.locator("nav a:visible").count() == len(NAVIGATION)
-        assert not window.page.locator("nav summary").is_visible()
+        assert window.page.locator(".top nav a:visible").count() == len(NAVIGATION)
+        assert not window.page.locator(".top nav summary").is_visible()
         assert window.page.locator(".top").bounding_box()["height"] <= 60
 
 
