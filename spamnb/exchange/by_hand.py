@@ -25,6 +25,7 @@ def exchange_now(config: Config, ledger: Ledger) -> Round:
 
 def look(config: Config) -> tuple[News | None, ExchangeError | None]:
     """Return the log's state of the configuration's account; or None, and why the log cannot be asked."""
+    database_of(config)  # raises first: without one nothing else is missing
     account = account_of(config)
     found, fault = look_at(config, [account])
     return (None if found is None else found[account]), fault

@@ -619,7 +619,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     ),
     "html-tables": (lambda: html(b"<table><tr><td>"), {"limit:html_depth", "limit:html_tags", "limit:work"}),
     "html-closed": (lambda: html(b"</p></b>"), {"limit:html_tags"}),
-    "html-crossed": (lambda: html(b"<b><p></b></p>x"), {"limit:html_tags"}),
+    "html-crossed": (lambda: html(b"<b><p></b></p>x"), {"limit:html_tags", "limit:work"}),
     "html-lists": (lambda: html(b"<ul><li>x"), {"limit:html_depth", "limit:html_tags", "limit:work"}),
     "html-forms": (
         lambda: html(b"<form action=a><input>"),
