@@ -13,14 +13,10 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from lxml.etree import LIBXML_VERSION
-
 from spamnb.mail.limits import DEFAULT_LIMITS
 
 MOST = DEFAULT_LIMITS.message_bytes + 1  # the caller reads no more of a file
 FIELD = 70_000  # a little more than a header block may have
-# libxml2 gives each reference as a piece of text since 2.14, which is work.
-_OF_LATER = {"limit:work"} if LIBXML_VERSION >= (2, 14) else set[str]()
 
 
 def forwarded_subjects(unit: bytes) -> bytes:
@@ -651,7 +647,7 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "html-entities": (lambda: html(b"&amp;"), {"limit:html_chars"}),
     "html-entities-alone": (lambda: html(b"&", b""), {"limit:html_chars"}),
     "html-entities-open": (lambda: html(b"&"), {"limit:html_chars"}),
-    "html-entities-numeric": (lambda: html(b"&#x10ffff;"), {"limit:html_chars", *_OF_LATER}),
+    "html-entities-numeric": (lambda: html(b"&#x10ffff;"), {"limit:html_chars"}),
     "html-entities-surrogates": (lambda: html(b"&#xd800;&#0;&#1;"), {"limit:html_chars"}),
     "html-entities-distinct": (
         lambda: html(b"".join(b"&#%d;" % n for n in range(19_968, 40_000))),

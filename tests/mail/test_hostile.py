@@ -1,4 +1,5 @@
 import pytest
+from lxml.etree import LIBXML_VERSION
 
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.reading import read
@@ -7,6 +8,8 @@ from tests.mail.hostile import LARGE, MESSAGES, MOST, attached, write
 from tests.mail.promises import check_reading
 from tests.thorough import sampled
 
+# libxml2 gives each reference as a piece of text since 2.14, which is work.
+_WORK_SINCE_2_14 = {"html-entities-numeric"}
 _NOTHING_BUT_BASE64 = {"attachment-zip-30MB", "encoded-word-5MB"}  # in a file, and in a field
 
 
@@ -18,6 +21,8 @@ def limits_met(tokens) -> set[str]:
 def test_the_worst_messages_yield_tokens(name):
     """The worst message of each kind is read, and what was left out or was odd has a token."""
     make, expected = MESSAGES[name]
+    if name in _WORK_SINCE_2_14 and LIBXML_VERSION >= (2, 14):
+        expected = expected | {"limit:work"}
     raw = make()
     reading = read(raw[:MOST])
     check_reading(reading)
