@@ -76,6 +76,8 @@ class Window:
 
     def _is_made(self, path: str) -> bool:
         answer = self.page.goto(f"{self.base}/{path}")
+        if answer is None:  # the page before loads itself again at this moment
+            return False
         assert answer.status == 200, (path, answer.status)
         if " data-again" in answer.text():  # it loads itself again, at any moment
             return False
