@@ -4,6 +4,7 @@ The filter still judges mail, but leaves it in its folder. `resume --move` moves
 
 example:
   spamnb pause 1h
+  spamnb pause 1 week
   spamnb pause
 """
 
@@ -21,14 +22,14 @@ from spamnb.cli.common.output import say
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    help_ = "30m, 1h, 2d (default: until `spamnb resume`)"
-    parser.add_argument("seconds", nargs="?", type=_some_time, default=math.inf, metavar="SPAN", help=help_)
+    help_ = "30m, 1h, 2d, 1 week (default: until `spamnb resume`)"
+    parser.add_argument("span", nargs="*", metavar="SPAN", help=help_)
 
 
 def run(options: argparse.Namespace) -> int:
     """Stop moving."""
     now = time.time()
-    until = now + options.seconds
+    until = now + (_some_time(" ".join(options.span)) if options.span else math.inf)
     with open_ledger(options)[1] as ledger:
         withheld.pause(ledger, until)
     end = "`spamnb resume`" if math.isinf(until) else clock_near(until, now)
@@ -38,5 +39,5 @@ def run(options: argparse.Namespace) -> int:
 
 def _some_time(text: str) -> int:
     if not (seconds := span(text)):
-        raise UsageError(f"{text!r} is not a span of time: write 30m, 2h or 3d")
+        raise UsageError(f"{text!r} is not a span of time: write 30m, 2h, 3d or 1 week")
     return seconds

@@ -44,7 +44,7 @@ class OwnMail:
 
 
 def judge_own_mail(
-    ledger: Ledger, scoring: Scoring, tell: Callable[[int, int], None] = lambda done, of: None, most: int = MOST
+    ledger: Ledger, scoring: Scoring, tell: Callable[[int, int], object] = lambda done, of: None, most: int = MOST
 ) -> OwnMail:
     """Judge the newest learned messages, at most `most`. tell: gets how many are judged, and of how many."""
     with ledger.snapshot():

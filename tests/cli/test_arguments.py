@@ -10,7 +10,8 @@ from spamnb import __version__
 from spamnb.base.errors import UsageError
 from spamnb.cli.common import arguments
 from spamnb.cli.common.argument_types import moment as _moment
-from spamnb.cli.common.arguments import ALIASES, COMMANDS, GROUPS, parser_of
+from spamnb.cli.common.arguments import ALIASES, COMMANDS, GROUPS, parser_of, program
+from spamnb.cli.common.other_words import _HINTS, _MEANT, _TOLD, WORKING
 from tests.cli.conftest import Run, costs
 from tests.table import over_rows
 
@@ -186,26 +187,42 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("scroe", "x"), "there is no command 'scroe' (did you mean score?); all commands: spamnb help"),
-        (("imap",), "there is no command 'imap' (did you mean init --imap?); all commands: spamnb help"),
-        (("gmail",), "there is no command 'gmail' (did you mean init --imap?); all commands: spamnb help"),
-        (("newsletters",), "there is no command 'newsletters' (did you mean choose newsletters_folder?); all commands"),
-        (("migrate",), "(did you mean backup, and on the new machine restore?); all commands: spamnb help"),
-        (("cost",), "there is no command 'cost' (did you mean status?); all commands: spamnb help"),
-        (("reset",), "there is no command 'reset' (did you mean init --fresh?); all commands: spamnb help"),
-        (("help", "nosuch"), "there is no command 'nosuch'; all commands: spamnb help"),
-        (("health",), "there is no command 'health' (did you mean doctor?); all commands: spamnb help"),
-        (("host",), "there is no command 'host' (did you mean init --host?); all commands: spamnb help"),
+        (("scroe", "x"), "there is no command 'scroe'. Did you mean `spamnb score`? All commands: spamnb help"),
+        (("gmail",), "there is no command 'gmail'. Did you mean `spamnb init --imap USER@HOST`? All commands: spamnb"),
+        (("newsletters",), "Did you mean `spamnb choose newsletters_folder`? All commands: spamnb help"),
+        (("statistics",), "Did you mean `spamnb status`?"),
+        (("stricter",), "Did you mean `spamnb choose spam_cutoff`?"),
+        (("reset",), "Did you mean `spamnb init --fresh`?"),
+        (("health",), "Did you mean `spamnb doctor`?"),
+        (("host",), "Did you mean `spamnb init --host`?"),
+        (("Whitelist", "x"), "there is no command 'Whitelist'. Did you mean `spamnb choose allow SENDER`? All"),
         (
-            ("Whitelist", "x"),
-            "there is no command 'Whitelist' (did you mean choose allow SENDER?); all commands: spamnb help",
+            ("not-spam", "x"),
+            "Move the message out of Junk in your mail program: the filter learns that, and never moves",
         ),
-        (("xyzzy",), "there is no command 'xyzzy'; all commands: spamnb help"),
+        (("Not_Spam", "x"), "`spamnb choose allow SENDER`. All commands: spamnb help"),
+        (
+            ("move",),
+            "there is no command 'move'. To a new machine: `spamnb backup FILE` here, then `spamnb restore",
+        ),
+        (("cost",), "spamnb is free (MIT licence). `spamnb status` shows how much of the disk it uses. All commands"),
+        (
+            ("delete-junk",),
+            "there is no command 'delete-junk'. The filter deletes no mail: your mail program or",
+        ),
+        (("password",), "there is no command 'password'. A new password of your provider goes into ~/.mbsync-password"),
+        (("phone",), "there is no command 'phone'. On the phone, move mail in any mail program: the filter learns"),
+        (("xyzzy",), "there is no command 'xyzzy'. All commands: spamnb help"),
+        (("help", "nosuch"), "there is no command 'nosuch'. All commands: spamnb help"),
         (("status", "--user", "an na"), "'an na' cannot be the name of a user; help: spamnb status --help"),
         (("status", "extra"), "unrecognized arguments: extra; help: spamnb status --help"),
         (("score", "--frob", "x"), "unrecognized arguments: --frob; help: spamnb score --help"),
         (("--frob", "score", "x"), "unrecognized arguments: --frob; help: spamnb --help"),
-        (("help", "scroe"), "there is no command 'scroe' (did you mean score?); all commands: spamnb help"),
+        (("help", "scroe"), "there is no command 'scroe'. Did you mean `spamnb score`? All commands: spamnb help"),
+        (
+            ("why", "bank"),
+            "there is no file bank. To find a message: spamnb history bank. The pages say why: ",
+        ),
     ],
 )
 def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: str) -> None:
@@ -213,14 +230,22 @@ def test_likely_mistakes_are_named(run: Run, arguments: tuple[str, ...], says: s
     assert says in run(*arguments).err
 
 
-@over_rows(("word", "meant"), list(arguments._MEANT.items()))
-def test_hints_name_what_exists(word: str, meant: str) -> None:
-    """The hint for a word is a command with options that it has, and no command has this word as its name."""
-    command, *others = meant.replace(",", "").split()
-    assert command in COMMANDS
-    assert word not in {*COMMANDS, *ALIASES}
-    options = {option for action in parser_of(command)._actions for option in action.option_strings}
-    assert {other for other in others if other.startswith("-")} <= options
+@over_rows(("word", "told"), list(_HINTS.items()))
+def test_hints_name_what_exists(word: str, told: str) -> None:
+    """A hint names commands with options that they have, and no command has its word as a name."""
+    assert word not in {*COMMANDS, *ALIASES, *WORKING}
+    for named in re.findall(r"`spamnb ([^`]+)`", told):
+        command, *others = ["help", *named.split()] if named.startswith("--") else named.split()
+        parser = program() if named.startswith("--") else parser_of(command)
+        options = {option for action in parser._actions for option in action.option_strings}
+        assert command in COMMANDS
+        assert {other for other in others if other.startswith("-")} <= options
+
+
+def test_a_word_has_one_hint() -> None:
+    """No word is listed twice, with two hints."""
+    listed = [word for words in (*_MEANT.values(), *_TOLD) for word in words.split()]
+    assert len(listed) == len(set(listed)) == len(_HINTS)
 
 
 def test_usage_errors_are_safe_to_show(run: Run) -> None:

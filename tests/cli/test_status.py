@@ -194,7 +194,7 @@ def test_status_says_since_when_the_service_runs(configured: Path, run: Run) -> 
 
 
 def test_status_says_what_the_disk_holds(configured: Path, run: Run) -> None:
-    """`status` says how much of the disk the ledger, its log and its copies take."""
+    """`status` says how much of the disk the ledger with its log and the copies take."""
     run("train", "--ham", mail(configured / "a", "ham", 3))
     copies = ledger_file(configured).parent / "copies"
     copies.mkdir()
@@ -247,6 +247,8 @@ def test_pause(configured: Path, run: Run) -> None:
     found = json.loads(run("status", "--json").out)
     assert (found["paused"], found["moves_mail"]) == (True, "paused")
     assert 25 * 3600 - 100 < found["paused_until"] - time.time() <= 25 * 3600
+    run("pause", "1", "week")
+    assert 7 * 86_400 - 100 < json.loads(run("status", "--json").out)["paused_until"] - time.time() <= 7 * 86_400
     run("pause")
     assert first_line(run) == "moves mail: paused. To go on: spamnb resume"
     found = json.loads(run("status", "--json").out)

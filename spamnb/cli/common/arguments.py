@@ -5,15 +5,15 @@ SQLite. The module's docstring is the help of its command. `add_arguments` decla
 """
 
 import argparse
-import difflib
 import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from spamnb import __version__
-from spamnb.base.wording import escaped
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.argument_types import executor, user_name
+from spamnb.cli.common.other_words import WORKING, hint
+from spamnb.cli.common.output import warn
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -68,85 +68,6 @@ COMMANDS = {name: summary for group in GROUPS.values() for name, summary in grou
     "help": "show all commands, or how to use one of them",
 }
 ALIASES = {"learn": "train", "forget": "untrain"}  # the names in other filters; these are all that help shows
-_TRIED = {  # words that people try first, which work
-    "allow": ("choose", "allow"),
-    "block": ("choose", "block"),
-    "check": ("score",),
-    "classify": ("score",),
-    "gentle": ("choose", "gentle"),
-    "strict": ("choose", "strict"),
-    "test": ("score",),
-    "why": ("explain",),
-}
-_MEANT = {  # words whose command needs something that only the person knows
-    "accuracy": "evaluate",
-    "add": "init MAILDIR",
-    "blacklist": "choose block SENDER",
-    "browser": "web",
-    "clean": "prune",
-    "connect": "init --imap",
-    "cost": "status",
-    "daemon": "run",
-    "dashboard": "web --open",
-    "delete": "untrain",
-    "disable": "pause",
-    "filters": "choose",
-    "find": "history WORD",
-    "fix": "doctor",
-    "folders": "config",
-    "fresh": "init --fresh",
-    "gmail": "init --imap",
-    "gui": "web --open",
-    "ham": "train --ham PATH",
-    "health": "doctor",
-    "host": "init --host",
-    "imap": "init --imap",
-    "install": "install-unit",
-    "junk": "train --spam PATH",
-    "list": "history",
-    "lists": "choose",
-    "log": "history",
-    "migrate": "backup, and on the new machine restore",
-    "misfiled": "audit",
-    "move": "resume --move",
-    "newcomers": "choose newcomers_folder",
-    "newsletter": "choose newsletters_folder",
-    "newsletters": "choose newsletters_folder",
-    "notspam": "train --ham PATH",
-    "off": "pause",
-    "open": "web --open",
-    "options": "config",
-    "questions": "review",
-    "remove": "install-unit --remove",
-    "repair": "doctor",
-    "replay": "evaluate",
-    "rescue": "undo",
-    "reset": "init --fresh",
-    "revert": "undo",
-    "search": "history WORD",
-    "service": "install-unit",
-    "settings": "config",
-    "setup": "init",
-    "size": "status",
-    "spam": "train --spam PATH",
-    "start": "run",
-    "stats": "status",
-    "stop": "pause",
-    "strictness": "choose spam_cutoff",
-    "sync": "init --imap",
-    "teach": "train",
-    "today": "history --since today",
-    "trust": "choose allow SENDER",
-    "ui": "web --open",
-    "unblock": "choose --forget SENDER",
-    "uninstall": "install-unit --remove",
-    "unlearn": "untrain",
-    "unpause": "resume",
-    "watch": "run",
-    "whitelist": "choose allow SENDER",
-    "words": "explain --word WORD",
-    "wrong": "audit",
-}
 _FOLDED = ("for research", "on several machines")  # groups of options that only --help-all shows, if the first is there
 _MODULES = {"import": "import_", "install-unit": "install_unit"}  # whose names differ from their command's
 _FIRST = ("init", "run", "web --open", "status", "help")
@@ -195,7 +116,8 @@ class _Parser(argparse.ArgumentParser):
             self._action_groups = groups
 
     def error(self, message: str) -> NoReturn:
-        self.exit(exit_codes.USAGE, f"spamnb: {escaped(message)}; help: {self.prog} --help\n")
+        warn(f"{message}; help: {self.prog} --help")
+        self.exit(exit_codes.USAGE)
 
     def print_help(self, file: "SupportsWrite[str] | None" = None) -> None:
         # some versions of argparse raise an error of writing, others drop it
@@ -229,12 +151,10 @@ def _first_commands() -> str:
 
 
 def refuse_unknown(command: str) -> NoReturn:
-    """Exit with the command that is meant by an unknown one, or is written alike, and with how to see all of them."""
-    words = {name: name for name in (*COMMANDS, *ALIASES)} | _MEANT
-    near = difflib.get_close_matches(command[:60].lower(), words, n=1)
-    meant = f" (did you mean {words[near[0]]}?)" if near else ""
-    said = escaped(f"there is no command {command!r}{meant}; all commands: spamnb help")
-    program().exit(exit_codes.USAGE, f"spamnb: {said}\n")
+    """Exit with what is meant by an unknown command, or is written alike, and with how to see all commands."""
+    meant = hint(command, (*COMMANDS, *ALIASES))
+    warn(" ".join(filter(None, [f"there is no command {command!r}.", meant, "All commands: spamnb help"])))
+    program().exit(exit_codes.USAGE)
 
 
 def named_by(word: str) -> str:
@@ -244,7 +164,7 @@ def named_by(word: str) -> str:
 
 def _meaning(word: str) -> tuple[str, ...]:
     """Return the command that a word names, and the arguments that the word stands for."""
-    return _TRIED.get(word, (ALIASES.get(word, word),))
+    return WORKING.get(word, (ALIASES.get(word, word),))
 
 
 def program() -> argparse.ArgumentParser:

@@ -1,6 +1,7 @@
 """How results look: lines, tables, JSON, progress, and a question."""
 
 import argparse
+import functools
 import json
 import shutil
 import sys
@@ -14,6 +15,8 @@ from spamnb.cli.common.cells import width_of
 from spamnb.cli.common.wrapping import wrapped
 
 T = TypeVar("T")
+_Total = Callable[[], int | None]
+_Show = Callable[[int, _Total], object]
 
 _WIDEST = 110  # columns of one cell
 _NARROW = 4  # columns that hang, if a terminal is too narrow for more
@@ -133,6 +136,13 @@ def is_dialogue() -> bool:
 @contextmanager
 def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None], object]]:
     """Yield a function that shows how much is done, of how much in all: as a bar on a terminal, else by `_Lines`."""
+    with _progress_shown(what, quiet) as show:
+        yield lambda done, total: show(done, lambda: total)
+
+
+@contextmanager
+def _progress_shown(what: str, quiet: bool) -> Iterator[_Show]:
+    """Yield what `progress_bar` yields; here the total is a function, called only for what is shown."""
     if quiet or not is_terminal(sys.stderr):
         yield _nothing if quiet else _Lines(what)
         return
@@ -143,10 +153,10 @@ def progress_bar(what: str, quiet: bool) -> Iterator[Callable[[int, int | None],
     # redirect_stdout would send results to the terminal even if standard output is a file
     with Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield lambda done, total: bar.update(task, completed=done, total=total())
 
 
-def _nothing(done: int, total: int | None) -> None:
+def _nothing(done: int, total: _Total) -> None:
     """Show nothing."""
 
 
@@ -160,13 +170,11 @@ class _Lines:
         self._what = what
         self._said_at = time.monotonic()
 
-    def is_due(self) -> bool:
-        """Tell whether half a minute has passed since the last line."""
-        return time.monotonic() - self._said_at >= LINE_SECONDS
-
-    def __call__(self, done: int, total: int | None) -> None:
-        if self.is_due() and sys.stderr is not None:  # a closed one is None, and `print` would take standard output
-            warn(f"{self._what}: {done:,}{'' if total is None else f' of {total:,}'}")
+    def __call__(self, done: int, total: _Total) -> None:
+        is_due = time.monotonic() - self._said_at >= LINE_SECONDS
+        if is_due and sys.stderr is not None:  # a closed one is None, and `print` would take standard output
+            number = total()
+            warn(f"{self._what}: {done:,}{'' if number is None else f' of {number:,}'}")
             self._said_at = time.monotonic()
 
 
@@ -174,25 +182,19 @@ def progress(
     items: Iterable[T],
     what: str,
     quiet: bool,
-    total: int | Callable[[], int | None] | None = None,
+    total: int | _Total | None = None,
     size: Callable[[T], int] = lambda _: 1,
 ) -> Iterator[T]:
     """Yield the items, and show the progress as `progress_bar` does.
 
-    total: the number of steps, or a function that counts them, called only for what is shown. size: the steps of an
-    item.
+    total: the number of steps, or a function that counts them, called once and only for what is shown. size: the steps
+    of an item.
     """
-    if quiet:
-        yield from items
-        return
-    with progress_bar(what, quiet) as show:
-        number, done = None if callable(total) else total, 0
-        if not isinstance(show, _Lines):
-            number = total() if callable(total) else total
-            show(done, number)
+    counted = functools.cache(total if callable(total) else lambda: total)
+    with _progress_shown(what, quiet) as show:
+        done = 0
+        show(done, counted)
         for item in items:
             yield item
             done += size(item)
-            if callable(total) and number is None and isinstance(show, _Lines) and show.is_due():
-                number = total()
-            show(done, number)
+            show(done, counted)

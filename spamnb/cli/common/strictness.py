@@ -24,11 +24,7 @@ def ask_strictness(options: argparse.Namespace) -> str:
     with ledger or nullcontext():
         if ledger is not None:
             with progress_bar("judging your mail", options.quiet) as show:
-
-                def tell(done: int, of: int) -> None:
-                    show(done, of)
-
-                mail = judge_own_mail(ledger, config.scoring, tell)
+                mail = judge_own_mail(ledger, config.scoring, show)
             doubts = Doubts.of(still_asked(ledger, mail.findings))
     found = levels(np.zeros(0, bool), np.zeros(0)) if mail is None else levels(mail.is_spam, mail.probability)
     rows = [("", "spam from", "")]
