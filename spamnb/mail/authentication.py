@@ -207,8 +207,11 @@ def _read(statements: Sequence[Sequence[_Word]]) -> dict[str, list[_Result]]:
     for statement in statements:
         if pairs := [*_pairs(statement)]:
             (method, (word, *_)), *properties = pairs
-            about = [(name, in_the_dns(words[0].rpartition("@")[2])) for name, words in properties if len(words) == 1]
-            about += [(name, "") for name, words in properties if len(words) > 1]
+            # one word is a name; "" stands for all others
+            about = [
+                (name, in_the_dns((words[0] or "").rpartition("@")[2] if len(words) == 1 else ""))
+                for name, words in properties
+            ]
             known = word.lower() if word and word.lower() in _RESULTS else "unknown"
             found.setdefault(method.partition("/")[0], []).append(_Result(known, about))
     return found
