@@ -27,6 +27,7 @@ _MOST_LINKS = 3
 _LEAST_WORDS = 2  # of a name: many people are called Anna
 _NAME_CHARS = 80
 _DAY = 10  # characters of a clock
+_MARKS = "\"'()[]<>,;:!?*"  # around a word of a name
 
 
 class Fact(NamedTuple):
@@ -79,6 +80,14 @@ def _shown(name: str) -> str:
     return f"{shown} ({in_letters[:_NAME_CHARS]})" if is_other else shown
 
 
+def _as_read(site: str) -> str:
+    """Return a site in the letters in which mail programs show it."""
+    try:
+        return site.encode("ascii").decode("idna")
+    except UnicodeError:
+        return site
+
+
 class _Asked:
     """One message, and what the ledger knows."""
 
@@ -105,6 +114,16 @@ class _Asked:
         """Whether the person has ham of this address, or has written to it."""
         return self._earlier.learned_ham > 0 or self._seen.written_to
 
+    @property
+    def _came_another_way(self) -> bool:
+        """Whether the person has ham of this address, but none over this path."""
+        return self._earlier.learned_ham > 0 and self._relations.path != "" and not (self._seen.ham or self._seen.kept)
+
+    def _known_sites(self) -> list[str]:
+        """Return the sites from which the person has ham, without providers."""
+        sites = dict.fromkeys(map(holder_of, self._ledger.senders.with_most_ham(_MOST_KNOWN)))
+        return [site for site in sites if site and "@" not in site]
+
     def alarming(self) -> Iterator[Fact]:
         """Yield what speaks against the sender."""
         if not self._sender:
@@ -130,14 +149,28 @@ class _Asked:
 
     def _other_address(self) -> Iterator[Fact]:
         claimed = self._claims.names_address
-        if claimed and holder_of(claimed) not in ("", self._holder):
+        if claimed and holder_of(claimed) in ("", self._holder):
+            return
+        if claimed := claimed or self._known_site_in_name():
             yield _fact("name", "It calls itself {}, but it comes from {}.", claimed, self._sender)
+
+    def _known_site_in_name(self) -> str:
+        """Return a word of a stranger's name that is a site from which the person has ham, or ""."""
+        words = [] if self._is_known else self._claims.name.lower().split()
+        hosts = [host for host in (word.strip(_MARKS) for word in words) if site_of(host)]
+        known = self._known_sites() if hosts else []
+        return next((host for host in hosts if holder_of(f"@{host}") in known and self._holder not in known), "")
 
     def _answers(self) -> Iterator[Fact]:
         answers = self._claims.answers_to
         holder = holder_of(answers)
-        is_elsewhere = holder != "" and site_of(answers.rpartition("@")[2]) != site_of(self._sender.rpartition("@")[2])
-        if is_elsewhere and not self._is_list and "@" in holder and not self._is_known:
+        site, own = (site_of(in_the_dns(one.rpartition("@")[2])) for one in (answers, self._sender))
+        if self._is_list or holder == "" or site == own:
+            return
+        if lookalike(site, [own]):
+            text = "Your answer would go to {}, and not to {}. The two sites look alike."
+            yield _fact("answers", text, answers, self._sender)
+        elif "@" in holder and (not self._is_known or self._came_another_way):
             yield _fact("answers", "Your answer would go to {}, and not to {}.", answers, self._sender)
 
     def _namesake(self) -> Iterator[Fact]:
@@ -164,16 +197,15 @@ class _Asked:
         holder = self._holder
         if not holder or "@" in holder:
             return
-        sites = dict.fromkeys(map(holder_of, self._ledger.senders.with_most_ham(_MOST_KNOWN)))
-        known = [site for site in sites if site and "@" not in site]
-        if holder in sites:
+        known = self._known_sites()
+        if holder in known:
             return
         if other := lookalike(holder, known):
-            yield _fact("resembles", "{} looks like {}, which you know. It is a different site.", holder, other)
+            text = "{} looks like {}, which you know. It is a different site."
+            yield _fact("resembles", text, _as_read(holder), other)
         domain = f".{in_the_dns(self._sender.rpartition('@')[2])}."
         if inside := next((site for site in known if f".{site}." in domain), ""):
-            text = "It has {} in its address, which you know. But it comes from {}."
-            yield _fact("resembles", text, inside, holder)
+            yield _fact("resembles", "It comes from {}, and not from {}, whose name is in its address.", holder, inside)
 
     def _links(self) -> Iterator[Fact]:
         if self._is_list:  # their links lead to a host that counts the clicks

@@ -16,6 +16,11 @@ with a name, so these do not count.
 A result is about domains. The server says nothing about the part of an address before the @: everybody whom the domain
 lets write can choose it.
 
+A stranger chooses some of the words that a server writes, such as the names in a signature. The DNS allows any letter
+there, as in the domain `shop.example(x).evil.example`. So a name counts only if it is one word, and no comment is right
+behind it. A field counts only if its server's name is written plainly, as all known servers write it. If it has
+quotation marks, or a comment beside it, the server may not know its name when it removes strangers' fields.
+
 A signature counts for From's own domain, for those above it, and for those below it. It does not count for two names
 beside each other, as `a.gouv.fr` and `b.gouv.fr`: only a list of public suffixes could tell if these have one holder.
 Such a list ages, and hosts have different ones. The server has one for DMARC, so its `dmarc=pass` counts there. The
@@ -31,7 +36,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.holders import in_the_dns
+from spamnb.mail.holders import in_the_dns, is_shared, registrant_of
 from spamnb.mail.path import site_of
 
 ALIGNED = "aligned"
@@ -44,12 +49,14 @@ _RESULTS = frozenset({"none", "pass", "fail", "softfail", "policy", "neutral", "
 _MICROSOFT = frozenset({NAMELESS, "hotmail.com", "live.com", "msn.com", "office365.com", "microsoft.com"})
 # iCloud writes a field for each method, under a name for each, into every message.
 _ALL_METHODS = frozenset({"icloud.com"})
-_SIGNED = ("header.d", "header.i")
+_SIGNER, _IDENTITY = "header.d", "header.i"
 _DENIED, _POLICY = ("fail", "permerror"), (ALIGNED, "pass", "")  # by DMARC; "": the server does not ask for it
 _VERSION, _ESCAPE = "1", "\\"
 _NOT_IN_QUOTED_COMMENT = ("(", ")", _ESCAPE)
+_NOT_IN_NAME = frozenset('("\\')
+_BLANK = " \t\r\n"  # RFC 5322, 2.2.2: to a server any other blank of Unicode is a letter
 _HOST = lazy_pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
-_PIECES = lazy_pattern(r"\\[\s\S]?|[()\";=]|\s+|[^\\()\";=\s]+")
+_PIECES = lazy_pattern(rf"\\[\s\S]?|[()\";=]|[{_BLANK}]+|[^\\()\";={_BLANK}]+")
 
 _Word = str | None
 """A word, or None for an equals sign outside quotes."""
@@ -114,8 +121,7 @@ def signers(results: Sequence[str], authserv_id: str, *, are_below: bool = False
     frozenset({'shop.example'})
     """
     found = _results_of(results, authserv_id, are_below) or {}
-    passed = [one for one in found.get("dkim", ()) if one.passed]
-    return frozenset(domain for one in passed for key, domain in one.about if key in _SIGNED)
+    return frozenset(_signer(one.about) for one in found.get("dkim", ()) if one.passed) - {""}
 
 
 def server_at(results: Sequence[str]) -> str:
@@ -155,7 +161,8 @@ def _field(value: str) -> _Field | None:
         return None
     name, *version = statements[0] or [None]
     if name is not None and version in ([], [_VERSION]):
-        return _Field(name.lower(), statements[1:])
+        is_plain = name.isascii() and _NOT_IN_NAME.isdisjoint(value.partition(";")[0])
+        return _Field(name.lower(), statements[1:]) if is_plain else None
     return _Field("", statements) if version[:1] == [None] else None
 
 
@@ -164,9 +171,9 @@ def _is_of_site(server: str, authserv_id: str) -> bool:
     named = authserv_id.lower().strip(".")
     if is_nameless(site_of(named)):
         return not server
-    if server == named or not _HOST.fullmatch(server):
+    if server == named or not (site_of(named) and _HOST.fullmatch(server)):
         return server == named
-    return server.endswith(f".{named}") or site_of(server) == site_of(named) != ""
+    return server.endswith(f".{named}") or registrant_of(server) == registrant_of(named)
 
 
 class _Result(NamedTuple):
@@ -199,41 +206,58 @@ def _read(statements: Sequence[Sequence[_Word]]) -> dict[str, list[_Result]]:
     found: dict[str, list[_Result]] = {}
     for statement in statements:
         if pairs := [*_pairs(statement)]:
-            (method, word), *properties = pairs
-            about = [(name, value.lower().rpartition("@")[2]) for name, value in properties]
-            known = word.lower() if word.lower() in _RESULTS else "unknown"
+            (method, (word, *_)), *properties = pairs
+            # one word is a name; "" stands for all others
+            about = [
+                (name, in_the_dns((words[0] or "").rpartition("@")[2] if len(words) == 1 else ""))
+                for name, words in properties
+            ]
+            known = word.lower() if word and word.lower() in _RESULTS else "unknown"
             found.setdefault(method.partition("/")[0], []).append(_Result(known, about))
     return found
 
 
 def _is_for(author: str, method: str, about: Sequence[tuple[str, str]]) -> bool:
     """Tell whether a result that passed is about the site of From."""
+    own = in_the_dns(author)
     if method == "dmarc":
-        names = [in_the_dns(domain) for name, domain in about if name == "header.from"]
-        return author != "" and {*names} == {in_the_dns(author)}
-    return method == "dkim" and any(_is_one_site(domain, author) for name, domain in about if name in _SIGNED)
+        return own != "" and {domain for name, domain in about if name == "header.from"} == {own}
+    return method == "dkim" and _answers_for(_signer(about), own)
 
 
-def _is_one_site(domain: str, author: str) -> bool:
-    """Tell whether two domains are one, or one is below the other."""
-    one, other = in_the_dns(domain), in_the_dns(author)
-    if not (site_of(one) and site_of(other)):
+def _signer(about: Sequence[tuple[str, str]]) -> str:
+    """Return the domain that has signed, by a result of DKIM; "" if it is in doubt.
+
+    The identity is of this domain, or of one below it (RFC 6376, 3.5). If it is not, or if there are two domains, a
+    stranger's word looks like a name.
+    """
+    identities = {domain for name, domain in about if name == _IDENTITY}
+    signer, *others = {domain for name, domain in about if name == _SIGNER} or identities or {""}
+    return signer if not others and all(f".{one}".endswith(f".{signer}") for one in identities) else ""
+
+
+def _answers_for(signer: str, author: str) -> bool:
+    """Tell whether two domains are one, or one is below the other; strangers may be below a name that they share."""
+    if not (site_of(signer) and site_of(author)):
         return False
-    return one == other or one.endswith(f".{other}") or other.endswith(f".{one}")
+    return f".{author}".endswith(f".{signer}") or (signer.endswith(f".{author}") and not is_shared(author))
 
 
-def _pairs(statement: Sequence[_Word]) -> Iterator[tuple[str, str]]:
-    """Yield the names of a statement, in lower case, with their values.
+def _pairs(statement: Sequence[_Word]) -> Iterator[tuple[str, Sequence[_Word]]]:
+    """Yield the names of a statement, in lower case, each with all words up to the next name.
 
     QUIRK: some servers write signatures, which end in `=`, without quotation marks.
     """
     at = 0
     while at + 2 < len(statement):
         name, equals, value = statement[at : at + 3]
+        end = at + 1
         if name is not None and equals is None and value is not None:
-            yield name.lower(), value
-            at += 2
-        at += 1
+            end = at + 3
+            while end < len(statement) and (statement[end] is None or statement[end + 1 : end + 2] != [None]):
+                end += 1
+            yield name.lower(), statement[at + 2 : end]
+        at = end
 
 
 def _statements(value: str) -> tuple[list[list[_Word]], bool]:
@@ -242,7 +266,7 @@ def _statements(value: str) -> tuple[list[list[_Word]], bool]:
     All quotation marks and comments must be closed. QUIRK: Rspamd quotes addresses in comments, such as those with "="
     by which newsletters know a bounce. To RFC 5322 a quotation mark there is a letter. If a parenthesis or an escape is
     between two of them, a stranger may have ended the comment, or the quotation, by a chosen address. The same holds
-    for an escape outside quotation marks, where no server needs one.
+    for an escape outside quotation marks, where no server needs one. A parenthesis right behind a word is a word too.
     """
     statements: list[list[_Word]] = [[]]
     word: str | None = None
@@ -256,8 +280,8 @@ def _statements(value: str) -> tuple[list[list[_Word]], bool]:
             word = f"{word}{piece[1:] if piece[0] == _ESCAPE else piece}"
         elif depth:
             depth += (piece == "(") - (piece == ")")
-        elif piece in ";=()" or piece.isspace():
-            statements[-1] += [] if word is None else [word]
+        elif piece in ";=()" or piece[0] in _BLANK:
+            statements[-1] += [] if word is None else [word, piece] if piece == "(" else [word]
             word = None
             if piece == ";":
                 statements.append([])

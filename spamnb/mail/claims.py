@@ -32,7 +32,10 @@ def claims(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Claims:
     from spamnb.mail.tokens.html import read_html  # noqa: PLC0415 - BeautifulSoup takes long to import
 
     message = parse(raw, limits)
-    name = address(message.first("from"))[0][:_NAME_CHARS]
+    written = message.first("from")
+    # QUIRK: many write an address as a name without quotation marks, which RFC 5322 forbids; mail programs show it.
+    loose = written.partition("<")[0].strip() if "<" in written else ""
+    name = (address(written)[0] or loose)[:_NAME_CHARS]
     found = _ADDRESS.search(name)
     answers = shown_addresses(message.by_name().get("reply-to", []))
     texts = [text.text for text in message.texts if text.is_html][:_PARTS]

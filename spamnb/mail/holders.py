@@ -26,6 +26,8 @@ _SHARED = frozenset(
     zendesk.com""".split()  # noqa: SIM905 - as above
 )
 
+_IN_TWO_WAYS = frozenset("\u00df\u03c2\u200c\u200d")
+
 
 def holder_of(address: str) -> str:
     """Return who answers for mail of an address: a site, a name below a shared one, or the address itself; or "".
@@ -37,15 +39,32 @@ def holder_of(address: str) -> str:
     site = site_of(domain)
     if site in _PROVIDERS or site.partition(".")[0] in _IN_MANY_COUNTRIES:
         return f"{address.rpartition('@')[0].lower()}@{domain}"
+    return "" if "[" in domain else registrant_of(domain)  # the address of a machine (RFC 5321, 4.1.3)
+
+
+def registrant_of(domain: str) -> str:
+    """Return the name that one holder has registered, of a domain in the letters of the DNS: a site, or a shared name.
+
+    >>> registrant_of("mx1.mail.de"), registrant_of("mx.firm.de.com"), registrant_of("de.com")
+    ('mail.de', 'firm.de.com', 'de.com')
+    """
     shared = next((name for name in _SHARED if domain.endswith(f".{name}")), "")
-    if not shared:
-        return "" if "[" in domain else site  # the address of a machine (RFC 5321, 4.1.3)
-    return f"{domain.removesuffix(f'.{shared}').rpartition('.')[2]}.{shared}"
+    return f"{domain.removesuffix(f'.{shared}').rpartition('.')[2]}.{shared}" if shared else site_of(domain)
+
+
+def is_shared(domain: str) -> bool:
+    """Tell whether strangers have the names below a domain, in the letters of the DNS."""
+    return domain in _SHARED
 
 
 def in_the_dns(domain: str) -> str:
-    """Return a domain in lower case and in the letters of the DNS; "" if it cannot exist."""
+    """Return a domain in lower case and in the letters of the DNS; "" if it cannot exist, or if it may be two.
+
+    Two standards write some letters differently (UTS 46, section 7): to one of them `straße` is `strasse`.
+    """
     domain = domain.lower().strip(".")
+    if not _IN_TWO_WAYS.isdisjoint(domain):
+        return ""
     try:
         return domain if domain.isascii() else domain.encode("idna").decode("ascii")
     except UnicodeError:

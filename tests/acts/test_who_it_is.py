@@ -51,6 +51,75 @@ def test_what_is_alarming(knowing: Ledger, kind: str) -> None:
     assert [(fact.kind, fact.sentence) for fact in asked(knowing, DOUBTFUL[kind]).alarming] == [(kind, SAID[kind])]
 
 
+LOOKALIKE = "Your answer would go to a@{0}, and not to {1}. The two sites look alike."
+BANK = "letters@harbourbank.example"
+
+
+@over_rows(
+    ("kind", "before", "after", "said"),
+    [
+        # an address before the angle, without quotation marks; with a second sender; in brackets
+        ("name", b'"letters@harbourbank.example"', b"letters@harbourbank.example", SAID["name"]),
+        ("name", b"news.example>", b"news.example>, Bo <bo@parcel-news.example>", SAID["name"]),
+        ("name", b'"letters@harbourbank.example"', b'"Bank (letters@harbourbank.example)"', SAID["name"]),
+        # a site that the person knows
+        ("name", b"letters@harbourbank", b"Harbourbank", SAID["name"].replace("letters@", "")),
+        (
+            "name",
+            b"letters@harbourbank.example",
+            b"Login at www.harbourbank.example!",
+            SAID["name"].replace("letters@", "www."),
+        ),
+        # answers to a site that looks alike, also if the sender is known; or to a provider, by another path than before
+        (
+            "answers",
+            b"paul.meyer.1987@gmail.com",
+            b"a@rowing-clubs.example",
+            LOOKALIKE.format("rowing-clubs.example", "chair@rowing-club.example"),
+        ),
+        (
+            "resembles",
+            b"<letters@harbourbnak.example>",
+            b"<letters@harbourbank.example>\nReply-To: a@harbourbanks.example",
+            LOOKALIKE.format("harbourbanks.example", BANK),
+        ),
+        (
+            "denied",
+            b"dmarc=fail header.from=harbourbank.example",
+            b"dmarc=none\nReply-To: a@gmail.com",
+            f"Your answer would go to a@gmail.com, and not to {BANK}.",
+        ),
+        # a letter of another script
+        (
+            "resembles",
+            b"harbourbnak",
+            "h\u0430rbourbank".encode(),
+            f"h\u0430rbourbank.example (xn--hrbourbank-zqi.example) {SAID['resembles'].partition(' ')[2]}",
+        ),
+        # a link to an address without a name
+        (
+            "link",
+            b"harbourbank.login-check.example",
+            b"9.9.9.8",
+            "A link shows www.harbourbank.example, but it leads to 9.9.9.8.",
+        ),
+    ],
+)
+def test_other_forms(knowing: Ledger, kind: str, before: bytes, after: bytes, said: str) -> None:
+    """A message that pretends in another way says one alarming thing, too."""
+    assert before in DOUBTFUL[kind]
+    raw = DOUBTFUL[kind].replace(before, after)
+    assert [fact.sentence for fact in asked(knowing, raw).alarming] == [said]
+
+
+def test_where_answers_of_a_known_sender_go(knowing: Ledger) -> None:
+    """Answers of a known sender may go to a provider, if the mail came over a path that the person knows."""
+    letter = KNOWN[0].replace(b"Sunday", b"Monday").replace(b"To:", b"Reply-To: anna.k@gmail.com\nTo:")
+    assert asked(knowing, letter) == WhoItIs()
+    (fact,) = asked(knowing, letter.replace(b"mail.friends.example", b"mail.cheap-host.example")).alarming
+    assert fact.sentence == "Your answer would go to anna.k@gmail.com, and not to anna@friends.example."
+
+
 def test_what_else_is_known(knowing: Ledger) -> None:
     """Beside it stands how long the sender is known, over which path, and who has signed the message."""
     said = [fact.sentence for fact in asked(knowing, DOUBTFUL["denied"]).known]
@@ -88,6 +157,8 @@ def test_ordinary_letters(knowing: Ledger) -> None:
         ("answers", b"@gmail.com", b"@lists.example"),
         ("answers", b"From:", b"List-Unsubscribe: <https://a.example>\nFrom:"),
         ("name", b"x9@parcel-news", b"x9@mail.harbourbank"),
+        ("name", b"letters@harbourbank.example", b"parcels.example"),
+        ("name", b"letters@harbourbank.example", b"No. 7 of harbour.bank"),
         ("namesake", b"Anna Keller", b"Anna"),
         ("namesake", b"Anna Keller", b"Anna Berger"),
         ("namesake", b"a.keller.home@quickmail", b"keller@mail.friends"),
@@ -182,4 +253,4 @@ def test_a_site_within_an_address(knowing: Ledger) -> None:
     """A site that one knows may stand in the address of another one."""
     raw = DOUBTFUL["resembles"].replace(b"harbourbnak.example", b"harbourbank.example.evil.test")
     (fact,) = asked(knowing, raw).alarming
-    assert fact.sentence == "It has harbourbank.example in its address, which you know. But it comes from evil.test."
+    assert fact.sentence == "It comes from evil.test, and not from harbourbank.example, whose name is in its address."

@@ -778,6 +778,10 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
         every,
         (fill("\nfrom:", BODY), fill(" ", BODY, "\nfrom"), fill("\r a", BODY, "from:"), fill("from:a\rb", BODY)),
     ),
+    "mail.header_block._RESULTS_BEHIND_RETURN": (
+        every,
+        (fill("\r", BODY), fill("\rauthentication-results", BODY), fill("authentication-results:", BODY)),
+    ),
     "maildir.other_formats._SEPARATOR": (match, (filled(b"0:", 500, b"From "), filled(b" ", 500, b"From "))),
     "mail.header_block._ENVELOPE": (match, (filled(b"From ", BODY), filled(b">From \n", BODY))),
     "mail.header_block._ANY_FIELD": (

@@ -48,8 +48,8 @@ NOTHING = Authentication()
         ),
         ('mx.example.org; spf=pass (of "; dkim=pass header.d=shop.example") x=y', Authentication(spf="pass")),
         ("mx.example.org 1; dkim=pass header.d=shop.example", PASSED),
-        ('"mx.example.org" 1; dkim=pass header.d=shop.example', PASSED),
-        ("(a (b) c) mx.example.org (d) 1 (e); (f) dkim (g) = (h) pass (i) header.d (j) = (k) shop.example", PASSED),
+        ("mx.example.org 1; (f) dkim (g) = (h) pass (i) header.d (j (k)) = (l) shop.example (m)", PASSED),
+        ("mx.example.org; dmarc=pass(p=REJECT) header.from=letters.shop.example;", Authentication(dmarc="aligned")),
         ("MX.Example.ORG; DKIM=PASS Header.D=SHOP.example", PASSED),
         ("mx.example.org; dkim/1=pass header.d=shop.example", PASSED),
         ("mx.example.org; dkim=pass header.d=shop.example.", PASSED),
@@ -95,11 +95,55 @@ NOTHING = Authentication()
             r'mx.example.org; spf=pass smtp.mailfrom="\"; dkim=pass header.d=shop.example"@evil.example',
             Authentication(spf="pass"),
         ),
+        # domains that the DNS allows to a stranger, and a selector that looks like one more name
+        ("mx.example.org; dkim=pass header.d=shop.example(x).evil.example", Authentication("pass")),
+        (
+            "mx.example.org; dkim=pass header.d=shop.example(.evil.example header.s=x) header.b=a",
+            Authentication("pass"),
+        ),
+        ("mx.example.org; dkim=pass header.d=shop.example .evil.example header.s=x", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example\t.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example=.evil.example header.s=x", Authentication("pass")),
+        ('mx.example.org; dkim=pass header.d=shop.example".evil.example header.s="x', Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example\u3000.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example\xa0.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example\x1c.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example\0.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example,.evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=evil.example header.s=x header.d=shop.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.i=@evil.example header.s=x header.d=shop.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=evil.example header.i=@shop.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d=shop.example header.i=@evil.example", Authentication("pass")),
+        ("mx.example.org; dkim=pass header.d= header.i=@shop.example", Authentication("pass")),
+        ("mx.example.org; dmarc=pass header.from=letters.shop.example(x).evil.example", Authentication(dmarc="pass")),
+        ("mx.example.org; dmarc=pass header.from=letters.shop.example .evil.example", Authentication(dmarc="pass")),
+        ("mx.example.org; dmarc=pass header.from=letters.shop.example=.evil.example", Authentication(dmarc="pass")),
+        # words behind a result, where comments belong, change no result
+        (
+            "mx.example.org; dkim=fail bad key header.d=shop.example; dmarc=fail(x)",
+            Authentication("fail", dmarc="fail"),
+        ),
         ("mx.example.org; none", NOTHING),
         ("mx.example.org", NOTHING),
         # no field of this server, or a damaged one
         ("other.example; dkim=pass header.d=shop.example", None),
         ("mx.example.org.evil.example; dkim=pass header.d=shop.example", None),
+        # the server's name as no server writes it: its own search for strangers' fields may not find it
+        ('"mx.example.org" 1; dkim=pass header.d=shop.example', None),
+        (r'"mx.ex\ample.org"; dkim=pass header.d=shop.example', None),
+        ("(x) mx.example.org; dkim=pass header.d=shop.example", None),
+        ("mx.example.org(x); dkim=pass header.d=shop.example", None),
+        ("mx.example.org (x) 1; dkim=pass header.d=shop.example", None),
+        ("mx.example.org.; dkim=pass header.d=shop.example", None),
+        (".mx.example.org; dkim=pass header.d=shop.example", None),
+        ("mx.example.org\u3000; dkim=pass header.d=shop.example", None),
+        ("mx.example.org\xa0; dkim=pass header.d=shop.example", None),
+        ("mx.example.org\x1f; dkim=pass header.d=shop.example", None),
+        ("mx.example.org\v; dkim=pass header.d=shop.example", None),
+        ("mx.example.org\0; dkim=pass header.d=shop.example", None),
+        ("=?utf-8?q?mx=2Eexample=2Eorg?=; dkim=pass header.d=shop.example", None),
+        ("mx.example.org 11; dkim=pass header.d=shop.example", None),
+        ("mx.example.org 1 1; dkim=pass header.d=shop.example", None),
         ("i=1; mx.example.org; dkim=pass header.d=shop.example", None),
         ("spf=pass smtp.mailfrom=shop.example; dkim=pass header.d=shop.example", None),
         ("mx.example.org 2; dkim=pass header.d=shop.example", None),
@@ -200,6 +244,25 @@ def test_several_fields(fields: Sequence[str], expected: Authentication | None) 
 
 
 @over_rows(
+    ("named", "server", "is_own"),
+    [
+        ("mx", "mx", True),
+        ("mx", "evil.com.mx", False),
+        ("mx.kirk.example", "mx.\u212airk.example", False),  # `lower` makes a k of the Kelvin sign
+        ("kirk.example", "MX.KIRK.example", True),
+        ("mx.firm.de.com", "mx2.firm.de.com", True),
+        ("mx.firm.de.com", "mx.evil.de.com", False),
+        ("mx.ville.gouv.fr", "mx.evil.gouv.fr", False),
+        ("mx.firm.co.uk", "mx.evil.co.uk", False),
+        ("mx01.mail.de", "mx02.mail.de", True),
+    ],
+)
+def test_whose_server_it_is(named: str, server: str, is_own: bool) -> None:
+    """A server is of the site of the named one if both have one holder; a name without a dot is no site."""
+    assert (authentication([f"{server}; dkim=pass {SHOP}"], named, SENDER) is not None) is is_own
+
+
+@over_rows(
     ("fields", "expected"),
     [
         ([f"{OURS}; x-ptr=pass", f"{OURS}; bimi=none", FORGED], PASSED),
@@ -260,11 +323,18 @@ def test_a_field_without_a_name() -> None:
         ("a@victim.onmicrosoft.com", "evil.onmicrosoft.com", False),
         ("a@impots.gouv.fr", "evil.gouv.fr", False),
         ("a@shop.co.uk", "evil.co.uk", False),
+        # from an address right at a name that strangers share
+        ("a@gouv.fr", "evil.gouv.fr", False),
+        ("a@onmicrosoft.com", "evil.onmicrosoft.com", False),
+        ("a@shop.zendesk.com", "zendesk.com", True),
         ("a@bit.example", "bit.example", True),
         ("a@news.dhl.de", "dhl.de", True),
         ("a@dhl.de", "mail.dhl.de", True),
         ("a@bücher.example", "xn--bcher-kva.example", True),
         ("a@bücher.example", "bücher.example", True),
+        # letters that two standards of the DNS write differently
+        ("a@straße.example", "strasse.example", False),
+        ("a@sh\u200dop.example", "shop.example", False),
         ("a@[192.0.2.1]", "192.0.2.1", False),
         ("a@example", "example", False),
         ("", "shop.example", False),

@@ -13,6 +13,7 @@ from tests.table import over_rows
         ("News@A.B.Shop.Example.", "shop.example"),
         ("news@mail.shop.co.uk", "shop.co.uk"),
         ("a@bücher.example", "xn--bcher-kva.example"),
+        ("a@straße.example", ""),
         # a provider's users are strangers to one another, in each country
         ("Ann@Gmail.com", "ann@gmail.com"),
         ("ann@yahoo.co.uk", "ann@yahoo.co.uk"),

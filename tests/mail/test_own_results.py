@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from spamnb.mail.authentication import authentication
+from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.own_server import servers_of
 from spamnb.mail.reading import read_content
 
@@ -282,6 +283,7 @@ def test_the_site_is_proposed(provider: str) -> None:
 
 BORDER = f"Received: from out.shop.example (out.shop.example [9.9.9.7]) by mx.example.org with ESMTPS {AFTER}"
 PASSED = "Authentication-Results: mx.example.org; dkim=pass header.d=shop.example"
+PAD = "a" * (DEFAULT_LIMITS.field_chars - len("mx.example.org; x=; dkim=pass header.d=shop.example"))
 INSIDE = f"Received: from mx.example.org (localhost [127.0.0.1]) by store.example.org with LMTP {AFTER}"
 
 
@@ -302,6 +304,24 @@ INSIDE = f"Received: from mx.example.org (localhost [127.0.0.1]) by store.exampl
         # a field on both sides of the machine outside
         ["Authentication-Results: mx.example.org; spf=pass", BORDER, PASSED],
         ["Authentication-Results: mx.example.org; x-ptr=pass", INSIDE, BORDER, PASSED],
+        # a line that only some programs take for such a field: the own server may not find it when it removes them
+        [BORDER, PASSED.replace("Results:", "Results :"), SENT],
+        [BORDER, PASSED.replace("Results:", "Results\0:"), SENT],
+        [BORDER, f"\ufeff{PASSED}", SENT],
+        [BORDER, f"\xa0{PASSED}", SENT],
+        [BORDER, f"\0{PASSED}", SENT],
+        [BORDER, f">{PASSED}", SENT],
+        [BORDER, "no field", PASSED, SENT],
+        [BORDER, f"X-Pad: a\r{PASSED}", SENT],
+        [BORDER, f"\r{PASSED}", SENT],
+        [BORDER, f"X-Pad: a\v{PASSED}", SENT],
+        [BORDER, f"X-Pad: a\u2028{PASSED}", SENT],
+        [BORDER, "X-Pad: a", f" {PASSED}", SENT],
+        # a field that is longer than what is read of it, with a name that goes on behind the end
+        [f"{PASSED.replace(' dkim', f' x={PAD}; dkim')}.evil.example", BORDER, SENT],
+        # other fields with such results, and one in an attached message
+        [BORDER, f"ARC-{PASSED}", f"X-{PASSED}", PASSED.replace("Results", "Results-Original"), SENT],
+        [BORDER, SENT, "Content-Type: message/rfc822\n", PASSED],
         # a stranger's field of another site on top
         [BORDER, "Authentication-Results: aaa.example; dkim=none", PASSED],
         ["Authentication-Results: dkim=none", PASSED, BORDER],
@@ -321,6 +341,7 @@ def test_a_field_in_a_strangers_place(header: list[str]) -> None:
         ["Authentication-Results: mx2.example.org; spf=pass", INSIDE, PASSED, BORDER],
         ["Authentication-Results: mx.example.org; spf=pass", PASSED, BORDER],
         [BORDER, "Authentication-Results: mx.example.org; x-ptr=pass", PASSED],
+        [PASSED.replace(" dkim", f" x={PAD}; dkim"), BORDER],
     ],
 )
 def test_a_field_in_the_place_of_the_own_system(header: list[str]) -> None:

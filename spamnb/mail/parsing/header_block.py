@@ -57,6 +57,9 @@ _WANTED = frozenset(
     """subject content-type content-transfer-encoding content-disposition from to cc reply-to sender date message-id
     in-reply-to references list-id received""".split()  # noqa: SIM905 - names are easier to read without quotes
 )
+# What a mail server found out (RFC 8601). It removes such fields of strangers, so they must be fields to any program.
+_RESULTS = "authentication-results"
+_RESULTS_BEHIND_RETURN = lazy_pattern(rf"\r(?={_RESULTS}:)", re.IGNORECASE)
 _DECLARING = frozenset({"content-type", "content-transfer-encoding", "content-disposition"})
 _INITIALS = "".join(sorted({name[0] for name in _WANTED}))  # a quick test: `re` tries one name after the other
 _WANTED_FIELD = lazy_pattern(
@@ -169,6 +172,7 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
     """
     text = block.decode("ascii", "surrogateescape").replace("\r\n", "\n")
     if "\r" in text:
+        text = _RESULTS_BEHIND_RETURN.sub("\n:", text)  # a line that all programs ignore
         text = _SPLIT_FROM.sub(_in_both_lines, text).replace("\r", "\n")
     notes: list[str] = []
     rest = ""
@@ -195,7 +199,7 @@ def read_fields(block: bytes, limits: Limits, work: Work, is_ended: bool = True)
         most = max(0, limits.header_fields - len(strict))
         strict = [*strict[: limits.header_fields], *_wanted(strict[limits.header_fields :])]
         wide = [*wide[:most], *_wanted(wide[most:])]
-    fields = strict + wide
+    fields = strict + [field for field in wide if field[0] != _RESULTS]
     if max([len(value) for _, value in fields], default=0) > limits.field_chars:
         notes.append("limit:field_chars")
         fields = [(name, _cut(name, value, limits.field_chars, work)) for name, value in fields]
@@ -217,6 +221,8 @@ def _in_both_lines(split: "re.Match[str]") -> str:
 def _cut(name: str, value: str, most: int, work: Work) -> str:
     if len(value) > most and name in _DECLARING:
         value = shortened(value, work)
+    elif len(value) > most and name == _RESULTS:  # half a name may be somebody else's, so none of it is read
+        return ""
     elif len(value) > most and name == "from":  # an address is at the end; `shown_addresses` doubts a control character
         half = (most - 1) // 2
         value = f"{value[:half]}\0{value[-half:]}"
