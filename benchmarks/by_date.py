@@ -13,55 +13,29 @@ message before which moving began, counted from the start; None: never.
     python benchmarks/by_date.py CORPUS [--order arrival date] [--starts 100 120 …] [--habit tidy] [--json]
 """
 
-import email.utils
 from collections.abc import Callable, Sequence
-from datetime import UTC
+from pathlib import Path
 
 import common
 
 from spamnb.base.label import Label, Verdict
 from spamnb.config import Learning, Scoring
+from spamnb.evaluation.arrival import arrival, date, header_of
 from spamnb.evaluation.corpus import Labelled, load_corpus, samples
 from spamnb.evaluation.habits import HABITS
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.user import simulate
 from spamnb.evaluation.user_run import UserRun
-from spamnb.mail.parsing.message import Message, parse
+from spamnb.mail.parsing.message import Message
 
 _HAM, _SPAM = 506, 200
-_HEADER = 64 * 1024  # bytes
 
 
 def in_order(corpus: Sequence[Labelled], time_of: Callable[[Message], float | None]) -> list[Labelled]:
     """Return the messages that have a readable time, the oldest first."""
-    timed = [(time, place) for place, one in enumerate(corpus) if (time := time_of(_header(one))) is not None]
+    headers = (header_of(Path(one.path).read_bytes()) for one in corpus)
+    timed = [(time, place) for place, header in enumerate(headers) if (time := time_of(header)) is not None]
     return [corpus[place] for _, place in sorted(timed)]
-
-
-def arrival(message: Message) -> float | None:
-    """Return when the person's own server took the message, else its date: seconds since the epoch, or None."""
-    topmost = message.by_name().get("received", [""])[0]
-    came = _seconds(topmost.rpartition(";")[2])
-    return date(message) if came is None else came
-
-
-def date(message: Message) -> float | None:
-    """Return the time of the Date field, in seconds since the epoch; None if it is missing, odd, or before 1970."""
-    return _seconds(message.by_name().get("date", [""])[0])
-
-
-def _seconds(written: str) -> float | None:
-    try:
-        time = email.utils.parsedate_to_datetime(written.strip())
-        seconds = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return seconds if seconds > 0 else None
-
-
-def _header(message: Labelled) -> Message:
-    with open(message.path, "rb") as file:
-        return parse(file.read(_HEADER).replace(b"\r\n", b"\n").partition(b"\n\n")[0])
 
 
 ORDERS = {"arrival": arrival, "date": date}

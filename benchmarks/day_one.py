@@ -29,11 +29,12 @@ from typing import NamedTuple
 
 import common
 import numpy as np
-from by_date import arrival, in_order
+from by_date import in_order
 
 from spamnb.acts.may_move import missing_now
 from spamnb.base.label import How, Label, Verdict
 from spamnb.config import Learning, Scoring, Senders
+from spamnb.evaluation.arrival import arrival
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.packed import Packed
 from spamnb.filter.judge import FrozenFilter

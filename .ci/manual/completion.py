@@ -17,7 +17,20 @@ _KINDS = {
     "FOLDER": _FOLDERS,
     "ID": _NUMBERS,
     **dict.fromkeys(
-        ("CMD", "FIELD", "K-of-N", "N", "N,N", "NAME", "SEED", "SENDER", "SENDER|NUMBER|NAME", "SIZE", "SPAN")
+        (
+            "CMD",
+            "FIELD",
+            "K-of-N",
+            "KEY=VALUE",
+            "N",
+            "N,N",
+            "NAME",
+            "SEED",
+            "SENDER",
+            "SENDER|NUMBER|NAME",
+            "SIZE",
+            "SPAN",
+        )
     ),
     **dict.fromkeys(("USER@HOST", "WHEN", "WHERE", "WORD")),
 }

@@ -1,11 +1,13 @@
 """The habits of simulated users: how often, and how late, they correct the filter."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+USUAL_PACE = 20  # messages per day
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """A user's acts, and how many messages later they happen.
+    """A user's acts, and how many messages later they happen, if `USUAL_PACE` messages come per day.
 
     correct: the share of missed spam that is moved to the spam folder, `corrected_after` messages later. left: the
     share of the rest that is opened and left in the inbox; the remainder is deleted. looks: the user opens a message in
@@ -25,6 +27,13 @@ class Habit:
     learned: int = 0
     wrong: float = 0.0
     told: bool = False
+
+    def at_pace(self, a_day: int) -> "Habit":
+        """Return the habit at another number of messages per day: the next day stays the next day."""
+        corrected, rescued = (
+            max(1, round(after * a_day / USUAL_PACE)) for after in (self.corrected_after, self.rescued_after)
+        )
+        return replace(self, corrected_after=corrected, rescued_after=rescued)
 
 
 _SELDOM = {"rescue": 0.3, "rescued_after": 200}

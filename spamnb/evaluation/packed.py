@@ -4,12 +4,14 @@ As text, a message's tokens take 20 to 30 KB. As numbers in a common vocabulary 
 """
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spamnb.base.label import Label
 from spamnb.evaluation.corpus import Sample
 
 
@@ -40,6 +42,11 @@ class Packed(Sequence[Sample]):
         places = {name: place for place, name in enumerate(names)}
         return self._of(sorted(self._rows, key=lambda row: places[row.sample.name]))
 
+    def relabelled(self, labels: Mapping[str, Label]) -> "Packed":
+        """Return the samples that have a label here, by their names, with this label."""
+        rows = (row for row in self._rows if row.sample.name in labels)
+        return self._of([row._replace(sample=row.sample._replace(label=labels[row.sample.name])) for row in rows])
+
     def shuffled(self, seed: int) -> "Packed":
         """Return these samples in the order of that seed."""
         rows = self._rows.copy()
@@ -50,6 +57,14 @@ class Packed(Sequence[Sample]):
         other = Packed()
         other._ids, other._vocabulary, other._rows = self._ids, self._vocabulary, rows
         return other
+
+    def names(self) -> list[str]:
+        """Return the names of the samples, in their order."""
+        return [row.sample.name for row in self._rows]
+
+    def near(self) -> Sequence[Sample]:
+        """Return the same samples for a walk in their order, that often asks for one of the last again."""
+        return _Near(self)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -70,6 +85,24 @@ class Packed(Sequence[Sample]):
         tokens = map(self._vocabulary.__getitem__, row.ids.tolist())
         reading = row.sample.reading._replace(tokens=dict(zip(tokens, row.occurrences.tolist(), strict=True)))
         return row.sample._replace(reading=reading)
+
+
+class _Near(Sequence[Sample]):
+    """Samples in an order. The last ones that somebody asked for stay unpacked, in some 30 MB."""
+
+    def __init__(self, packed: Packed) -> None:
+        self._packed = packed
+        self._unpacked = lru_cache(1_000)(packed.__getitem__)
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    @overload
+    def __getitem__(self, place: int) -> Sample: ...
+    @overload
+    def __getitem__(self, place: slice) -> Packed: ...
+    def __getitem__(self, place: int | slice) -> Sample | Packed:
+        return self._packed[place] if isinstance(place, slice) else self._unpacked(place)
 
 
 def _packed(sample: Sample, ids: dict[str, int]) -> _Row:

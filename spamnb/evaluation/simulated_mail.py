@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from spamnb.base.label import How, Label
 from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Sample
-from spamnb.filter.judge import Filter, Judgement
+from spamnb.filter.first_clues import first_clues
+from spamnb.filter.judge import Clue, Filter, Judgement
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.rules.moving import is_taught
 
 DAY = 86_400.0
+_CLUES = 3
 
 
 class Mail:
@@ -39,6 +41,11 @@ class Mail:
     def judge(self, place: int) -> Judgement:
         """Judge a message by what is learned now."""
         return self._filter.judge(self.samples[place].reading)
+
+    def clues(self, place: int, *, is_spam: bool) -> list[Clue]:
+        """Return why a message looks like spam, or like ham: a few clues for a person."""
+        found = self._filter.explain(self.samples[place].reading, 0).clues
+        return first_clues([clue for clue in found if (clue.contribution > 0) is is_spam], _CLUES)
 
     def seen(self, place: int) -> Seen:
         """Return what the lessons say of the sender of a message."""

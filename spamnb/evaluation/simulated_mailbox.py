@@ -16,7 +16,7 @@ from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.newcomers import Newcomers
 from spamnb.evaluation.simulated_mail import DAY, Mail
-from spamnb.evaluation.user_run import UserRun
+from spamnb.evaluation.user_run import NAMED_SPAM, UserRun
 from spamnb.filter.judge import Judgement
 from spamnb.rules import weak_lessons
 from spamnb.rules.destination import UNKNOWN_LIST, destination_of, is_barely_spam, is_unknown_list
@@ -99,7 +99,17 @@ class Mailbox:
             are_many=self._newcomers.are_many,
         ).goal
         self._note(place, judgement, goal)
+        self._explain_mistake(place, goal)
         return goal
+
+    def _explain_mistake(self, place: int, goal: Role | None) -> None:
+        """Note why the filter was mistaken about a message, while it knows what it knew."""
+        sample, run = self._samples[place], self._run
+        has_missed = run.switched_on_at is not None and sample.label is Label.SPAM and goal is None
+        run.missed += has_missed
+        is_missed = has_missed and run.missed <= NAMED_SPAM
+        if is_missed or (sample.label is Label.HAM and goal is Role.SPAM):
+            run.clues[sample.name] = self._mail.clues(place, is_spam=not is_missed)
 
     def _note(self, place: int, judgement: Judgement, goal: Role | None) -> None:
         """Note the folder to which the filter moved a message, for the filter and for the figures."""

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from spamnb.base.label import Role
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation.corpus import Sample
-from spamnb.evaluation.habits import HABITS
+from spamnb.evaluation.habits import HABITS, USUAL_PACE
 from spamnb.evaluation.person import Person
 from spamnb.evaluation.simulated_mailbox import Mailbox
 from spamnb.evaluation.user_run import UserRun
@@ -32,7 +32,7 @@ def simulate(
     habit: str,
     *,
     seed: int = 0,
-    messages_a_day: int = 20,
+    messages_a_day: int = USUAL_PACE,
     apart: Collection[Role] = (),
     shown: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> UserRun:
@@ -40,7 +40,8 @@ def simulate(
 
     apart: the roles of the mailbox's folders for mail that is put apart. shown: is passed each place, to show progress.
     """
-    run, kind = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart), HABITS[habit]
+    run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart)
+    kind = HABITS[habit].at_pace(messages_a_day)
     mailbox = Mailbox(samples, scoring, learning, breaker, run)
     person = Person(mailbox, kind, random.Random(seed), round(learning.kept_days * messages_a_day))  # noqa: S311 - repeatable
     for place in shown(range(len(samples))):

@@ -7,8 +7,10 @@ import numpy as np
 
 from spamnb.base.label import Label, Role, Verdict
 from spamnb.evaluation.measures import Outcome, one_minus_roca
+from spamnb.filter.judge import Clue
 
 _MONTH, _WEEK = 30, 7  # days
+NAMED_SPAM = 10
 
 
 @dataclass(slots=True)
@@ -17,6 +19,8 @@ class UserRun:
 
     switched_on_at: the message, counted from 0 over the whole order, before which moving began; None: never. apart: the
     roles of the folders for mail that is put apart. goals: to which folder each message was moved; None: it stayed.
+    clues: why the filter was mistaken, by the name of the message: of each ham that it moved to Junk, and of the first
+    `NAMED_SPAM` spam that stayed after moving began. missed: how many these are.
     """
 
     habit: str
@@ -28,6 +32,8 @@ class UserRun:
     switched_on_at: int | None = None
     breaker_tripped: int = 0
     learned: tuple[int, int] = (0, 0)
+    clues: dict[str, list[Clue]] = field(default_factory=dict)
+    missed: int = 0
 
     def figures(self) -> dict[str, float | int | str | None]:
         """Return the figures of a run; shares are in percent. The second half is that of the whole order."""

@@ -60,6 +60,7 @@ GROUPS = {
         "install-unit": "write the systemd units for this installation",
     },
     "measure": {
+        "replay": "show what it would have done with your old mail",
         "evaluate": "measure the filter on a corpus or on your own mail",
     },
 }

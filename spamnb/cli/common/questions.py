@@ -187,10 +187,11 @@ def _lines(one: Misfiled, number: str, *, is_guess: bool) -> Iterable[str]:
         yield f"   {escaped(one.ordered)}"
     yield f"   {'its folder is not known' if one.place is None else escaped(one.place.path)}"
     if one.clues:
-        yield f"   {'; '.join(map(_clue, one.clues))}"
+        yield f"   {'; '.join(map(clue_in_words, one.clues))}"
 
 
-def _clue(clue: Clue) -> str:
+def clue_in_words(clue: Clue) -> str:
+    """Return a clue, and in how many learned messages it was met."""
     one = named(clue)
     met = escaped(one.text if len(one.text) <= _LONGEST else f"{one.text[:_LONGEST]}…")
     return f"{one.kind}{f' “{met}”' if met else ''} (ham {clue.ham}, spam {clue.spam})"

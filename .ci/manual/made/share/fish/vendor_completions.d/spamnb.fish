@@ -71,8 +71,8 @@ function _shtab_spamnb_using
   test "$_shtab_spamnb_cmdpath" = "$argv"
 end
 
-set -g _shtab_spamnb_commands demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit evaluate compare help learn forget
-set -g _shtab_spamnb_opts_with_value --allow-host --apart --at-most-one-ham-in --attributes --before --check --clues --config --delay --executor --folder --folds --forget --format --habit --idle-exit --imap --kind --limit --listen --messages-a-day --model --only --orders --pass-command --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --word
+set -g _shtab_spamnb_commands demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit replay evaluate compare help learn forget
+set -g _shtab_spamnb_opts_with_value --allow-host --apart --at-most-one-ham-in --attributes --before --check --clues --config --csv --delay --executor --folder --folds --forget --format --habit --idle-exit --imap --kind --limit --listen --messages-a-day --model --only --orders --pass-command --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --with --word
 
 complete -c spamnb -e
 complete -c spamnb -f
@@ -332,6 +332,17 @@ complete -c spamnb -n '_shtab_spamnb_using install-unit' -l remove -d 'remove th
 complete -c spamnb -n '_shtab_spamnb_using install-unit' -s q -l quiet -d 'print only what is wrong'
 complete -c spamnb -n '_shtab_spamnb_using install-unit' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using install-unit' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
+complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a replay -d 'show what it would have done with your old mail'
+complete -c spamnb -n '_shtab_spamnb_using replay' -s h -l help -d 'show this help'
+complete -c spamnb -n '_shtab_spamnb_using replay' -l with -x -d 'try another value of scoring or learning, such as spam_cutoff=0.99'
+complete -c spamnb -n '_shtab_spamnb_using replay' -l limit -x -d 'only the newest N (default: 20000)'
+complete -c spamnb -n '_shtab_spamnb_using replay' -l csv -xka "(__fish_complete_path (commandline -ct))" -d 'write a line per message: when it came, what it is, what became of it'
+complete -c spamnb -n '_shtab_spamnb_using replay' -l json -d 'as one JSON object'
+complete -c spamnb -n '_shtab_spamnb_using replay' -s q -l quiet -d 'print only what is wrong'
+complete -c spamnb -n '_shtab_spamnb_using replay' -s v -l verbose -d 'print more'
+complete -c spamnb -n '_shtab_spamnb_using replay' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
+complete -c spamnb -n '_shtab_spamnb_using replay' -l user -x -d 'work on this user of a mail host'
+complete -c spamnb -n '_shtab_spamnb_using replay; and test $_shtab_spamnb_npos -ge 0' -ka "(__fish_complete_directories)" -d 'default: the configured mailboxes, or the Maildir that init would find'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a evaluate -d 'measure the filter on a corpus or on your own mail'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using evaluate' -l at-most-one-ham-in -x -d 'suggest a cutoff at which at most one ham message in N is called spam'
@@ -377,7 +388,7 @@ complete -c spamnb -n '_shtab_spamnb_using help' -s q -l quiet -d 'print only wh
 complete -c spamnb -n '_shtab_spamnb_using help' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using help' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
 complete -c spamnb -n '_shtab_spamnb_using help' -l user -x -d 'work on this user of a mail host'
-complete -c spamnb -n '_shtab_spamnb_using help; and test $_shtab_spamnb_npos -eq 0' -ka "demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit evaluate compare help learn forget" -d 'which one'
+complete -c spamnb -n '_shtab_spamnb_using help; and test $_shtab_spamnb_npos -eq 0' -ka "demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit replay evaluate compare help learn forget" -d 'which one'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a learn -d 'learn messages as spam or as ham'
 complete -c spamnb -n '_shtab_spamnb_using learn' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using learn' -l spam -d 'the messages are spam'

@@ -1,0 +1,154 @@
+"""Show what it would have done with your old mail.
+
+It reads the mail in your folders in the order in which it came, as if the filter had begun
+with the first message, and with nothing. It does this twice: for a person who sorts each
+mistake the next day, and for one who never looks into Junk. It names each wanted letter
+that it would have moved, and the first spam that it would have missed, with the reasons.
+
+A message in a spam folder is spam, and one in a ham folder is ham, as at `init`. Your own
+decisions come first. A message in a ham folder may look like spam: it counts as spam here, or
+is left out, and is named. Deleted mail is not there to be seen.
+
+It reads only: nothing is moved, learned or written. You may call it before `init`.
+
+example:
+  spamnb replay ~/Maildir
+  spamnb replay --with spam_cutoff=0.99
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+from spamnb.base.errors import MaildirError, UsageError
+from spamnb.base.label import Label
+from spamnb.base.wording import escaped
+from spamnb.cli.common import output_files, replay_report
+from spamnb.cli.common.argument_types import at_least
+from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.config_and_ledger import configuration, open_to_read
+from spamnb.cli.common.output import as_json, progress, say
+from spamnb.config import Config
+from spamnb.config.chosen import STRICTNESS
+from spamnb.config.keys import reader_in
+from spamnb.config.loading import as_config_error, compose
+from spamnb.maildir.find_maildir import absolute, find_maildirs
+from spamnb.setup.proposal import Proposal, as_configured, propose
+
+if TYPE_CHECKING:
+    from spamnb.evaluation.past_mail import Doubted, Found, PastMail
+    from spamnb.evaluation.replay import Life
+
+INTERRUPTED = "nothing was changed"
+_MOST = 20_000  # messages
+_FIRST, _FIRST_FROM = 1_000, 1_500  # messages: a first answer by the newest, if there are many more
+_SECTIONS = ("scoring", "learning")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    option = parser.add_argument
+    usual = "default: the configured mailboxes, or the Maildir that init would find"
+    option("maildirs", nargs="*", metavar="MAILDIR", help=usual)
+    tried = "try another value of scoring or learning, such as spam_cutoff=0.99"
+    option("--with", dest="tried", action="append", default=[], metavar="KEY=VALUE", help=tried)
+    option("--limit", type=at_least(1), default=_MOST, metavar="N", help=f"only the newest N (default: {_MOST})")
+    written = "write a line per message: when it came, what it is, what became of it"
+    option("--csv", type=output_files.output_file, metavar="FILE", help=written)
+    add_json(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show what the filter would have done with old mail."""
+    if options.csv:
+        output_files.check(options.csv)
+    config, decided = _settings(options)
+    from spamnb.evaluation.past_mail import PastMail, found_in
+
+    there = found_in(_proposals(config, options))
+    found = there[: options.limit]
+    _refuse_one_kind(found)
+    mail = PastMail(decided)
+    early = found[:_FIRST] if len(found) >= _FIRST_FROM and not (options.json or options.quiet) else []
+    if {one.label for one in early} == set(Label):
+        _add(mail, early, options)
+        say(f"First answer, by the newest {len(early):,} of {len(found):,} messages:\n")
+        print(replay_report.figures(mail, _lives(mail, config, options)[0]))
+        print("\nAll of it, which takes longer:\n", flush=True)
+    _add(mail, found[len(mail) + mail.unread :], options)
+    lives, doubted = _lives(mail, config, options)
+    if options.csv:
+        replay_report.write_csv(options.csv, mail, lives)
+    if options.json:
+        print(as_json(replay_report.as_object(mail, lives, doubted)))
+    else:
+        print(replay_report.whole(mail, lives, doubted, others=len(there) - len(found)))
+    return 0
+
+
+def _settings(options: argparse.Namespace) -> tuple[Config, Mapping[bytes, Label]]:
+    """Return the settings in force, with those to try, and what the person has said of messages."""
+    config, decided = configuration(options), {}
+    if config.mailboxes:
+        from spamnb.evaluation.past_mail import decisions
+
+        config, ledger = open_to_read(options)
+        if ledger is not None:
+            with ledger:  # it is closed before the program forks
+                decided = decisions(ledger.lessons)
+    for one in options.tried:
+        config = _with(config, one)
+    return config, decided
+
+
+def _with(config: Config, tried: str) -> Config:
+    """Return the configuration with another value. Raises UsageError or ConfigError if it cannot have it."""
+    key, equals, value = tried.partition("=")
+    keys = {field.name: section for section in _SECTIONS for field in fields(getattr(config, section))}
+    if not equals or key not in keys:
+        raise UsageError(f"--with takes KEY=VALUE, and not {escaped(tried)}; KEY is one of {', '.join(keys)}")
+    section = keys[key]
+    written = STRICTNESS.get(value, value) if key == "spam_cutoff" else value
+    with as_config_error(f"--with {escaped(tried)}"):
+        values = reader_in(section, getattr(config, section))(compose(f"{key}: {written}"), section)
+    return replace(config, **{section: values})
+
+
+def _proposals(config: Config, options: argparse.Namespace) -> list[Proposal]:
+    """Return the mailboxes with the roles of their folders, by the configuration or by the proposal of `init`."""
+    known = {mailbox.path: mailbox for mailbox in config.mailboxes}
+    if known and not options.maildirs:
+        return list(map(as_configured, known.values()))
+    roots = [absolute(one) for one in options.maildirs]
+    if not known.keys() >= set(roots) or not roots:
+        roots = find_maildirs(options.maildirs)
+    return [as_configured(known[root]) if root in known else propose(root) for root in roots]
+
+
+def _refuse_one_kind(found: Sequence[Found]) -> None:
+    for label in Label:
+        if all(one.label is not label for one in found):
+            raise MaildirError(
+                f"there is no mail in a {label.word} folder, so there is nothing to show: name a MAILDIR, or give one"
+                f" of its folders the role {label.word} in the configuration"
+            )
+
+
+def _add(mail: PastMail, found: Sequence[Found], options: argparse.Namespace) -> None:
+    mail.add(found, lambda done: progress(done, "reading", options.quiet, len(found)))
+
+
+def _lives(mail: PastMail, config: Config, options: argparse.Namespace) -> tuple[list[Life], list[Doubted]]:
+    """Sift the mail, and live through it with each habit."""
+    from spamnb.evaluation.replay import LIVES, live
+
+    samples, doubted = mail.sifted(config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet))
+    rules = config.scoring, config.learning, config.breaker
+
+    def shown(places: Iterable[int]) -> Iterator[int]:
+        return progress(places, "living", options.quiet, len(samples))
+
+    return [live(samples, mail.came, rules, habit, shown) for habit in LIVES], doubted

@@ -1,0 +1,146 @@
+"""The mail in a person's folders as it came: in the order of its arrival, labelled by its folders, with their doubts.
+
+A folder says what its mail is, as at `spamnb init`. A message in a ham and in a spam folder is spam: somebody put it
+there. The person's own decisions, if there are some, come before any folder. Then the rest is sifted as `init` does it:
+in a ham folder, what would count as weakly spam is spam here, and what would teach nothing is left out.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from spamnb.base.errors import MailError
+from spamnb.base.label import How, Label
+from spamnb.bulk.mapping import Done, each, one_by_one
+from spamnb.bulk.sources import Source
+from spamnb.config import Scoring
+from spamnb.evaluation.arrival import arrival, header_of
+from spamnb.evaluation.corpus import Sample
+from spamnb.evaluation.packed import Packed
+from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.port import Lessons
+from spamnb.mail.reading import Reading, read
+from spamnb.review.first_lessons import Shown, doubted
+from spamnb.setup.proposal import TAUGHT, Proposal
+
+_AT_ONCE = 500  # messages whose tokens are in memory as text while they are learned
+
+
+class Found(NamedTuple):
+    """A message in a folder that teaches something. came: the time of its file, in seconds since the epoch."""
+
+    source: Source
+    label: Label
+    came: float
+
+
+class Came(NamedTuple):
+    """A message after reading. at: when it came by its header, in seconds since the epoch, or None."""
+
+    at: float | None
+    reading: Reading
+
+
+def found_in(proposals: Iterable[Proposal]) -> list[Found]:
+    """Return the messages in folders that teach something, the newest file first."""
+    found = []
+    for proposal in proposals:
+        for taught in TAUGHT:
+            for source in proposal.teaching(taught):
+                try:
+                    found.append(Found(source, taught.label, os.stat(source.file).st_mtime))
+                except OSError:  # moved or deleted in the meantime
+                    continue
+    return sorted(found, key=lambda one: one.came, reverse=True)
+
+
+def read_came(chunk: list[Source]) -> list[Done[Came]]:
+    """Read messages, with the times of their arrival."""
+    return one_by_one(_read_came, chunk)
+
+
+def _read_came(source: Source) -> Came:
+    raw = source.read()
+    return Came(arrival(header_of(raw)), read(raw))
+
+
+class Doubted(NamedTuple):
+    """A message of a ham folder that looks like spam. is_spam: it counts as spam here; else it is left out."""
+
+    name: str
+    summary: str
+    is_spam: bool
+
+
+def decisions(lessons: Lessons) -> dict[bytes, Label]:
+    """Return what the person has said of messages, by their identities; what `init` learned by a folder is not."""
+    found: dict[bytes, Label] = {}
+    since = 0
+    while page := lessons.changes(since):
+        found |= {one.digest: one.decision for one in page if one.decision is not None and not one.is_of_init}
+        since = page[-1].number
+    return found
+
+
+class PastMail:
+    """Messages of several folders, each once. decided: what the person has said, as `decisions` returns it."""
+
+    def __init__(self, decided: Mapping[bytes, Label] = MappingProxyType({})) -> None:
+        self._decided = decided
+        self._packed = Packed()
+        self._names: dict[bytes, str] = {}
+        self._labels: dict[str, Label] = {}
+        self.came: dict[str, float] = {}
+        self.unread = 0
+
+    def __len__(self) -> int:
+        return len(self._labels)
+
+    def add(self, found: Sequence[Found], shown: Callable[[Iterable[Done[Came]]], Iterable[Done[Came]]] = iter) -> None:
+        """Read messages. Those that cannot be read are counted. shown: is passed each, to show progress."""
+        with each(read_came, [one.source for one in found]) as done:
+            self._packed.add(self._new(zip(found, shown(done), strict=True)))
+
+    def _new(self, done: Iterable[tuple[Found, Done[Came]]]) -> Iterator[Sample]:
+        for found, (_, came) in done:
+            if isinstance(came, MailError):
+                self.unread += 1
+                continue
+            digest, name = came.reading.digest, found.source.where
+            if (known := self._names.get(digest)) is not None:
+                if found.label is Label.SPAM and digest not in self._decided:
+                    self._labels[known] = Label.SPAM
+                continue
+            self._names[digest] = name
+            self._labels[name] = self._decided.get(digest, found.label)
+            self.came[name] = found.came if came.at is None else came.at
+            yield Sample(name, self._labels[name], came.reading)
+
+    def _order(self, name: str) -> tuple[float, str]:
+        return self.came[name], name
+
+    def sifted(self, scoring: Scoring, shown: Shown = iter) -> tuple[Packed, list[Doubted]]:
+        """Return the messages as they came, with the labels that are left after the sift, and what it doubts."""
+        samples = self._packed.relabelled(self._labels).in_order(sorted(self.came, key=self._order))
+        ham = {digest for digest, name in self._names.items() if self._labels[name] is Label.HAM}
+        lessons, found = _learned(samples), []
+        for digest, doubt in doubted(lessons, scoring, ham.difference(self._decided), shown).items():
+            lesson = lessons.find(digest)
+            summary = "" if lesson is None else lesson.summary
+            found.append(Doubted(self._names[digest], summary, doubt.label is Label.SPAM))
+        left = self._labels | {one.name: Label.SPAM for one in found if one.is_spam}
+        for one in found:
+            if not one.is_spam:
+                del left[one.name]
+        return samples.relabelled(left), found
+
+
+def _learned(samples: Packed) -> MemoryLessons:
+    lessons = MemoryLessons()
+    for start in range(0, len(samples), _AT_ONCE):
+        part = list(samples[start : start + _AT_ONCE])
+        for label in Label:
+            readings = (sample.reading for sample in part if sample.label is label)
+            lessons.learn(readings, label, "by its folder", 0.0, how=How.SEEN)
+    return lessons

@@ -1,0 +1,90 @@
+"""What the filter would have done with a person's mail: lives over it in the order in which it came."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from spamnb.base.label import Label, Verdict
+from spamnb.config import Learning, Scoring
+from spamnb.evaluation.measures import Outcome
+from spamnb.evaluation.packed import Packed
+from spamnb.evaluation.user import simulate
+from spamnb.evaluation.user_run import UserRun
+
+DAY = 86_400.0
+LIVES = {"tidy": "You sort each mistake the next day", "blind": "You never look into Junk"}
+"""Habits of `evaluation.habits`, in words."""
+
+
+class Month(NamedTuple):
+    """A month: how many spam came in it, and how many of them were moved."""
+
+    name: str
+    spam: int
+    caught: int
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """A life over the mail. came: when each message came, by its name, in seconds since the epoch."""
+
+    run: UserRun
+    came: Mapping[str, float]
+
+    @property
+    def words(self) -> str:
+        """Return the habit in words."""
+        return LIVES[self.run.habit]
+
+    @property
+    def moved(self) -> list[Outcome]:
+        """Return the letters that would have been moved to Junk."""
+        return [one for one in self.run.outcomes if one.label is Label.HAM and one.verdict is Verdict.SPAM]
+
+    @property
+    def missed(self) -> list[Outcome]:
+        """Return the first spam that would have stayed after the first move, as far as `UserRun` has clues."""
+        return [one for one in self.run.outcomes if one.label is Label.SPAM and one.name in self.run.clues]
+
+    @property
+    def began(self) -> float | None:
+        """Return when mail would first have been moved, or None."""
+        place = self.run.switched_on_at
+        return None if place is None else self.came[self.run.outcomes[place].name]
+
+    def number(self, label: Label, verdict: Verdict | None = None) -> int:
+        """Return how many messages of a label came; with that verdict. SPAM means that they were moved."""
+        outcomes = (one for one in self.run.outcomes if one.label is label)
+        return sum(verdict is None or one.verdict is verdict for one in outcomes)
+
+    def months(self) -> list[Month]:
+        """Return the months in which spam came, in their order."""
+        spam: dict[str, list[bool]] = {}
+        for one in self.run.outcomes:
+            if one.label is Label.SPAM:
+                month = f"{datetime.fromtimestamp(self.came[one.name]):%Y-%m}"
+                spam.setdefault(month, []).append(one.verdict is Verdict.SPAM)
+        return [Month(name, len(moved), sum(moved)) for name, moved in sorted(spam.items())]
+
+
+def pace(came: Iterable[float]) -> int:
+    """Return how many of these messages came per day, at least one. came: seconds since the epoch, at least one.
+
+    >>> pace([0.0, 3600.0, DAY, 2 * DAY]), pace([7.0])
+    (2, 1)
+    """
+    times = list(came)
+    return max(1, round(len(times) / max(1.0, (max(times) - min(times)) / DAY)))
+
+
+def live(
+    mail: Packed,
+    came: Mapping[str, float],
+    rules: tuple[Scoring, Learning, bool],
+    habit: str,
+    shown: Callable[[Iterable[int]], Iterable[int]] = iter,
+) -> Life:
+    """Live through mail with a habit of `LIVES`. came: of each message of the mail. rules: as `simulate` takes them."""
+    a_day = pace(map(came.__getitem__, mail.names()))
+    return Life(simulate(mail.near(), *rules, habit, messages_a_day=a_day, shown=shown), came)
