@@ -218,7 +218,7 @@ def _copies(path: str, config: Config | None, here: Installation, whole: bool) -
     if not copies:
         command = f"{here.spamnb} backup"
         means = f"none in {directory_of(path)}"
-        return warning("copies", means, f"the service makes one a day; or: {command}", command)
+        return warning("copies", means, f"the service makes one per day; to make one now: {command}", command)
     newest = copies[0]
     age = time.time() - os.path.getmtime(newest)
     if whole and os.path.getsize(newest) < _LARGE and (faults := faults_of_copy(newest)):

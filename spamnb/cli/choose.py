@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> int:
     if options.kind in FOLDERS and not options.values:
         options.values = [FOLDERS[options.kind]]
     if options.kind and not options.values:
-        raise UsageError(f"choose {options.kind} needs {'a number' if options.kind in CUTOFFS else 'a sender'}")
+        wanted = "a number" if options.kind in CUTOFFS else "a sender, such as *@shop.example"
+        raise UsageError(f"choose {options.kind} needs {wanted}")
     if options.kind in (*CUTOFFS, *FOLDERS) and len(options.values) > 1:
         raise UsageError(f"choose {options.kind} takes one {'number' if options.kind in CUTOFFS else 'name'}")
     config = configuration(options)

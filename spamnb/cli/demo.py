@@ -71,7 +71,8 @@ class _Demo:
                 (self._directory / kind / f"{number}.eml").write_bytes(message(kind, number))
             if main(["-q", "--config", self._config, "train", f"--{kind}", str(self._directory / kind)]):
                 raise _failed("spamnb train did not work")
-        self._show(f"Trained with {_LESSONS} ham and {_LESSONS} spam messages: spamnb train --ham DIR, --spam DIR")
+        taught = f"{_LESSONS} wanted messages (ham) and {_LESSONS} spam"
+        self._show(f"Trained with {taught}: spamnb train --ham DIR, --spam DIR")
 
     @contextlib.contextmanager
     def service(self) -> Iterator[None]:
@@ -80,7 +81,7 @@ class _Demo:
         environ = {name: value for name, value in os.environ.items() if name not in ("NOTIFY_SOCKET", "JOURNAL_STREAM")}
         with open(self._directory / "log", "wb") as log:
             command = [sys.executable, "-m", "spamnb", "--config", self._config, "run"]
-            self._service = subprocess.Popen(command, stderr=log, env=environ)
+            self._service = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, env=environ)
         try:
             self._until("the service to start", lambda: self._logs("watching") or self._logs("polling"))
             self._show("Started the service: spamnb run\n")

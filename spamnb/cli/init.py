@@ -63,7 +63,10 @@ from spamnb.setup.learn_folders import known_files
 from spamnb.setup.own_server import own_server
 from spamnb.setup.proposal import TAUGHT, Proposal, as_configured, check_apart, check_rights, propose, with_roles
 
-_NEUTRAL = "Neutral: nothing there counts as filed by you. If you file there by hand, write ham instead."
+_NEUTRAL = (
+    "Such a folder is neutral: nothing there counts as filed by you. If you file mail there by hand, give it the role"
+    " ham."
+)
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 
@@ -240,7 +243,7 @@ def _show(proposal: Proposal, options: argparse.Namespace) -> None:
         inform(
             options, f"\n{which}: nearly all mail there comes over mailing lists, so rules seem to sort it. {_NEUTRAL}"
         )
-    inform(options, f"\nSpam will be moved to {escaped(mailbox.spam_folder)}.")
+    inform(options, f"\nSpam goes to {escaped(mailbox.spam_folder)}.")
 
 
 def _is_learning_wanted(is_mail_there: bool, options: argparse.Namespace) -> bool:

@@ -242,11 +242,11 @@ def _print(found: Status, judged: str, apart: str, chosen: list[Standing], confi
     if found.without_inbox:
         say("Mount its disk, or correct its path in the configuration. To see more: spamnb doctor\n")
     since = "" if found.running_since is None else f" since {clock(found.running_since)}"
-    disk, log, copies = map(megabytes, (found.disk.ledger, found.disk.wal, found.disk.copies))
+    disk, copies = map(megabytes, (found.disk.ledger + found.disk.wal, found.disk.copies))
     rows = [
         ("service", f"running{since}" if found.is_running else "not running"),
         ("ledger", str(config.ledger)),
-        ("disk", f"{disk}, its log {log}, its copies {copies}"),
+        ("disk", f"{disk}, its copies {copies}"),
         ("learned", f"{found.ham} ham, {found.spam} spam, {found.tokens} tokens"),
         ("judged", judged),
         *([("put apart", apart)] if apart else []),

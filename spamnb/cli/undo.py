@@ -50,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Undo actions, the newest first. It names those that it cannot undo, and goes on with the others."""
     if bool(options.ids) == (options.since is not None):
-        raise UsageError("undo takes the ids that `spamnb history` shows, or --since WHEN")
+        raise UsageError("undo needs a number that `spamnb history` shows, or --since WHEN")
     if options.ids and options.only:
-        raise UsageError("--only needs --since WHEN: leave out the ids, or --only")
+        raise UsageError("--only needs --since WHEN: leave out the numbers, or --only")
     config, ledger = open_to_read(options) if options.dry_run else open_ledger(options)
     if ledger is None:
         print(_NOTHING)

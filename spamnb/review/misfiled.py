@@ -98,26 +98,26 @@ class Doubts(NamedTuple):
         """Return both numbers for a heading.
 
         >>> Doubts(1, 0).heading, Doubts(12, 23).heading
-        ('1 probably misfiled', '12 probably misfiled, and 23 less clear')
+        ('1 probably in the wrong folder', '12 probably in the wrong folder, and 23 less clear')
         """
-        return f"{self.clear} probably misfiled{self._rest}"
+        return f"{self.clear} probably in the wrong folder{self._rest}"
 
     @property
     def sentence(self) -> str:
         """Return both numbers in a sentence without its full stop.
 
         >>> Doubts(1, 0).sentence, Doubts(12, 23).sentence
-        ('1 message is probably misfiled', '12 messages are probably misfiled, and 23 less clear')
+        ('1 message is probably in the wrong folder', '12 messages are probably in the wrong folder, and 23 less clear')
         """
         is_ = "is" if self.clear == 1 else "are"
-        return f"{plural(self.clear, 'message')} {is_} probably misfiled{self._rest}"
+        return f"{plural(self.clear, 'message')} {is_} probably in the wrong folder{self._rest}"
 
     @property
     def of_figures(self) -> str:
         """Return what figures about this mail are worth while messages are clearly misfiled, in sentences; else "".
 
-        >>> Doubts(1, 0).of_figures
-        'Your mail contradicts itself: 1 message is probably misfiled. Until you answer, these figures say little.'
+        >>> Doubts(1, 0).of_figures.partition(": ")[2]
+        '1 message is probably in the wrong folder. Until you answer, these figures say little.'
         """
         if not self.clear:
             return ""

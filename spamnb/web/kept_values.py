@@ -98,7 +98,7 @@ class KeptValues:
             self.own_mail(ledger, scoring, after_answer)
 
     def doubts(self, ledger: Ledger, learning: Learning) -> Doubts:
-        """Return how many learned messages are probably misfiled; none before all mail is judged for the first time.
+        """Return how many learned messages are misfiled; none before all mail is judged for the first time.
 
         None also as long as the filter knows too little: its doubts are only guesses.
 

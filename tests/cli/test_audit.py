@@ -60,7 +60,7 @@ def test_a_list_in_a_pipe(wrong: Path, run: Run) -> None:
     result = run("audit")
     assert result.code == 0
     above, first, second, third, fourth = result.out.splitlines()
-    assert above == "1 message is probably misfiled:"
+    assert above == "1 message is probably in the wrong folder:"
     assert first.startswith("1. ")
     assert second.startswith("   counts as ham; without it, the probability of spam is ")
     assert third == f"   {wrong}"

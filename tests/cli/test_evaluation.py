@@ -261,7 +261,7 @@ def test_own_mail(run: Run, home: Path) -> None:
         said := run("evaluate", "--at-most-one-ham-in", 2000).out
     )
     assert f"{MESSAGES} ham are too few to be sure of that" in said
-    assert "misfiled" not in said
+    assert "wrong folder" not in said
     in_order = measured(run, "--protocol", "online")
     assert found["unsure"] < in_order["unsure"], "the spam is younger, and no filter without spam is tested"
     run("train", "--ham", *sorted((home / "Maildir/.Junk/cur").iterdir())[:2])
@@ -299,7 +299,7 @@ def test_a_first_answer_about_much_mail(run: Run, learned: Path, monkeypatch: py
     monkeypatch.setattr(evaluate, "_FIRST_MESSAGES", 30)
     first, heading, after = run("evaluate").out.partition("\nAll of it, which takes longer:\n")
     assert first.startswith(
-        "First answer, by the newest 30 of 60 messages, in 3 parts:\n30 messages scored, 20 ham and 10"
+        "First answer, by the newest 30 of 60 messages, in 3 parts:\n30 messages judged: 0 of 20 ham called"
     )
     assert heading and after == whole
     assert "First answer" not in run("evaluate", "--json").out

@@ -143,7 +143,7 @@ def test_the_fuller_spam_folder_is_the_first(vmail: Vmail, run: Run, monkeypatch
     """Spam is moved to the spam folder that most users have, whatever Dovecot calls it; the other one stays spam."""
     vmail.dovecot(monkeypatch)
     result = run("--config", vmail.config, "init", "--host")
-    assert "Spam will be moved to Junk." in result.out
+    assert "Spam goes to Junk." in result.out
     roles = load_any(vmail.config, {}).mailboxes[0].roles
     assert (roles["Junk E-mail"], roles["Junk"]) == (Role.SPAM, Role.SPAM)
 

@@ -60,7 +60,7 @@ def test_recipe(account: MakeAccount, provider: Provider, trust: bool) -> None:
     host, spam_folder = home.host, provider.local(provider.spam)
     home.keep_password()
     shown = home.run("init")
-    assert f"Spam will be moved to {spam_folder}." in shown
+    assert f"Spam goes to {spam_folder}." in shown
     assert f"{LESSONS} messages as ham" in shown
     assert f"{LESSONS} messages as spam" in shown
     if not trust:

@@ -176,7 +176,7 @@ def test_find_mislabelled_mail(fresh: Chromium, clicks: Clicks) -> None:
     wrong = message("spam", 100)
     training.learn(fresh.desk.ledger, read(wrong), Label.HAM, "a test", fresh.desk.now(), how=How.HAND)
     clicks.menu("Wrong folder?", "audit")
-    assert clicks.page.locator("h1").inner_text() == "1 probably misfiled"
+    assert clicks.page.locator("h1").inner_text() == "1 probably in the wrong folder"
     assert clicks.number <= 2
     clicks("radio", "Spam")
     clicks.number += 1

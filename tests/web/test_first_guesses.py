@@ -66,8 +66,8 @@ def test_no_audit_is_offered(desk: WebDesk, minimum: int, *, is_offered: bool) -
     desk.take(doubtful, "INBOX", "Archive")
     browser = Browser(desk.application(at_once=True))
     browser.get("/")
-    assert ("1 probably misfiled" in browser.get("/").words) is is_offered
-    assert ("1 probably misfiled" in browser.get("/audit").words) is is_offered
+    assert ("1 probably in the wrong folder" in browser.get("/").words) is is_offered
+    assert ("1 probably in the wrong folder" in browser.get("/audit").words) is is_offered
     assert bool(browser.get("/").tree.xpath("//nav//*[contains(@class, 'badge')]")) is is_offered
 
 

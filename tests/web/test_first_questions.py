@@ -89,7 +89,7 @@ def test_one_list_and_one_number(begin: Callable[[int], Begun], monkeypatch: pyt
     for path in ("/", "/audit"):
         page = begun.page(path)
         assert "8 messages outside of Junk look like spam." in page.words
-        assert "misfiled" not in page.words
+        assert "in the wrong folder" not in page.words
     begun.browser.post("/first", label="spam", asked=_values(page), spam=_values(page)[:1])
     assert "7 messages outside of Junk look like spam." in begun.page().words
 

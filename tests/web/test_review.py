@@ -292,7 +292,7 @@ def test_a_badge_stays_while_it_is_counted_again(desk: WebDesk, asked: list[byte
     browser.post(f"/m/{desk.number_of(some[0])}/teach", label="ham")
     browser.post(f"/m/{desk.number_of(asked[0])}/teach", label="ham")
     assert (badge(browser, "/words", "audit"), badge(browser, "/words", "review")) == (f"{clear - 1}", "3")
-    assert str(browser.get("/audit").tree.findtext(".//title")).startswith(f"{clear - 1} probably misfiled")
+    assert str(browser.get("/audit").tree.findtext(".//title")).startswith(f"{clear - 1} probably in the wrong folder")
     for work in later:
         work()
     assert badge(browser, "/words", "review") == "2"

@@ -323,7 +323,7 @@ def test_warnings_on_the_overview(desk: WebDesk, tmp_path: Path, monkeypatch: py
     application = pages_of(lambda: desk.config, desk.now, config_path=str(file), at_once=True)
     browser = Browser(application)
     assert "spamnb backup" not in browser.get("/").words
-    assert "the service makes one a day; or: spamnb backup" in browser.get("/").words
+    assert "the service makes one per day; to make one now: spamnb backup" in browser.get("/").words
     assert browser.get("/health").tree.findtext(".//title") == "Being checked · spamnb", "a glance proves no ledger"
     many = [warning("one", f"warning {number}", "a step") for number in range(5)]
     monkeypatch.setattr("spamnb.checkup.checkup.checkup", lambda *_, **__: many)
@@ -478,7 +478,7 @@ def test_spam_that_would_have_been_caught(desk: WebDesk) -> None:
 
 
 def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
-    """The overview names probably misfiled mail before Review, even if Audit was never opened."""
+    """The overview names misfiled mail before Review, even if Audit was never opened."""
     file = tmp_path / "config.yaml"
     file.write_text(render(desk.config.mailboxes, desk.config.ledger))
     roll(desk.ledger.path, desk.now(), 1)
@@ -494,7 +494,7 @@ def test_misfiled_mail_comes_first(desk: WebDesk, tmp_path: Path) -> None:
         return [" ".join(hint.text_content().split()) for hint in hints]
 
     asked()
-    review, audit = "Not sure about 3 Answer them", "1 probably misfiled Answer it"
+    review, audit = "Not sure about 3 Answer them", "1 probably in the wrong folder Answer it"
     assert asked() == [audit, review]
     with only_service(desk.ledger.path):
         assert asked() == [audit, review]

@@ -121,7 +121,9 @@ def test_wanted_mail_that_would_be_moved(desk: WebDesk, browser: Browser) -> Non
     (line,) = page.tree.xpath("//*[@id='moved']//li")
     assert line.xpath(".//button")[0].text == "It is spam"
     (banner,) = page.tree.xpath("//div[@class='banner' and @role='status']")
-    assert "Your mail contradicts itself: 1 message is probably misfiled." in " ".join(banner.text_content().split())
+    assert "Your mail contradicts itself: 1 message is probably in the wrong folder." in " ".join(
+        banner.text_content().split()
+    )
     assert NOT_SEEN in page.words
     assert [(link.text, link.get("href")) for link in banner.xpath(".//a")] == [("Answer it", "audit")]
     after = browser.follow(browser.post(line.xpath(".//form/@action")[0].replace("m/", "/m/"), label="spam"))
@@ -145,12 +147,12 @@ def test_audit_after_learning(desk: WebDesk) -> None:
     """When something was learned since, Audit does not say that nothing is misfiled: it looks again."""
     browser = Browser(desk.application(at_once=True))
     browser.get("/audit")
-    assert "No message seems to be misfiled" in browser.get("/audit").words
+    assert "No message seems to be in the wrong folder" in browser.get("/audit").words
     training.learn(desk.ledger, read(WRONG), Label.HAM, "a test", desk.now(), how=How.HAND)
     page = browser.get("/audit")
-    assert "message seems to be misfiled" not in page.words
+    assert "message seems to be in the wrong folder" not in page.words
     assert page.tree.xpath("//*[@data-again]")
-    assert browser.get("/audit").tree.findtext(".//title") == "1 probably misfiled · spamnb"
+    assert browser.get("/audit").tree.findtext(".//title") == "1 probably in the wrong folder · spamnb"
 
 
 def test_audit_of_the_newest(desk: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,7 +174,7 @@ def test_one_class_only(tmp_path: Path) -> None:
         browser = Browser(desk.application(at_once=True))
         browser.get("/tune")
         assert "has to learn both ham and spam first" in browser.get("/tune").words
-        assert "No message seems to be misfiled" in browser.get("/audit").words
+        assert "No message seems to be in the wrong folder" in browser.get("/audit").words
     finally:
         desk.stop()
         desk.ledger.close()
@@ -181,7 +183,7 @@ def test_one_class_only(tmp_path: Path) -> None:
 def test_audit_asks(desk: WebDesk, browser: Browser) -> None:
     """Ham that looks like spam is asked about, with the filter's verdict and its reasons."""
     page = browser.get("/audit")
-    assert page.tree.findtext(".//title") == "1 probably misfiled · spamnb"
+    assert page.tree.findtext(".//title") == "1 probably in the wrong folder · spamnb"
     (question,) = page.tree.xpath("//li[@data-row]")
     assert "You filed this as ● ham" in " ".join(question.text_content().replace("●", "● ").split())
     assert "INBOX" in question.text_content()

@@ -66,7 +66,12 @@ def rounded(figures: Mapping[str, Figure]) -> dict[str, object]:
 
 def one_run(figures: Mapping[str, Figure], measures: Mapping[str, Measure]) -> str:
     """Return the measures of one run, with their intervals."""
-    counts = "{messages} messages scored, {ham} ham and {spam} spam; {ham_lost} ham called spam\n".format_map(figures)
+    n_spam = int(figures["spam"] or 0)
+    caught = n_spam - round(n_spam * measures["sm"].value / 100)
+    counts = (
+        f"{figures['messages']} messages judged: {figures['ham_lost']} of {figures['ham']} ham called spam,"
+        f" {caught} of {n_spam} spam caught\n"
+    )
     if figures["unscored"]:
         counts += (
             "{unscored} of them came before the filter had learned both ham and spam, and have no rank: with them"

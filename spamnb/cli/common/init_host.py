@@ -119,7 +119,7 @@ def _show(proposal: HostProposal, options: argparse.Namespace) -> None:
     inform(options, table(rows))
     if proposal.looked_at < number:
         inform(options, f"The folders are those of the first {proposal.looked_at} mailboxes.")
-    inform(options, f"\nSpam will be moved to {escaped(mailbox.spam_folder)}.\n")
+    inform(options, f"\nSpam goes to {escaped(mailbox.spam_folder)}.\n")
     for doubt in proposal.doubts():
         warn(doubt)
 

@@ -64,7 +64,7 @@ def ask_or_show(find: Find, above: Above, options: argparse.Namespace, at_once: 
 
 
 def doubts_of(options: argparse.Namespace) -> Doubts:
-    """Return how many learned messages are probably misfiled: none if that is only a guess."""
+    """Return how many learned messages are probably in the wrong folder: none if that is only a guess."""
     config, ledger = open_to_read(options)
     if ledger is None:
         return Doubts()
