@@ -134,7 +134,7 @@ def test_metrics(host: VirtualUsers) -> None:
     with_metrics = written.replace("\nservice:\n", f"\nservice:\n  metrics: {place}/spamnb.prom\n")
     assert with_metrics != written
     machine.write("/etc/spamnb/config.yaml", with_metrics)
-    as_root(machine, block("docs/monitoring.md", "metrics-directory-host"))
+    as_root(machine, block("docs/monitoring.md", "metrics-directory").replace("spamnb@", "spamnb-host@"))
     file = machine.path(f"{place}/spamnb.prom")
     until(file.exists, lambda: f"the file of metrics: {host.log()}")
     assert "spamnb_service_running 1\n" in file.read_text()
