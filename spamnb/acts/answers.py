@@ -21,7 +21,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Reading, read
 
-WHY = "answered at the prompt"
+WHY = "answered in a terminal"
 ON_A_PAGE = "said on a page"
 
 

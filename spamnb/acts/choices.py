@@ -34,7 +34,7 @@ from spamnb.ledger.history.choices import LABEL_OF, MOST_SENDERS, SORTED_TO, Cho
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder, find_folders
 
-_WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said at the prompt", "move": "by a move"}
+_WHY: dict[ChosenBy, str] = {"page": ON_A_PAGE, "prompt": "said in a terminal", "move": "by a move"}
 
 
 class NoEffectError(SpamnbError):

@@ -36,7 +36,7 @@ from spamnb.config.chosen import CUTOFFS, FOLDERS, STRICTNESS
 from spamnb.ledger.history.choices import LABEL_OF, SORTED_TO, ChoiceKind
 from spamnb.ledger.ledger import Ledger
 
-_BY = {"page": "on a page", "prompt": "at the prompt", "move": "by a move"}
+_BY = {"page": "on a page", "prompt": "in a terminal", "move": "by a move"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

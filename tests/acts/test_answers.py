@@ -225,7 +225,7 @@ def test_a_lesson_that_was_not_recorded_yet_is_no_part_of_an_answer(desk: Asked)
     done = desk.give(found, Answer.OTHERWISE)
     journal = desk.ledger.journal
     whys = [(one.kind, one.why) for one in journal.of_message(journal.those([done.answer])[done.answer].message)]
-    assert whys[-4:-2] == [("learned", "killed"), ("learned", "answered at the prompt")]
+    assert whys[-4:-2] == [("learned", "killed"), ("learned", "answered in a terminal")]
     assert [journal.those([one])[one].kind for one in done.actions] == ["learned", "settled", "moved"]
     desk.undo(done)
     assert desk.state(content) == ((SPAM, True), ["Archive"], False)

@@ -69,7 +69,7 @@ def live_a_good_month(desk: WebDesk) -> None:
 def _receive(desk: WebDesk, kind: str, number: int, *, is_sorted: bool) -> None:
     """A message comes, and the person acts on it. is_sorted: the person moves spam that was missed to Junk."""
     label = Label.SPAM if kind == "s" else Label.HAM
-    content = _rare(number) if kind == "u" else _mail(label, number)
+    content = _rare(number, desk.now()) if kind == "u" else _mail(label, number, desk.now())
     desk.deliver(content, flags=None if kind != "h" else "RS" if is_sorted and number % 6 == 0 else "S")
     if is_sorted and kind == "s" and "INBOX" in desk.where(content):
         desk.take(content, "INBOX", "Junk")
@@ -77,40 +77,41 @@ def _receive(desk: WebDesk, kind: str, number: int, *, is_sorted: bool) -> None:
         desk.take(content, "INBOX", "Archive")
 
 
-def _mail(label: Label, number: int) -> bytes:
-    """Return the `number`th message of a kind. Some spam is written like a letter from a friend."""
+def _mail(label: Label, number: int, at: float | None = None) -> bytes:
+    """Return the `number`th message of a kind, written at that time. Some spam is like a letter from a friend."""
     choose = random.Random(f"{label.word} {number}")
     kind = choose.choice(_HAM if label is Label.HAM else _SPAM)
     if label is Label.SPAM and choose.random() < _DISGUISED:
         few = [*choose.sample(_HAM[0][2], 4), choose.choice(_SLY)]
         kind = ("{friend} <friend{n}@post{n}.example>",), _HAM[0][1], few, len(few)
-    return _written(choose, kind, number)
+    return _written(choose, kind, number, at)
 
 
-def _rare(number: int) -> bytes:
+def _rare(number: int, at: float) -> bytes:
     """Return a wanted message that is like no other."""
-    return _written(random.Random(number), _RARE[number % len(_RARE)], number)
+    return _written(random.Random(number), _RARE[number % len(_RARE)], number, at)
 
 
 def _written(
-    choose: random.Random, kind: tuple[Sequence[str], Sequence[str], Sequence[str], int], number: int
+    choose: random.Random, kind: tuple[Sequence[str], Sequence[str], Sequence[str], int], number: int, at: float | None
 ) -> bytes:
     senders, subjects, sentences, most = kind
     words = {name: choose.choice(some) for name, some in _WORDS.items()}
     words |= {"n": str(choose.randrange(2, 60)), "order": str(choose.randrange(20_000, 90_000))}
     words["price"] = f"{choose.randrange(4, 140)}.{choose.randrange(10, 99)}"
     text = " ".join(choose.sample(sentences, min(most, len(sentences))))
-    return _message(choose, choose.choice(senders), choose.choice(subjects), text, words, number)
+    return _message(choose, choose.choice(senders), choose.choice(subjects), text, words, number, at)
 
 
 def _message(
-    choose: random.Random, sender: str, subject: str, text: str, words: Mapping[str, str], number: int
+    choose: random.Random, sender: str, subject: str, text: str, words: Mapping[str, str], number: int, at: float | None
 ) -> bytes:
     mail = EmailMessage()
     mail["From"] = sender.format(**words)
     mail["To"] = "Anna Berg <anna@home.example>"
     mail["Subject"] = subject.format(**words)
-    mail["Date"] = format_datetime(datetime(2026, 10, 1 + number % 28, number % 24, number % 60, tzinfo=UTC))
+    before = datetime(2026, 10, 1 + number % 28, number % 24, number % 60, tzinfo=UTC)
+    mail["Date"] = format_datetime(before if at is None else datetime.fromtimestamp(int(at), UTC))
     mail["Message-ID"] = f"<{number}.{choose.randrange(10**9)}@{mail['From'].rpartition('@')[2].rstrip('>')}>"
     mail.set_content(f"{text.format(**words)}\n")
     return mail.as_bytes()

@@ -112,6 +112,7 @@ def take(browser: Browser, desk: WebDesk, base: str, name: str) -> None:
 
 def _is_whole(page: Any, address: str) -> bool:
     """Whether a page waits for no more work beside it."""
+    page.goto("about:blank")  # a page that waits loads itself again, which would interrupt this
     page.goto(address)
     page.wait_for_load_state("networkidle")
     return bool(page.locator("[data-again], [data-unfinished]").count() == 0)

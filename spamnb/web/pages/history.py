@@ -59,7 +59,7 @@ def history(visit: Visit) -> Response:
 def _search(names: Names, show: str, text: str, mailbox: str) -> dict[str, Any]:
     """Return what the form for a search and the links below it need."""
     kinds = [(key, name) for key, (name, _) in SHOWN.items()]
-    kinds.insert(2, (JUNK, "In Junk, least sure first"))
+    kinds.insert(2, (JUNK, "In Junk"))
     several = list(names.by_path.values()) if names.are_several else []
     return {"show": show, "q": text, "mailbox": mailbox, "kinds": kinds, "names": several}
 
