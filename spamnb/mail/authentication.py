@@ -18,8 +18,8 @@ lets write can choose it.
 
 A stranger chooses some of the words that a server writes, such as the names in a signature. The DNS allows any letter
 there, as in the domain `shop.example(x).evil.example`. So a name counts only if it is one word, and no comment is right
-behind it. A field counts only if its server's name is written plainly, as all known servers write it. If it has
-quotation marks, or a comment beside it, the server may not know its name when it removes strangers' fields.
+behind it. A field counts only if it begins with its server's name, as all known servers write it. If quotation marks
+or a comment come first, the server may not know its name when it removes strangers' fields.
 
 A signature counts for From's own domain, for those above it, and for those below it. It does not count for two names
 beside each other, as `a.gouv.fr` and `b.gouv.fr`: only a list of public suffixes could tell if these have one holder.
@@ -53,7 +53,6 @@ _SIGNER, _IDENTITY = "header.d", "header.i"
 _DENIED, _POLICY = ("fail", "permerror"), (ALIGNED, "pass", "")  # by DMARC; "": the server does not ask for it
 _VERSION, _ESCAPE = "1", "\\"
 _NOT_IN_QUOTED_COMMENT = ("(", ")", _ESCAPE)
-_NOT_IN_NAME = frozenset('("\\')
 _BLANK = " \t\r\n"  # RFC 5322, 2.2.2: to a server any other blank of Unicode is a letter
 _HOST = lazy_pattern(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 _PIECES = lazy_pattern(rf"\\[\s\S]?|[()\";=]|[{_BLANK}]+|[^\\()\";={_BLANK}]+")
@@ -161,7 +160,7 @@ def _field(value: str) -> _Field | None:
         return None
     name, *version = statements[0] or [None]
     if name is not None and version in ([], [_VERSION]):
-        is_plain = name.isascii() and _NOT_IN_NAME.isdisjoint(value.partition(";")[0])
+        is_plain = name.isascii() and value.lstrip(_BLANK).startswith(name)
         return _Field(name.lower(), statements[1:]) if is_plain else None
     return _Field("", statements) if version[:1] == [None] else None
 
