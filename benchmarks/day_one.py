@@ -12,9 +12,10 @@ later mail is not like the mail in the mailbox.
 
 by folder: every message is learned as its folder says. sifted: then the lessons are sifted, as `init` does. asked:
 before that, the person rightly answers some screens of questions. right: all labels are right. bogofilter: by folder.
-caught: spam called spam, in percent. ham called spam: of 600. most: of that, in one draw. begins: the part of the draws
-in which moving would begin at once. doubted: ham of the mailbox that the sift doubts. weakly: ham that counts weakly as
-spam. found: spam among the ham that is doubted, in percent. All others are means over draws.
+caught: spam called spam, in percent. ham called spam: of 600. Mail of a list that the service would spare counts as
+neither. most: ham called spam, in one draw. begins: the part of the draws in which moving would begin at once. doubted:
+ham of the mailbox that the sift doubts. weakly: ham that counts weakly as spam. found: spam among the ham that is
+doubted, in percent. All others are means over draws.
 
     python benchmarks/day_one.py CORPUS [--ham 300] [--draws 3] [--mailboxes 60:0.2 20:0.4] [--screens 3] [--json]
     python benchmarks/day_one.py CORPUS --lists 150 [--arrival] …
@@ -23,7 +24,8 @@ spam. found: spam among the ham that is doubted, in percent. All others are mean
 import random
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,13 +39,15 @@ from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation.arrival import arrival
 from spamnb.evaluation.corpus import Labelled, Sample, load_corpus, samples
 from spamnb.evaluation.packed import Packed
-from spamnb.filter.judge import FrozenFilter
+from spamnb.filter.judge import FrozenFilter, Judgement
+from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Content
 from spamnb.review.first_lessons import doubted, sifting
 from spamnb.review.first_questions import first_questions
 from spamnb.rules import weak_lessons
+from spamnb.rules.destination import why_list_mail_stays
 
 _ANSWERED = 0.15
 _SPAM_PER_HAM = 0.25
@@ -161,11 +165,33 @@ def sift(
 def judged(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons) -> Figures:
     """Judge the mail that comes later."""
     later = [read[place] for place in mailbox.later]
-    verdicts = FrozenFilter(lessons, Scoring(), Senders()).judge_all(
+    judgements = FrozenFilter(lessons, Scoring(), Senders()).judge_all(
         [Content(one.reading.tokens, one.reading.relations) for one in later]
     )
-    is_spam = [how.verdict is Verdict.SPAM for how in verdicts]
+    is_spam = list(map(partial(_goes_to_junk, lessons, _learned_of(read, mailbox, lessons)), later, judgements))
     return _figures([one.label for one in later], is_spam, not missing_now(lessons, Scoring(), Learning()))
+
+
+def _learned_of(read: Sequence[Sample], mailbox: Mailbox, lessons: MemoryLessons) -> Mapping[str, Learned]:
+    """Return what is learned of each list."""
+    known: dict[str, Learned] = {}
+    for place in mailbox.lists + mailbox.ham + mailbox.lying + mailbox.junk:
+        lesson, list_id = lessons.find(read[place].reading.digest), read[place].reading.relations.list_id
+        if lesson is not None and lesson.label is not None:
+            ham, spam = known.get(list_id, Learned())
+            known[list_id] = Learned(ham + (lesson.label is Label.HAM), spam + (lesson.label is Label.SPAM))
+    return known
+
+
+def _goes_to_junk(
+    lessons: MemoryLessons, of_lists: Mapping[str, Learned], message: Sample, judgement: Judgement
+) -> bool:
+    """Tell whether a message is called spam, and the service would not spare it as mail of a list."""
+    verdict, probability, listed = judgement.verdict, judgement.probability, judgement.listed
+    relations, ham = message.reading.relations, int(lessons.totals()[0])
+    of_list = partial(of_lists.get, relations.list_id, Learned())
+    is_spared = bool(why_list_mail_stays(verdict, probability, listed, relations, ham, of_list))
+    return verdict is Verdict.SPAM and not is_spared
 
 
 def by_bogofilter(corpus: Sequence[Labelled], mailbox: Mailbox) -> Figures:

@@ -14,12 +14,11 @@ from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
 from spamnb.rules.destination import (
-    UNKNOWN_LIST,
     Destination,
     destination_of,
     is_barely_spam,
-    is_unknown_list,
     too_many_newcomers,
+    why_list_mail_stays,
 )
 from spamnb.rules.newsletters import newsletter
 
@@ -51,7 +50,7 @@ def destination(
     config: with the person's choices. now: seconds since the epoch.
     """
     lesson = ledger.lessons.find(mail.known.digest)
-    judgement = not_of_unknown_list(ledger, mail.judgement, mail.relations.list_id)
+    judgement = spare_list_mail(ledger, mail.judgement, mail.relations)
     verdict, probability, listed = judgement.verdict, judgement.probability, judgement.listed
     is_barely, why_newsletter, is_newcomer = is_barely_spam(verdict, probability, listed), "", False
     if (verdict is not Verdict.SPAM or is_barely) and not _BY_SENDER.isdisjoint(mailbox.goals):
@@ -75,20 +74,20 @@ def destination(
     )
 
 
-def not_of_unknown_list(ledger: Ledger, judgement: Judgement, list_id: str) -> Judgement:
-    """Return a judgement; if a young filter calls mail of a list spam that it does not know, it is unsure.
+def spare_list_mail(ledger: Ledger, judgement: Judgement, relations: Relations) -> Judgement:
+    """Return a judgement; it is unsure if the filter calls mail of a list spam, but knows too little of the list.
 
     Only the place of the message and the answer at delivery follow from that. The recorded verdict is spam: a filter
     that has not begun waits until its person has sorted such mail too.
     """
 
     def of_list() -> Learned:
-        return ledger.senders.learned("", list_id)[1]
+        return ledger.senders.learned("", relations.list_id)[1]
 
-    ham = int(ledger.lessons.totals()[0]) if list_id and judgement.verdict is Verdict.SPAM else 0
-    if is_unknown_list(judgement.verdict, judgement.listed, list_id, ham, of_list):
-        return judgement._replace(verdict=Verdict.UNSURE, vouched=UNKNOWN_LIST)
-    return judgement
+    ham = int(ledger.lessons.totals()[0]) if relations.list_id and judgement.verdict is Verdict.SPAM else 0
+    verdict, probability, listed = judgement.verdict, judgement.probability, judgement.listed
+    why = why_list_mail_stays(verdict, probability, listed, relations, ham, of_list)
+    return judgement._replace(verdict=Verdict.UNSURE, vouched=why) if why else judgement
 
 
 def _by_sender(ledger: Ledger, config: Config, goals: Collection[Role], relations: Relations) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ import contextlib
 import time
 from typing import NamedTuple
 
-from spamnb.acts.destination import not_of_unknown_list
+from spamnb.acts.destination import spare_list_mail
 from spamnb.acts.may_move import Hindrance, MissingCache, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
@@ -77,7 +77,7 @@ def judge(
         hindered = hindrance(ledger, config, now, remembered)
         if judgement.listed and judgement.verdict is Verdict.SPAM:  # what a person orders needs no lessons
             hindered = hindered._replace(missing="")
-        answered = not_of_unknown_list(ledger, judgement, reading.relations.list_id)
+        answered = spare_list_mail(ledger, judgement, reading.relations)
     told = delivered(answered, config, is_held=bool(hindered))
     return JudgedAtDelivery(told, judgement, clues, hindered, config.scoring)
 

@@ -18,8 +18,9 @@ from spamnb.evaluation.newcomers import Newcomers
 from spamnb.evaluation.simulated_mail import DAY, Mail
 from spamnb.evaluation.user_run import NAMED_SPAM, UserRun
 from spamnb.filter.judge import Judgement
+from spamnb.mail.relations import Relations
 from spamnb.rules import weak_lessons
-from spamnb.rules.destination import UNKNOWN_LIST, destination_of, is_barely_spam, is_unknown_list
+from spamnb.rules.destination import destination_of, is_barely_spam, why_list_mail_stays
 from spamnb.rules.moving import USUAL, WINDOW, trips
 from spamnb.rules.newsletters import newsletter
 from spamnb.rules.reactions import reaction_to_kept
@@ -82,20 +83,20 @@ class Mailbox:
         self._judged.append((place, judgement.verdict))
         if (missing := self._lacking()) and judgement.verdict is Verdict.SPAM:
             self._beginning.called_spam(place)
-        is_unknown = self._is_of_unknown_list(judgement, relations.list_id)
-        if is_unknown and not missing:
+        why_spared = self._why_list_mail_stays(judgement, relations)
+        if why_spared and not missing:
             self._beginning.spare(place)
         goal = destination_of(
-            Verdict.UNSURE if is_unknown else judgement.verdict,
+            Verdict.UNSURE if why_spared else judgement.verdict,
             "",
             None if lesson is None else lesson.decision,
             missing,
             self._is_stopped(missing),
             self._goals,
-            why_unsure=UNKNOWN_LIST if is_unknown else judgement.why_unsure,
+            why_unsure=why_spared or judgement.why_unsure,
             newsletter=newsletter(relations, self._mail.seen(place), chosen=None),
             is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(relations),
-            is_barely=not is_unknown and is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
+            is_barely=not why_spared and is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
             are_many=self._newcomers.are_many,
         ).goal
         self._note(place, judgement, goal)
@@ -130,9 +131,10 @@ class Mailbox:
         self._run.switched_on_at = self._beginning.began_at
         return missing
 
-    def _is_of_unknown_list(self, judgement: Judgement, list_id: str) -> bool:
-        of_list = partial(self._newcomers.of_list, list_id)
-        return is_unknown_list(judgement.verdict, judgement.listed, list_id, self.learned[Label.HAM], of_list)
+    def _why_list_mail_stays(self, judgement: Judgement, relations: Relations) -> str:
+        verdict, probability, listed = judgement.verdict, judgement.probability, judgement.listed
+        of_list, ham = partial(self._newcomers.of_list, relations.list_id), self.learned[Label.HAM]
+        return why_list_mail_stays(verdict, probability, listed, relations, ham, of_list)
 
     def _is_stopped(self, missing: str) -> bool:
         may_stop = self._has_breaker and not self._stopped and not missing

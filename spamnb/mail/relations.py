@@ -32,7 +32,7 @@ _HASH_BYTES = 8
 _MOST_REFERS = 20  # Message-IDs: the last ones of References are the nearest
 _MOST_RECIPIENTS = 50  # of one sent message; a message with more is an announcement
 _LIST_CHARS, _REFERENCES_CHARS = 500, 4000
-_READ = frozenset({"list-id", "received", "references", "in-reply-to", "list-unsubscribe"})
+_READ = frozenset({"list-id", "received", "references", "in-reply-to", "list-unsubscribe", "list-post"})
 _ID = lazy_pattern(r"<([^<>\s]{3,250})>")
 _AUTOMATIC = frozenset({"bulk", "auto_reply", "junk", "list"})  # values of Precedence
 _AUTOMATIC_FIELDS = ("x-autoreply", "x-autorespond", "x-vacation", "x-failed-recipients")
@@ -44,7 +44,7 @@ class Relations(NamedTuple):
     sender: the first address in From, in lower case. others: its further addresses, and "" for what is in doubt (see
     `shown_addresses`). list_id: of the mailing list (RFC 2919). path: see `path_of`. answers: hashes; each says that
     this sender answers a message of In-Reply-To or References. results, are_results_below: see `OwnResults`.
-    is_newsletter: it offers to unsubscribe (RFC 2369).
+    is_newsletter: it offers to unsubscribe (RFC 2369). is_discussion: one may write to its list (List-Post there).
     """
 
     sender: str = ""
@@ -55,6 +55,7 @@ class Relations(NamedTuple):
     results: tuple[str, ...] = ()
     are_results_below: bool = False
     is_newsletter: bool = False
+    is_discussion: bool = False
 
     @property
     def senders(self) -> tuple[str, ...]:
@@ -134,6 +135,7 @@ def relations(message: Message) -> Relations:
         results=results.values,
         are_results_below=results.are_below,
         is_newsletter="list-unsubscribe" in fields,
+        is_discussion="<" in _first(fields, "list-post"),  # NO: nobody may write there
     )
 
 

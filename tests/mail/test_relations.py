@@ -100,6 +100,20 @@ def test_what_a_message_says() -> None:
     assert found._replace(path="").sender_over_path is found._replace(sender="").sender_over_path is None
 
 
+@over_rows(
+    ("fields", "is_discussion"),
+    [
+        (["List-Post: <mailto:talk@b.example>"], True),
+        (["List-Post: NO (posting is not allowed)"], False),
+        (["List-Post:"], False),
+        (["List-Id: <news.b.example>", "List-Unsubscribe: <mailto:leave@b.example>"], False),
+    ],
+)
+def test_to_which_lists_one_may_write(fields: list[str], is_discussion: bool) -> None:
+    """List-Post names an address or a page; NO says that nobody may write to the list."""
+    assert relations(parse("\n".join([*fields, "", "hi"]).encode())).is_discussion is is_discussion
+
+
 def test_only_the_nearest_references_count() -> None:
     """However many Message-IDs a stranger writes, the last twenty count."""
 

@@ -1,4 +1,4 @@
-"""A young filter moves no mail of a list that it does not know."""
+"""A young filter moves no mail of a list that it does not know; mail of discussion lists is surely spam, or stays."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +15,8 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.mail.reading import read
 from spamnb.rules import destination
 from tests.service.desk import Desk, moving_desk
+
+POST = b"List-Post: <mailto:club@club.example>\n"
 
 
 def of_list(number: int, name: str = "club", *, kind: str = "spam") -> bytes:
@@ -85,10 +87,36 @@ def test_it_is_kept_at_once_if_the_person_leaves_it(desk: Desk, habit: MissedSpa
 
 
 def test_a_filter_that_knows_much_ham_moves_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Once 200 ham are learned, mail of a list is like other mail."""
+    """Once 200 ham are learned, mail of a list to which nobody can write is like other mail."""
     monkeypatch.setattr(destination, "_OLD", 40)
+    monkeypatch.setattr(destination, "_SURELY_OF_LIST", 1.0)
     desk.deliver(of_list(101))
     assert desk.where(of_list(101)) == ["Junk"]
+
+
+@pytest.mark.parametrize(
+    ("ham", "spam", "old", "goals"),
+    [
+        (0, 0, 40, ("INBOX", "Junk")),
+        (6, 0, 40, ("Junk", "Junk")),
+        (6, 0, 90, ("INBOX", "Junk")),
+        (0, 5, 90, ("Junk", "Junk")),
+    ],
+)
+def test_mail_of_a_discussion_list_is_surely_spam_or_stays(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, ham: int, spam: int, old: int, goals: tuple[str, str]
+) -> None:
+    """Until the filter knows a list to which one may write, and much ham. A list that sends spam alone is excepted."""
+    monkeypatch.setattr(destination, "_OLD", old)
+    for kind, number in ("ham", ham), ("spam", spam):
+        for each in range(200, 200 + number):
+            content = POST + of_list(each, kind=kind)
+            learn(desk.ledger, read(content), Label.of(kind), "a test", desk.now(), how=How.HAND)
+    for content, least, goal in zip((POST + of_list(101), POST + of_list(102)), (1.0, 0.99), goals, strict=True):
+        monkeypatch.setattr(destination, "_SURELY_OF_LIST", least)
+        assert answer(desk, content) is (Verdict.SPAM if goal == "Junk" else Verdict.UNSURE)
+        desk.deliver(content)
+        assert desk.where(content) == [goal]
 
 
 def test_a_list_that_the_person_blocks(desk: Desk) -> None:
