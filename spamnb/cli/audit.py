@@ -4,8 +4,8 @@ It judges each learned message as if it had not learned it, or its near-copies. 
 lists the messages that the filter would then clearly put on the other side, then those
 that are less clear. Messages that nobody has decided on come before your own decisions. At
 a terminal it asks about each: ? explains the keys, and v shows the message. One number
-undoes one answer. It asks about each message only once. `spamnb init --learn` and the page
-"Wrong folder?" ask about the mail that `init` has doubted.
+undoes one answer. It asks about each message only once. At its end it says how much mail
+outside of Junk `init` has doubted: `spamnb init --learn` asks about that.
 
 example:
   spamnb audit
@@ -14,9 +14,14 @@ example:
 
 import argparse
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from spamnb.cli.common.arguments import add_json
+from spamnb.cli.common.config_and_ledger import command, open_to_read
+from spamnb.cli.common.output import inform
 from spamnb.cli.common.questions import JSON_HELP, ask_or_show
+from spamnb.review.first_lessons import sifted
+from spamnb.review.first_questions import outside_of_junk
 from spamnb.review.misfiled import Doubts, Misfiled, misfiled
 
 
@@ -26,8 +31,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Show the messages, or ask about them at a terminal."""
-    return ask_or_show(misfiled, _above, options)
+    """Show the messages, or ask about them at a terminal. Then name the mail that `init` has doubted."""
+    code = ask_or_show(misfiled, _above, options)
+    if not options.json and not options.for_user and (number := _doubted(options)):  # a mail host never asks
+        inform(options, f"{outside_of_junk(number)}. To answer: {command(options)} init --learn")
+    return code
+
+
+def _doubted(options: argparse.Namespace) -> int:
+    """Return how many messages `init` has doubted that nobody has decided on since then."""
+    _, ledger = open_to_read(options)
+    with ledger or nullcontext():
+        return 0 if ledger is None else len(sifted(ledger))
 
 
 def _above(found: Sequence[Misfiled]) -> str:

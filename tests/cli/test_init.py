@@ -142,6 +142,7 @@ def test_spam_in_the_inbox_teaches_no_ham(home: Path, run: Run) -> None:
     assert "0 ham, 0 spam" in run("status").out
     assert run("verify").code == 0
     assert "10 messages outside of Junk look like spam" in run("init", "--learn").out, "as if for the first time"
+    assert "\n10 messages outside of Junk look like spam. To answer: spamnb init --learn\n" in run("audit").out
 
 
 def test_a_filter_in_use_does_not_learn_its_own_verdicts(home: Path, run: Run) -> None:
