@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from spamnb.base.label import Label, Verdict, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.senders import names
+from spamnb.ledger.queries import look_up_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,11 @@ _LEFT_BEHIND = (
 _FATE = (
     "CASE WHEN m.label = 1 THEN iif(m.weak OR m.learned_at < m.judged_at, NULL, 1) WHEN m.label = 0 THEN 0"  # noqa: S608
     f" WHEN EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND {_LIES} AND {_LEFT_BEHIND}) THEN 0 END"
+)
+_IN_SPAM = (
+    "SELECT 1 FROM message AS m WHERE m.verdict = 'spam'"
+    " AND EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND f.origin = 'filter')"
+    " AND NOT EXISTS (SELECT 1 FROM action AS a WHERE a.message = m.id AND a.goal <> 'spam') AND m.digest"
 )
 _FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message whose origin is not recorded
 _NEW_SENDER = (
@@ -181,6 +187,10 @@ class Messages:
         update = "UPDATE message SET rescued_at = NULL WHERE digest = ? AND rescued_at IS NOT NULL"
         with self._db.transaction():
             self._db.executemany(update, [(digest,) for digest in digests])
+
+    def is_any_in_spam(self, digests: Iterable[bytes]) -> bool:
+        """Tell whether the filter has moved one of these messages to spam, wherever it is now."""
+        return bool(look_up_bound(self._db, _IN_SPAM, list(digests)))
 
     def judged(
         self, message: int, verdict: str, probability: float, at: float, sender: str = "", list_id: str = ""
