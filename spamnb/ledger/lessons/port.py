@@ -1,6 +1,6 @@
 """What a filter needs of the store of its lessons, whichever store that is; one test suite holds all stores to it.
 
->>> from spamnb.base.label import How, Label, is_unseen
+>>> from spamnb.base.label import How, Label
 >>> from spamnb.ledger.lessons.memory import MemoryLessons
 >>> from spamnb.mail.reading import Reading
 >>> lessons = MemoryLessons()  # of a ledger: Ledger(path).lessons
