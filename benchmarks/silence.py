@@ -10,14 +10,14 @@ half. `sender`: the bait is a letter of the ham, and has the From and Received f
 user keeps 80 % of the bait that is not moved, and treats bait in Junk like ham there. "Later than day 10" leaves out
 the first 200 messages of the last quarter. junk: ham that the filter has put into Junk, and that is not rescued. The
 user looks into Junk after each message there. The figures are with and without the rule that mail left in Junk is spam;
-means over orders. `never rescues` is a user who moves missed spam, looks into Junk, and takes nothing out of it. If
-nobody looks into Junk, the rule does nothing, which is "without". filled: a stranger fills Junk with spam of the first
-half, which is learned, with this number of words of other people's ham, from OTHER. Mail beyond doubt is learned from
-silence, after the number of further messages in the rule. Then the second half is judged. breaker: a stranger sends
-this number of messages a day, for 50 days, to a person with 20 a day, 32 % of them spam. The figures: after how many of
-these messages the breaker trips, if the filter takes all of them for spam. If it does not trip: after how many more
-verdicts it trips when the filter takes all mail for spam from then on. "-" is never. The last column is how many of the
-person's own messages must come, after the stranger has ended, until that trips it.
+means over orders. `never rescues` is a user who moves missed spam, looks into Junk, and takes nothing out of it.
+filled: a stranger fills Junk with spam of the first half, which is learned, with this number of words of other people's
+ham, from OTHER. Mail beyond doubt is learned from silence, after the number of further messages in the rule: in a Junk
+that somebody looks at, and in one that nobody has ever opened. Then the second half is judged. breaker: a stranger
+sends this number of messages a day, for 50 days, to a person with 20 a day, 32 % of them spam. The figures: after how
+many of these messages the breaker trips, if the filter takes all of them for spam. If it does not trip: after how many
+more verdicts it trips when the filter takes all mail for spam from then on. "-" is never. The last column is how many
+of the person's own messages must come, after the stranger has ended, until that trips it.
 
     python benchmarks/silence.py kept|junk CORPUS [--orders 3] [--habit NAME …] [--seed 0] [--json]
     python benchmarks/silence.py filled CORPUS OTHER [--sent 1000] [--seed 0] [--json]
@@ -65,6 +65,11 @@ _A_DAY, _SPAM_SHARE, _DAYS = 20, 0.32, 50
 _FLOODS = (20, 40, 60, 80, 100, 200, 300, 1000)  # messages per day
 _BEFORE = 1100  # messages judged before: the number that the breaker looks at
 _SETTLED = 200
+_NOW = 1e9
+_JUNK = {  # by whether somebody looks at it: the rule, and after how many further messages it applies
+    "yes": (weak_lessons.silence(_NOW, _NOW, 0.0, lambda _: _NOW), weak_lessons.SILENT_MESSAGES),
+    "never": (weak_lessons.silence(_NOW, None, 0.0, lambda _: _NOW), weak_lessons.UNSEEN_MESSAGES),
+}
 _ADDED, _OTHERS_WORDS = (0, 50, 200, 1000), 3500  # words of other people's ham in a message; from the commonest
 
 
@@ -193,7 +198,7 @@ def _left_in_junk(corpus: str, habits: Sequence[str], orders: int, seed: int) ->
         row: dict[str, object] = {"habit": habit}
         for name, rule in (
             ("with", contextlib.nullcontext()),
-            ("without", mock.patch.object(weak_lessons, "teaches_spam", lambda *_: False)),
+            ("without", mock.patch.object(weak_lessons.Silence, "teaches", lambda *_: False)),
         ):
             with rule:
                 mean = average([_looked_into(stream, _LOOKING[habit], seed) for stream in streams]).mean
@@ -237,7 +242,8 @@ def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[st
     others = [[_bytes(one) for one in load_corpus(other) if one.label is label] for label in Label]
     common_words = Vocabulary(*others).common_in_ham(_OTHERS_WORDS)
     judged = [(one.label, read(_bytes(one))) for one in halves.second]
-    for sending, words in ((0, 0), *((number, each) for each in _ADDED)):
+    rows = [(0, 0, "yes"), *((number, words, looks) for looks in _JUNK for words in _ADDED)]
+    for sending, words, looks in rows:
         lessons, chance = MemoryLessons(), random.Random(seed)
         for one in halves.first:
             lessons.learn([read(_bytes(one))], one.label, "", 0.0, how=How.HAND)
@@ -245,23 +251,21 @@ def _filled(corpus: str, other: str, number: int, seed: int) -> Iterator[dict[st
             read(_numbered(with_text(chance.choice(spam), lines(chance.sample(common_words, words))), place))
             for place in range(sending)
         ]
-        taught = _left_lying(lessons, sent)
-        yield {"words": words, "sent": len(sent), "learned": taught} | _of_half(lessons, judged)
+        taught = _left_lying(lessons, sent, *_JUNK[looks])
+        yield {"looked at": looks, "words": words, "sent": len(sent), "learned": taught} | _of_half(lessons, judged)
 
 
-def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading]) -> int:
-    """Learn from silence what is beyond doubt. Returns how many messages."""
+def _left_lying(lessons: MemoryLessons, sent: Sequence[Reading], silence: weak_lessons.Silence, after: int) -> int:
+    """Learn from silence what it teaches after so many further messages. Returns how many messages."""
     judge, taught = Filter(lessons, Scoring(), Senders()).judge, 0
     waiting: deque[tuple[Reading, float]] = deque()
-    for reading in [*sent, *[None] * weak_lessons.SILENT_MESSAGES]:
+    for reading in [*sent, *[None] * after]:
         if reading is not None:
             waiting.append((reading, judge(reading).probability))
-        if len(waiting) > weak_lessons.SILENT_MESSAGES or (reading is None and waiting):
+        if len(waiting) > after or (reading is None and waiting):
             lying, then = waiting.popleft()
-            if weak_lessons.teaches_spam(then, judge(lying).probability):
-                taught += bool(
-                    lessons.learn([lying], Label.SPAM, weak_lessons.LAY_IN_SPAM, 0.0, weak=True, how=How.SILENCE)
-                )
+            if silence.teaches(then, judge(lying).probability):
+                taught += bool(lessons.learn([lying], Label.SPAM, silence.why, 0.0, weak=True, how=silence.how))
     return taught
 
 

@@ -945,6 +945,12 @@ class Sorting(RuleBasedStateMachine):
             assert label_of(self.ledger, digest) == label
 
     @invariant()
+    def a_rescue_forgets_what_an_unseen_junk_has_taught(self) -> None:
+        lessons = [one for one in self.ledger.lessons.changes(0, 10_000) if one.takes_back is None]
+        ham = [one.digest for one in lessons if one.decision is Label.HAM]
+        assert not (self.ledger.messages.is_any_in_spam(ham) and any(one.is_unseen for one in lessons))
+
+    @invariant()
     def what_was_only_sent_is_not_judged(self) -> None:
         for file in self.files:
             known = self.ledger.messages.find(file.digest)

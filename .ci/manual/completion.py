@@ -21,6 +21,7 @@ _KINDS = {
             "CMD",
             "FIELD",
             "K-of-N",
+            "MONTH",
             "KEY=VALUE",
             "N",
             "N,N",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from spamnb.acts import training
+from spamnb.acts import training, unseen
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.acts.filing import Filing, NoFolderError
 from spamnb.base.errors import MaildirError
@@ -83,6 +83,8 @@ class Answers:
         reading = None if label is None else self._unlearned(question)  # before the ledger is held
         at, journal = self._now(), self._ledger.journal
         with self._ledger.transaction():
+            if label is Label.HAM:  # no part of the answer, so that an undo of the answer leaves it
+                unseen.rescued(self._ledger, [question.digest], at)
             self._ledger.record_lessons()  # first those of others: what is recorded below belongs to this answer
             before = journal.newest_id()
             if label is not None:
@@ -130,7 +132,7 @@ class Answers:
         elif lesson is not None and (lesson.label, lesson.weak) != (label, False):
             change = Relabel(question.digest, lesson.label, lesson.weak, label, False, why, How.HAND)
             training.relabel(self._ledger, [change], at)
-        training.decided(self._ledger, [question.digest], label)
+        training.decided(self._ledger, [question.digest], label, at)
 
     def _move(self, question: Question, label: Label, act: _Act) -> str:
         """Move files that were put apart, and files in a folder of the other label. Returns why a file stays, or ""."""

@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from spamnb.acts import unseen
 from spamnb.acts.moved_file import MovedFile
 from spamnb.base.errors import MaildirError, NotYetError, SpamnbError
 from spamnb.base.label import How, Label, Origin, Role
@@ -367,7 +368,10 @@ class Mover:
             if intent.takes_back is not None:
                 first = self._ledger.journal.mark_undone(intent.takes_back)
                 if first.verdict is not None:  # the filter had decided this move: a person has rescued the message
-                    self._ledger.messages.rescued(intent.message, now if first.state == "undone" else None)
+                    is_back = first.state == "undone"
+                    self._ledger.messages.rescued(intent.message, now if is_back else None)
+                    if is_back:
+                        unseen.rescued(self._ledger, [intent.digest], now)
         self.departures.add(intent.source)
         self._moved_file.make()
 

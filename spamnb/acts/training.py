@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from spamnb.acts import unseen
 from spamnb.base.errors import LedgerError
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, is_unseen
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
@@ -34,20 +35,23 @@ def learn_together(
 ) -> list[Change]:
     """Learn several messages in one transaction. Returns those that changed, with their earlier state."""
     with ledger.transaction():
+        unseen.note(ledger, is_unseen(label, weak, how))
         changed = ledger.lessons.learn(readings, label, why, at, how=how, weak=weak)
         ledger.record_lessons()
         ledger.messages.came_from(
             (reading.digest, reading.relations.sender, reading.relations.list_id) for reading in readings
         )
         if not weak:
-            decided(ledger, (reading.digest for reading in readings), label)
+            decided(ledger, [reading.digest for reading in readings], label, at)
     return changed
 
 
-def decided(ledger: Ledger, digests: Iterable[bytes], label: Label) -> None:
+def decided(ledger: Ledger, digests: Iterable[bytes], label: Label, at: float) -> None:
     """Record that a person gave messages this label. Who calls a message spam no longer wants it out of spam."""
     if label is Label.SPAM:
         ledger.messages.not_rescued(digests)
+    else:
+        unseen.rescued(ledger, digests, at)
 
 
 def learn_batches(
@@ -65,6 +69,9 @@ def learn_batches(
 
     batcher: the one from earlier calls (`Lessons.batcher`). weak: as for `learn`.
     """
+    digests = list(chain.from_iterable(batch.digests for batch in batches))
+    if label is Label.HAM and not weak:
+        unseen.rescued(ledger, digests, at)  # first: after a kill between the two, nothing would do it
     changed = (batcher or ledger.lessons.batcher()).learn(batches, label, why, at, how=how, weak=weak)
     with ledger.transaction():
         ledger.record_lessons()
@@ -74,7 +81,7 @@ def learn_batches(
             for digest, relations in zip(batch.digests, batch.relations, strict=True)
         )
         if not weak:
-            decided(ledger, chain.from_iterable(batch.digests for batch in batches), label)
+            decided(ledger, digests, label, at)
     files: list[tuple[bytes, str]] = []
     for batch in batches:
         if batch.paths:
@@ -112,10 +119,10 @@ def take_over(ledger: Ledger, lessons: Sequence[LessonCopy], sent_by: Mapping[by
         return lesson if host is None else replace(lesson, why=f"{lesson.why} (on {host})")
 
     with ledger.transaction():
+        unseen.note(ledger, any(copy.lesson.is_unseen for copy in lessons))
         changed = ledger.lessons.take_over(lessons)
         ledger.record_lessons(as_recorded)
-        decisions = [copy.lesson for copy in lessons if copy.lesson.decision is Label.SPAM]
-        decided(ledger, (lesson.digest for lesson in decisions), Label.SPAM)
+        ledger.messages.not_rescued(copy.lesson.digest for copy in lessons if copy.lesson.decision is Label.SPAM)
     return changed
 
 

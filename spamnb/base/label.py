@@ -36,6 +36,15 @@ def counts_as(label: Label | None, weak: bool) -> str:
     return "nothing" if label is None else f"{'weakly ' if weak else ''}{label.word}"
 
 
+def is_unseen(label: Label | None, weak: bool, how: "How | None") -> bool:
+    """Tell whether a lesson is from a spam folder that nobody had ever opened; all other mail that is kept is ham.
+
+    >>> is_unseen(Label.SPAM, True, How.KEPT), is_unseen(Label.HAM, True, How.KEPT)
+    (True, False)
+    """
+    return weak and label is Label.SPAM and how is How.KEPT
+
+
 class Verdict(StrEnum):
     """The filter's judgement of a message."""
 
@@ -55,7 +64,7 @@ class How(StrEnum):
     PIPE = "pipe"  # judged at delivery, by `spamnb filter`
     MOVE = "move"  # a person has moved it
     KEYWORD = "keyword"  # marked by a mail client
-    KEPT = "kept"  # answered, or read and kept
+    KEPT = "kept"  # answered, or read and kept; as spam: kept in a spam folder that nobody has ever opened
     SILENCE = "silence"  # moved to spam by the filter, and left there
     SEEN = "seen"  # by the folder that it was first seen in: weakly by the service, otherwise by `spamnb init`
     HAND = "hand"  # by a command, or on a page

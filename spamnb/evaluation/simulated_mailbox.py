@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
-from spamnb.acts import reconsider
+from spamnb.acts import reconsider, unseen
 from spamnb.acts.reconsider import Trace
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Learning, Scoring
@@ -42,7 +42,8 @@ class Mailbox:
         self._doubtful: list[int] = []  # those of them that are not learned
         self._newsletters: set[int] = set()  # moved to that folder by the filter
         self._in_spam: dict[int, float] = {}  # moved there by the filter, with the probability
-        self._opened_spam = -1
+        self._opened_spam: int | None = None
+        self._first_in_spam: int | None = None
         self._verdicts: deque[Verdict] = deque(maxlen=WINDOW)
         self._judged: deque[tuple[int, Verdict]] = deque(maxlen=USUAL + WINDOW)
         self._stopped = False
@@ -118,6 +119,8 @@ class Mailbox:
         self._newcomers.judged(goal is Role.NEWCOMERS)
         if is_moved:
             self._in_spam[place] = judgement.probability
+            if self._first_in_spam is None:
+                self._first_in_spam = place
         elif goal is Role.NEWSLETTERS:
             self._newsletters.add(place)
         self._run.goals.append(goal)
@@ -187,6 +190,8 @@ class Mailbox:
     def rescue(self, place: int) -> None:
         """The user takes a message out of spam."""
         if self._in_spam.pop(place, None) is not None:
+            self._opened_spam = self.now if self._opened_spam is None else self._opened_spam
+            self._mail.lessons.relabel(unseen.forgetting(self._mail.lessons), self._mail.at(self.now))
             self._mail.learn(place, Label.HAM, "taken out of spam", How.MOVE)
 
     def keep(self, place: int) -> None:
@@ -230,19 +235,17 @@ class Mailbox:
 
     def _learn_silent_spam(self) -> None:
         """Learn what the filter moved to spam and the user did not take out, if it lay there long enough."""
-        mail, enough = self._mail, self.now - weak_lessons.SILENT_MESSAGES
-        before = weak_lessons.lay_long_enough(
+        mail = self._mail
+        silence = weak_lessons.silence(
             mail.at(self.now),
-            mail.at(self._opened_spam),
-            None if enough < 0 else mail.at(enough),
+            None if self._opened_spam is None else mail.at(self._opened_spam),
+            None if self._first_in_spam is None else mail.at(self._first_in_spam),
+            lambda number: None if number > self.now else mail.at(self.now - number),
             is_young=weak_lessons.is_young(mail.learned[Label.SPAM], mail.missed),
         )
         for place, then in list(self._in_spam.items()):
-            if mail.at(place) < before and self._teaches_spam(place, then):
-                mail.learn(place, Label.SPAM, weak_lessons.LAY_IN_SPAM, How.SILENCE, weak=True)
+            if mail.at(place) >= silence.before or mail.seen(place).known:
+                continue
+            if silence.teaches(then, mail.judge(place).probability):
+                mail.learn(place, Label.SPAM, silence.why, silence.how, weak=True)
                 del self._in_spam[place]
-
-    def _teaches_spam(self, place: int, then: float) -> bool:
-        if self._mail.seen(place).known:
-            return False
-        return weak_lessons.teaches_spam(then, self._mail.judge(place).probability)

@@ -12,7 +12,7 @@ from typing import Final
 from spamnb.base.label import How, Label, Origin, Role, Verdict, contradicts
 from spamnb.config import Learning
 from spamnb.ledger.history.locations import Location
-from spamnb.rules.weak_lessons import LAY_IN_SPAM, LEFT_BEHIND
+from spamnb.rules.weak_lessons import LEFT_BEHIND, Silence
 
 _SPAM_KEYWORDS = frozenset({"$junk", "junk"})  # RFC 9051, 2.3.2, and Thunderbird's spelling
 _HAM_KEYWORDS = frozenset({"$notjunk", "notjunk", "nonjunk"})
@@ -388,10 +388,13 @@ def reaction_to_left_behind(
     return Reaction(Step.LEARN_HAM, LEFT_BEHIND, How.KEPT, weak=True, doubtful=is_doubtful)
 
 
+def reaction_to_silence(silence: Silence) -> Reaction:
+    """Return the reaction to spam that the filter moved to Junk some time ago, and that nobody has taken out."""
+    return Reaction(Step.LEARN_SPAM, silence.why, silence.how, weak=True, doubtful=True)
+
+
 # To a letter in the folder for newcomers that the person has answered.
 ANSWERED_NEWCOMER = Reaction(Step.LEARN_HAM_AND_FILE, "answered", How.KEPT)
-# To spam that the filter moved to Junk long ago, and that nobody has taken out.
-LEFT_IN_SPAM = Reaction(Step.LEARN_SPAM, LAY_IN_SPAM, How.SILENCE, weak=True, doubtful=True)
 
 
 def reaction_to_keywords(

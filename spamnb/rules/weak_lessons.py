@@ -1,7 +1,7 @@
 """Decide what the filter learns from a person's silence, and when it takes that back.
 
 Mail that was read and kept is ham. Spam that stays in the spam folder, long and untouched, is spam. Nobody has said so:
-these lessons are weak. A verdict alone never causes one, and any decision replaces it.
+these lessons are weak. A verdict alone never causes one if a person looks into spam, and any decision replaces it.
 
 Kept mail is doubtful if the filter calls it spam. It may be ham that the filter does not know yet, or missed spam that
 this person has opened and left. Other mail shows which: the mail from the inbox that the filter takes for spam today,
@@ -18,7 +18,8 @@ quantile instead of the mean. `benchmarks/day_one.py` measures it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from spamnb.base.label import How, Label
 from spamnb.bayes import calibration
@@ -31,11 +32,16 @@ LEFT_BEHIND = "read and left, while later mail was moved to spam"
 # The time of a message in the spam folder before it teaches anything. With 5 days and 100 messages instead, 60 instead
 # of 32 ham of Enron1 are moved to Junk (docs/evidence/accuracy.md, "Tried, and not taken").
 SILENT_DAYS, SILENT_MESSAGES = 14.0, 200
+# In a folder that nobody has opened in all that time, mail teaches sooner, if the filter is surer of it: the table in
+# docs/evidence/accuracy.md. A person who looks rescues ham, but late: until then it would teach spam.
+NEVER_SEEN = "moved to spam by the filter, and nobody has ever looked there"
+UNSEEN_DAYS, UNSEEN_MESSAGES = 5.0, 100
 # A young filter learns sooner from what it has moved. Since it begins early, few missed spam teach it. Without this, it
 # catches four points less in weeks 2 and 3 (csdmc2010, five orders, habit `tidy`).
 _YOUNG_DAYS, _YOUNG_SPAM = 1.0, 100
 # Each limit is a score: another slope of the calibration does not change what is learned without a decision.
 _BEYOND_DOUBT = calibration.probability(1.77)
+_STILL_SURER = calibration.probability(2.0923)  # 0.985
 _DOUBTFUL = calibration.probability(0.0)
 _HAM_FOR_SURE = calibration.probability(-0.385)
 _FEWEST, _FEWEST_HAM = 5, 20
@@ -48,15 +54,16 @@ _LOWEST, _HIGHEST = 0.5, 0.9
 FIRST_LIMIT = 0.05  # all above it is left out at first: spam among the ham hides other spam
 # Doubted mail counts as weakly spam if its odds are this many times those of the limit: from 0.97 at the highest limit.
 _CLEARLY, _LEAST_CLEAR = 3.6, 0.8
-_BY_VERDICT = (How.SILENCE, How.HAND)  # of weak spam: the filter has called it spam, and nobody else
+_BY_VERDICT = (How.SILENCE, How.KEPT, How.HAND)  # of weak spam: the filter has called it spam, and nobody else
 
 
-def shows_a_look(days: float) -> bool:
+def shows_a_look(days: float, *, is_marked: bool = False, is_first: bool = False) -> bool:
     """Tell whether a person has looked into spam if a file that the filter put there is opened, or leaves.
 
-    days: that the file has lain there. A file that leaves later may have been removed by a server.
+    days: that the file has lain there. A file that leaves later may have been removed by a server. is_marked: it is
+    opened. is_first: nobody has looked there before.
     """
-    return days <= SILENT_DAYS
+    return days <= SILENT_DAYS or (is_marked and is_first)
 
 
 def is_young(spam: int, missed: MissedSpam) -> bool:
@@ -68,15 +75,47 @@ def is_young(spam: int, missed: MissedSpam) -> bool:
     return spam < _YOUNG_SPAM and missed is MissedSpam.IS_MOVED
 
 
-def lay_long_enough(now: float, opened_at: float, enough_at: float | None, *, is_young: bool = False) -> float:
-    """Return before which time mail must have come to the spam folder to be learned, if it is still there.
+class Silence(NamedTuple):
+    """Which mail that the filter moved to the spam folder teaches spam, if it is still there, and with which reason.
 
-    Times are seconds since the epoch. opened_at: when a person has last looked into the folder. enough_at: when the
-    oldest of the newest `SILENT_MESSAGES` messages was judged; None if there are fewer.
+    before: it came before that time, in seconds since the epoch. least: its probability, on arrival and today.
     """
-    if is_young:
-        return min(now - _YOUNG_DAYS * 86_400, opened_at)
-    return min(now - SILENT_DAYS * 86_400, opened_at, -1.0 if enough_at is None else enough_at)
+
+    before: float
+    least: float
+    why: str
+    how: How
+
+    def teaches(self, then: float, today: float) -> bool:
+        """Tell whether such mail is learned as spam, by its probability on arrival, and today."""
+        return min(then, today) >= self.least
+
+
+def silence(
+    now: float,
+    opened_at: float | None,
+    first_at: float | None,
+    judged_at: Callable[[int], float | None],
+    *,
+    is_young: bool = False,
+) -> Silence:
+    """Return which mail in the spam folder teaches now.
+
+    Times are seconds since the epoch. opened_at: when a person has last looked into the folder; None for never.
+    first_at: when the filter first moved mail there, or None. judged_at: returns when the oldest message of this number
+    of newest ones was judged; None if there are fewer. is_young: as of the function.
+    """
+
+    def lain(days: float, messages: int) -> float:
+        enough_at = judged_at(messages) if messages else now
+        return min(now - days * 86_400, -1.0 if enough_at is None else enough_at)
+
+    if opened_at is None:
+        is_never_opened = first_at is not None and first_at < lain(SILENT_DAYS, SILENT_MESSAGES)
+        before = lain(UNSEEN_DAYS, UNSEEN_MESSAGES) if is_never_opened else -1.0
+        return Silence(before, _STILL_SURER, NEVER_SEEN, How.KEPT)
+    before = min(opened_at, lain(_YOUNG_DAYS, 0) if is_young else lain(SILENT_DAYS, SILENT_MESSAGES))
+    return Silence(before, _BEYOND_DOUBT, LAY_IN_SPAM, How.SILENCE)
 
 
 def is_doubtful(probability: float) -> bool:
@@ -105,11 +144,6 @@ def teaches_ham(probability: float, missed: MissedSpam, *, is_taught: bool, is_a
     if not is_taught or (missed is MissedSpam.IS_MOVED and not is_apart):
         return True
     return probability <= (_HAM_FOR_SURE if missed is MissedSpam.IS_LEFT else _DOUBTFUL)
-
-
-def teaches_spam(then: float, today: float) -> bool:
-    """Tell whether mail in the spam folder is learned as spam, by its probability on arrival, and today."""
-    return min(then, today) >= _BEYOND_DOUBT
 
 
 def may_doubt_first(ham: int, spam: int) -> bool:

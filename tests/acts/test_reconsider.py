@@ -13,7 +13,7 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
-from spamnb.rules.weak_lessons import teaches_ham, teaches_spam
+from spamnb.rules.weak_lessons import teaches_ham
 from tests.table import over_rows
 
 SCORING = Scoring()
@@ -58,7 +58,8 @@ def test_what_kept_mail_teaches(
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_only_what_is_beyond_doubt_teaches_spam(then: float, today: float) -> None:
     """Mail in the spam folder teaches only if it was judged spam on arrival and is judged so today."""
-    assert teaches_spam(then, today) == (min(then, today) >= calibration.probability(1.77))
+    silence = weak_lessons.silence(0.0, 0.0, None, lambda _: None)
+    assert silence.teaches(then, today) == (min(then, today) >= calibration.probability(1.77))
 
 
 def test_a_person_who_moves_spam(lessons: MemoryLessons) -> None:

@@ -20,8 +20,8 @@ def test_contract() -> None:
     """The commands are those of the contract."""
     contract = (
         "demo init run config help choose train untrain score filter explain status history undo verify pause resume"
-        " audit review doctor users backup restore export import exchange prune install-unit evaluate compare replay"
-        " web"
+        " audit review statement doctor users backup restore export import exchange prune install-unit evaluate compare"
+        " replay web"
     )
     assert sorted(COMMANDS) == sorted(contract.split())
 

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from spamnb.acts.may_move import missing_now
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation import beginning
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS
+from spamnb.evaluation.simulated_mailbox import Mailbox
 from spamnb.evaluation.user import simulate
 from spamnb.evaluation.user_run import UserRun
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -123,14 +124,30 @@ def test_careless_people_leave_no_spam_among_the_ham() -> None:
 
 @pytest.mark.thorough
 def test_nobody_looks_into_the_junk_of_a_blind_person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For a user who never looks into Junk, its mail teaches nothing, and nothing is rescued."""
+    """The mail of a Junk that nobody ever opens teaches, less than that of one that somebody looks at."""
     samples = mail(600)
     assert HABITS["blind"] == replace(HABITS["careless"], looks=False, rescue=0.0, rescued_after=20)
     monkeypatch.setitem(HABITS, "looking", replace(HABITS["blind"], looks=True))
     blind, looking = (run(habit, samples).figures()["learned_spam"] for habit in ("blind", "looking"))
+    monkeypatch.setattr(weak_lessons, "UNSEEN_DAYS", 1000.0)
+    without = run("blind", samples).figures()["learned_spam"]
     assert isinstance(blind, int)
     assert isinstance(looking, int)
-    assert blind < looking
+    assert isinstance(without, int)
+    assert without < blind < looking
+
+
+def test_a_simulated_rescue_forgets_what_a_junk_taught_that_nobody_had_opened() -> None:
+    """The first rescue unlearns all of it, and counts as a look."""
+    samples = [Sample(f"{each}", Label.SPAM, reading("spam", each)) for each in range(5)]
+    mailbox = Mailbox(samples, Scoring(), Learning(), True, UserRun("blind", messages=5))
+    mailbox._mail.learn(0, Label.SPAM, "by hand", How.HAND)
+    for place in (1, 2):
+        mailbox._mail.learn(place, Label.SPAM, weak_lessons.NEVER_SEEN, How.KEPT, weak=True)
+    mailbox._in_spam[3] = 0.99
+    mailbox.rescue(3)
+    assert mailbox.learned == (1, 1)
+    assert mailbox._opened_spam is not None
 
 
 def test_a_label_may_be_wrong() -> None:

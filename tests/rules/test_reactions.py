@@ -147,6 +147,11 @@ def left_behind(is_called_spam: bool, knows_enough: bool, has_begun: bool, is_sp
     return None if meant is None else meant.doubtful
 
 
+def silence(*, is_opened: bool) -> weak_lessons.Silence:
+    """Return what silence teaches in a spam folder in which somebody has just looked, or nobody ever."""
+    return weak_lessons.silence(100 * DAY, 100 * DAY if is_opened else None, 0.0, lambda _: 99 * DAY)
+
+
 def by_tag(is_tagged: bool, verdict: Verdict | None) -> tuple[Step, bool] | None:
     """Return the lesson of a message that has got the tag for spam, or has lost it, and whether it is weak."""
     meant = reaction_to_tag(is_tagged, verdict)
@@ -245,8 +250,13 @@ ROWS: dict[str, list[tuple[Callable[[], object], object]]] = {
     ],
     # tests/service/test_untouched.py has its conditions.
     "in Junk by the filter for two weeks and 200 messages, beyond doubt, though somebody has looked there since": [
-        (partial(weak_lessons.teaches_spam, probability(then), probability(today)), min(then, today) > 1.77)
+        (partial(silence(is_opened=True).teaches, probability(then), probability(today)), min(then, today) > 1.77)
         for then, today in ((1.78, 1.78), (1.76, 3.0), (3.0, 1.76))
+    ],
+    # tests/service/test_unseen.py has its conditions.
+    "in Junk by the filter for five days and 100 messages, clearly beyond doubt, though nobody has ever looked there": [
+        (partial(silence(is_opened=False).teaches, probability(then), probability(today)), min(then, today) > 2.0923)
+        for then, today in ((2.10, 2.10), (2.09, 3.0), (3.0, 2.09))
     ],
     # tests/service/test_untouched.py has its conditions.
     "the same for one day, while fewer than 100 spam are learned, and you move missed spam": [

@@ -412,6 +412,15 @@ def test_who_did_it(desk: WebDesk) -> None:
     assert (desk.where(trained), desk.label(trained)) == (["TrainSpam"], (None, False))
 
 
+def test_what_silence_in_junk_has_taught(desk: WebDesk) -> None:
+    """A line says whether mail in Junk is weakly spam because somebody left it there, or because nobody looks."""
+    reasons = {How.SILENCE: "because you left it there", How.KEPT: "because nobody looks there"}
+    for number, (how, why) in enumerate(reasons.items(), 142):
+        raw = message("spam", number)
+        training.learn_message(desk.ledger, raw, Label.SPAM, "a test", desk.now(), how=how, weak=True)
+        assert _told(desk, 1) == [f"filter: weakly spam, {why}"]
+
+
 def test_who_has_forgotten_it(desk: WebDesk) -> None:
     """A person may forget a lesson that the filter learned by itself, and the filter may forget one too."""
     for number in (141, 142):

@@ -31,6 +31,7 @@ GROUPS = {
         "status": "show whether the filter moves mail, and what it knows",
         "history": "list verdicts, moves and lessons, the newest first",
         "explain": "show why a message gets its verdict",
+        "statement": "show what went to Junk in a month, and what to look at",
         "undo": "take back moves and lessons",
         "pause": "move nothing for a while",
         "resume": "move mail again",

@@ -43,6 +43,7 @@ _MEANT = {  # the command needs something that only the person knows
     "resume": "continue on unpause",
     "review": "answer ask questions",
     "run": "daemon go start watch",
+    "statement": "digest lost month monthly",
     "status": "count counts database disk info ledger numbers running size state statistics stats summary",
     "train": "teach",
     "train --again": "relearn retrain",

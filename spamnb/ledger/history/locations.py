@@ -83,6 +83,15 @@ class Locations:
         """Record that a person has looked there."""
         self._write("UPDATE mailbox SET spam_seen_at = ? WHERE id = ?", [(at, mailbox)])
 
+    def has_unseen_spam(self) -> bool:
+        """Tell whether there is a mailbox in whose spam nobody has ever looked."""
+        (found,) = self._db.row("SELECT EXISTS (SELECT 1 FROM mailbox WHERE coalesce(spam_seen_at, 0) = 0)")
+        return bool(found)
+
+    def set_all_spam_seen_at(self, at: float) -> None:
+        """Record for each mailbox in whose spam nobody has ever looked that a person has looked there."""
+        self._write("UPDATE mailbox SET spam_seen_at = ? WHERE coalesce(spam_seen_at, 0) = 0", [(at,)])
+
     def sent_read(self, mailbox: int) -> set[int]:
         """Return the folders of the mailbox whose mail was read as the person's sent mail."""
         return {row[0] for row in self._db.rows("SELECT id FROM folder WHERE mailbox = ? AND sent_read", (mailbox,))}
@@ -251,16 +260,24 @@ class Locations:
         where = f"m.id IN ({_UNANSWERED}) AND f.gone_at IS NULL AND NOT f.flags GLOB '*[FT]*'"
         return list(self._found(where, since, most, index="INDEXED BY file_message"))
 
-    def left_in_spam(self, folder: int, before: float) -> list[Location]:
+    def first_moved_to(self, folders: Iterable[int]) -> float | None:
+        """Return when the filter first moved a file to one of these folders, in seconds since the epoch, or None."""
+        first = "SELECT min(since) FROM file WHERE folder = ? AND origin = 'filter'"
+        times = (self._db.row(first, (folder,))[0] for folder in folders)
+        return min((at for at in times if at is not None), default=None)
+
+    def left_in_spam(self, folder: int, before: float, least: float) -> list[Location]:
         """Return files that the filter has moved to the folder before that time, neither learned nor deleted.
 
-        Files that were once rescued, or that a person made it forget, are left out. `before`: seconds since the epoch.
+        Files that were once rescued, or that a person made it forget, are left out, and those with a lower probability
+        than `least`. `before`: seconds since the epoch.
         """
         where = (
             "f.folder = ? AND f.gone_at IS NULL AND f.origin = 'filter' AND f.since < ? AND NOT f.flags GLOB '*T*'"
-            f" AND m.rescued_at IS NULL AND m.verdict = 'spam' AND (m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"
+            " AND m.rescued_at IS NULL AND m.verdict = 'spam' AND m.probability >= ?"
+            f" AND (m.learned_at IS NULL OR {FORGOTTEN_BY_FILTER})"
         )
-        return list(self._found(where, folder, before))
+        return list(self._found(where, folder, before, least))
 
     def _found(self, where: str, *parameters: object, index: str = "") -> Iterator[Location]:
         for folder, mailbox, name, base, *rest in self._db.rows(_SELECT.format(index=index) + where, parameters):

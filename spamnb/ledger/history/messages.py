@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from spamnb.base.label import Label, Verdict, label_or_none
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.senders import names
+from spamnb.ledger.queries import look_up_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,19 @@ _FATE = (
     "CASE WHEN m.label = 1 THEN iif(m.weak OR m.learned_at < m.judged_at, NULL, 1) WHEN m.label = 0 THEN 0"  # noqa: S608
     f" WHEN EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND {_LIES} AND {_LEFT_BEHIND}) THEN 0 END"
 )
+_TO_SPAM = (
+    "kind <> 'judged' AND kind = 'moved' AND goal = 'spam' AND takes_back IS NULL AND state IN ('done', 'undone')"
+)
+_MOVED = (
+    "SELECT m.digest, m.summary, a.at, a.probability, m.label, m.weak, m.rescued_at IS NOT NULL"  # noqa: S608
+    f" FROM (SELECT * FROM action WHERE {_TO_SPAM}) AS a JOIN message AS m ON m.id = a.message"
+    f" WHERE NOT EXISTS (SELECT 1 FROM action WHERE message = a.message AND id < a.id AND {_TO_SPAM})"
+)
+_IN_SPAM = (
+    "SELECT 1 FROM message AS m WHERE m.verdict = 'spam'"
+    " AND EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND f.origin = 'filter')"
+    " AND NOT EXISTS (SELECT 1 FROM action AS a WHERE a.message = m.id AND a.goal <> 'spam') AND m.digest"
+)
 _FROM_NOWHERE = "sender IS NULL AND list IS NULL"  # a message whose origin is not recorded
 _NEW_SENDER = (
     "INSERT OR IGNORE INTO sender (is_list, name) SELECT ?, ?"  # noqa: S608 - no text from outside
@@ -114,6 +128,31 @@ _NUMBERS = (
     f"SELECT {', '.join(f'count(*) FILTER (WHERE verdict = {str(verdict)!r})' for verdict in Verdict)}"  # noqa: S608
     " FROM message WHERE judged_at IS NOT NULL"
 )
+
+
+class MovedToSpam(NamedTuple):
+    """A message that the filter has moved to spam. at: when, in seconds since the epoch. probability: at that time.
+
+    label, weak: of its lesson now. rescued: a person wants it out of spam.
+    """
+
+    digest: bytes
+    summary: str
+    at: float
+    probability: float
+    label: Label | None
+    weak: bool
+    rescued: bool
+
+    @property
+    def is_ham(self) -> bool:
+        """Tell whether a person has called it ham."""
+        return self.rescued or (self.label is Label.HAM and not self.weak)
+
+    @property
+    def is_answered(self) -> bool:
+        """Tell whether a person has said what it is."""
+        return self.rescued or (self.label is not None and not self.weak)
 
 
 class Messages:
@@ -181,6 +220,26 @@ class Messages:
         update = "UPDATE message SET rescued_at = NULL WHERE digest = ? AND rescued_at IS NOT NULL"
         with self._db.transaction():
             self._db.executemany(update, [(digest,) for digest in digests])
+
+    def is_any_in_spam(self, digests: Iterable[bytes]) -> bool:
+        """Tell whether the filter has moved one of these messages to spam, wherever it is now."""
+        return bool(look_up_bound(self._db, _IN_SPAM, list(digests)))
+
+    def moved_to_spam(self, since: float, until: float) -> list[MovedToSpam]:
+        """Return the messages that the filter has moved to spam in a span, [since, until), each once, in order.
+
+        Times are seconds since the epoch. A message counts in the span of its first move.
+        """
+        rows = self._db.all(f"{_MOVED} AND a.at >= ? AND a.at < ? ORDER BY a.id", (since, until))
+        return [
+            MovedToSpam(digest, summary, at, probability, label_or_none(label), bool(weak), bool(rescued))
+            for digest, summary, at, probability, label, weak, rescued in rows
+        ]
+
+    def first_moved_to_spam(self) -> float | None:
+        """Return when the filter first moved a message to spam, in seconds since the epoch, or None."""
+        row = self._db.row(f"{_MOVED} ORDER BY a.at LIMIT 1")
+        return None if row is None else float(row[2])
 
     def judged(
         self, message: int, verdict: str, probability: float, at: float, sender: str = "", list_id: str = ""

@@ -141,6 +141,7 @@ class State:
     recorded: the number of the last lesson that the history knows.
     tallied: the last action that is in the tallies.
     sifting_since: the number of the last lesson before the mail of folders was learned, until that is sifted; or None.
+    unseen_since: the number of a lesson before the first from a spam folder that nobody had opened, or None.
     read_again: the tokenizer's version that last read all existing mail again; 0 if none has.
 
     For a log of lessons that hosts share (`exchange`):
@@ -169,6 +170,7 @@ class State:
     recorded = _Value("recorded", int, 0)
     tallied = _Value("tallied", int, 0)
     sifting_since = _Value[int | None]("sifting since", int, None)
+    unseen_since = _Value[int | None]("unseen since", int, None)
     read_again = _Value("read again", int, 0)
     log = _Value("log", _name, "")
     sent = _Value("told", int, 0)  # the names in the ledgers of 0.1.0, for this and the next two

@@ -17,7 +17,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from spamnb.base.label import How, Label
+from spamnb.base.label import How, Label, is_unseen
 from spamnb.bayes.base import Counts
 from spamnb.ledger.lessons.acquaintance import Seen, SignedBefore
 from spamnb.ledger.lessons.batch import Batch
@@ -61,6 +61,11 @@ class Lesson:
         Ham from a folder of lists is weak. Weak spam is from the service: it first saw the message in a spam folder.
         """
         return self.label is not None and self.how is How.SEEN and (self.label is Label.HAM or not self.weak)
+
+    @property
+    def is_unseen(self) -> bool:
+        """Whether the filter has learned the message from a spam folder that nobody had ever opened."""
+        return is_unseen(self.label, self.weak, self.how)
 
     def is_as(self, other: "Lesson") -> bool:
         """Whether two lessons of one message agree, except in their numbers and in texts for people."""

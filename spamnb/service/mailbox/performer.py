@@ -311,13 +311,14 @@ class Performer:
             if reaction.rescued:
                 self._ledger.messages.rescued(location.message, now)
 
-    def opened_spam(self, location: Location | None) -> None:
+    def opened_spam(self, location: Location | None, *, is_marked: bool = False) -> None:
         """Note that a person has looked into spam: a file that the filter moved there has got marks, or has left."""
         now = self._now()
         if location is None or location.origin != "filter":
             return
         opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
-        if shows_a_look((now - location.since) / DAY) and now - opened_at > _OPENED_SECONDS:
+        is_look = shows_a_look((now - location.since) / DAY, is_marked=is_marked, is_first=not opened_at)
+        if is_look and now - opened_at > _OPENED_SECONDS:
             self._ledger.locations.set_spam_seen_at(self._folders.id, now)
 
 

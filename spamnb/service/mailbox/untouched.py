@@ -5,6 +5,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -16,7 +17,8 @@ from spamnb.mail.reading import Reading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.rules import weak_lessons
 from spamnb.rules.moving import is_taught
-from spamnb.rules.reactions import LEFT_IN_SPAM, Reaction, kept_origins, learns_kept, reaction_to_kept
+from spamnb.rules.reactions import Reaction, kept_origins, learns_kept, reaction_to_kept, reaction_to_silence
+from spamnb.rules.weak_lessons import Silence
 from spamnb.service.context import DAY, Context
 from spamnb.service.mailbox.answered import letter_at
 from spamnb.service.mailbox.folders import Folders, WatchedFolder
@@ -104,29 +106,34 @@ class UntouchedMail:
         return teaches
 
     def learn_left_in_spam(self) -> None:
-        """Learn mail that the filter moved to spam long ago, if somebody looked into spam and nobody took it out."""
+        """Learn mail that the filter moved to spam some time ago, and that nobody took out (`weak_lessons.silence`)."""
         now = self._context.now()
         if 0 <= now - self._spam_looked_at < DAY:
             return
         self._spam_looked_at = now
-        enough_at = self._ledger.messages.judged_at(weak_lessons.SILENT_MESSAGES - 1)
-        opened_at = self._ledger.locations.spam_seen_at(self._folders.id)
         is_young = weak_lessons.is_young(self._ledger.lessons.totals().tolist()[1], self._context.missed_spam())
-        before = weak_lessons.lay_long_enough(now, opened_at, enough_at, is_young=is_young)
+        folders = [folder for folder in self._folders if folder.role is Role.SPAM]
+        locations, messages = self._ledger.locations, self._ledger.messages
+        silence = weak_lessons.silence(
+            now,
+            locations.spam_seen_at(self._folders.id) or None,
+            locations.first_moved_to([folder.id for folder in folders]),
+            lambda number: messages.judged_at(number - 1),
+            is_young=is_young,
+        )
         left = (
-            _Candidate(folder, location, LEFT_IN_SPAM)
-            for folder in self._folders
-            if folder.role is Role.SPAM
-            for location in self._ledger.locations.left_in_spam(folder.id, before)
+            _Candidate(folder, location, reaction_to_silence(silence))
+            for folder in folders
+            for location in locations.left_in_spam(folder.id, silence.before, silence.least)
         )
         for candidates in _grouped(left):
-            self._learn(candidates, self._teaches_spam)
+            self._learn(candidates, partial(self._teaches_spam, silence))
 
-    def _teaches_spam(self, candidate: _Candidate, reading: Reading) -> bool:
+    def _teaches_spam(self, silence: Silence, candidate: _Candidate, reading: Reading) -> bool:
         then = self._ledger.messages.get(candidate.location.message).probability
         if then is None or self._ledger.lessons.seen([reading.relations])[0].known:
             return False
-        return weak_lessons.teaches_spam(then, self._context.filter().judge(reading).probability)
+        return silence.teaches(then, self._context.filter().judge(reading).probability)
 
     def _learn(self, candidates: Sequence[_Candidate], teaches: Callable[[_Candidate, Reading], bool]) -> None:
         """Learn those of these messages that `teaches` accepts."""

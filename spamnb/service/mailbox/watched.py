@@ -143,7 +143,8 @@ class WatchedMailbox:
         if folder.role is Role.SPAM:
             for key, name in names.items():
                 if set(name.flags) & MARKS > set(before[key]) & MARKS:
-                    self._performer.opened_spam(self._ledger.locations.get(folder.id, key))
+                    is_marked = set(name.flags) - set(before[key]) != {"T"}  # which a server sets too
+                    self._performer.opened_spam(self._ledger.locations.get(folder.id, key), is_marked=is_marked)
         # After learning: after a kill before this, the same flags teach again.
         flags = {key: _with_meaning(name.flags, keywords) for key, name in names.items()}
         self._ledger.locations.flag(folder.id, [(key, new) for key, new in flags.items() if new != before[key]])

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from spamnb.acts.not_yet import guessed_until, moved_nothing_until
 from spamnb.acts.ordered import is_by_order
 from spamnb.acts.undo import why_not_undone
-from spamnb.base.label import How, Label, Role, counts_as
+from spamnb.base.label import How, Label, Role, counts_as, is_unseen
 from spamnb.ledger.at_start import was_in
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.history.lines import Line
@@ -158,7 +158,9 @@ def _lesson(action: Action, at_start: str, *, is_undo: bool) -> str:
     if action.is_of_init and at_start:
         return f"learned as {action.after.word}: {at_start}"
     if action.after_weak and action.how is not None:
-        return f"{counts_as(action.after, True)}, {_LEARNED_BY_ITSELF.get(action.how, 'by itself')}"
+        nobody_looked = is_unseen(action.after, True, action.how)
+        why = "because nobody looks there" if nobody_looked else _LEARNED_BY_ITSELF.get(action.how, "by itself")
+        return f"{counts_as(action.after, True)}, {why}"
     return action.after.word
 
 
