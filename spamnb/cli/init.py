@@ -28,14 +28,16 @@ example:
 
 import argparse
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from spamnb.acts import may_move
 from spamnb.base.errors import ConfigError, UsageError
-from spamnb.base.label import How, Role
+from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import installation
+from spamnb.cli import replay
 from spamnb.cli.common import first_questions, init_fresh, init_host, init_imap
 from spamnb.cli.common.config_and_ledger import (
     command,
@@ -67,6 +69,7 @@ _NEUTRAL = (
     "Such a folder is neutral: nothing there counts as filed by you. If you file mail there by hand, give it the role"
     " ham."
 )
+_WORTH_A_REPLAY = 100  # messages of each kind
 _WAYS = "learn by its roles with --learn, or replace it with --force"
 
 
@@ -185,6 +188,7 @@ def _add(path: Path, config: Config, proposals: Sequence[Proposal], options: arg
 def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_running: bool = False) -> int:
     """Learn, if the person wants that, and name the next step."""
     is_mail_there = any(map(any, (one.messages.values() for one in proposals)))
+    _offer_replay(proposals, options)
     is_wanted = _is_learning_wanted(is_mail_there, options)
     code, spam = _learn(proposals, options) if is_wanted else (0, [])
     here = installation(config_path(options), os.environ)
@@ -200,6 +204,22 @@ def _finish(proposals: Sequence[Proposal], options: argparse.Namespace, *, is_ru
     if is_mail_there and not is_wanted and not _may_ask(options):
         _say_not_learned(options)
     return code
+
+
+def _offer_replay(proposals: Sequence[Proposal], options: argparse.Namespace) -> None:
+    """Offer to show what the filter would have done with the mail, if enough of both kinds is there."""
+    if options.learn or options.no_learn or options.quiet or not is_dialogue():
+        return
+    number: Counter[Label] = Counter()
+    for one in proposals:
+        for taught in TAUGHT:
+            number[taught.label] += len(one.teaching(taught))
+    if number[Label.HAM] < _WORTH_A_REPLAY or number[Label.SPAM] < _WORTH_A_REPLAY:
+        return
+    question = "\nSee what it would have done with the newest of this mail? It takes half a minute, and only reads."
+    if is_confirmed(question, default=True):
+        replay.show_newest(proposals, configuration(options), options)
+        say(f"All of it, with each mistake by name: {command(options)} replay")
 
 
 def _say_not_learned(options: argparse.Namespace) -> None:

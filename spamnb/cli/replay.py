@@ -19,7 +19,7 @@ example:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "nothing was changed"
 _MOST = 20_000  # messages
-_FIRST, _FIRST_FROM = 1_000, 1_500  # messages: a first answer by the newest, if there are many more
+QUICK, _QUICK_FROM = 1_000, 1_500  # messages: a first answer by the newest, if there are many more
 _SECTIONS = ("scoring", "learning")
 
 
@@ -72,21 +72,30 @@ def run(options: argparse.Namespace) -> int:
     found = there[: options.limit]
     _refuse_one_kind(found)
     mail = PastMail(decided)
-    early = found[:_FIRST] if len(found) >= _FIRST_FROM and not (options.json or options.quiet) else []
+    early = found[:QUICK] if len(found) >= _QUICK_FROM and not (options.json or options.quiet) else []
     if {one.label for one in early} == set(Label):
         _add(mail, early, options)
         say(f"First answer, by the newest {len(early):,} of {len(found):,} messages:\n")
         print(replay_report.figures(mail, _lives(mail, config, options)[0]))
         print("\nAll of it, which takes longer:\n", flush=True)
-    _add(mail, found[len(mail) + mail.unread :], options)
-    lives, doubted = _lives(mail, config, options)
+    _add(mail, found[len(mail) + mail.unread + mail.again :], options)
+    lived, doubted = _lives(mail, config, options)
     if options.csv:
-        replay_report.write_csv(options.csv, mail, lives)
+        replay_report.write_csv(options.csv, mail, lived)
     if options.json:
-        print(as_json(replay_report.as_object(mail, lives, doubted)))
+        print(as_json(replay_report.as_object(mail, lived, doubted)))
     else:
-        print(replay_report.whole(mail, lives, doubted, others=len(there) - len(found)))
+        print(replay_report.whole(mail, lived, doubted, others=len(there) - len(found)))
     return 0
+
+
+def show_newest(proposals: Sequence[Proposal], config: Config, options: argparse.Namespace) -> None:
+    """Show the figures of the newest messages, to a person who sets the filter up."""
+    from spamnb.evaluation.past_mail import PastMail, found_in
+
+    mail = PastMail()
+    _add(mail, found_in(proposals)[:QUICK], options)
+    print(replay_report.figures(mail, _lives(mail, config, options)[0]))
 
 
 def _settings(options: argparse.Namespace) -> tuple[Config, Mapping[bytes, Label]]:
@@ -143,12 +152,8 @@ def _add(mail: PastMail, found: Sequence[Found], options: argparse.Namespace) ->
 
 def _lives(mail: PastMail, config: Config, options: argparse.Namespace) -> tuple[list[Life], list[Doubted]]:
     """Sift the mail, and live through it with each habit."""
-    from spamnb.evaluation.replay import LIVES, live
+    from spamnb.evaluation.replay import LIVES, lives
 
     samples, doubted = mail.sifted(config.scoring, lambda judged: progress(judged, "looking for spam", options.quiet))
-    rules = config.scoring, config.learning, config.breaker
-
-    def shown(places: Iterable[int]) -> Iterator[int]:
-        return progress(places, "living", options.quiet, len(samples))
-
-    return [live(samples, mail.came, rules, habit, shown) for habit in LIVES], doubted
+    with lives(samples, mail.came, (config.scoring, config.learning, config.breaker)) as done:
+        return list(progress(done, "living", options.quiet, len(LIVES))), doubted

@@ -84,7 +84,11 @@ def decisions(lessons: Lessons) -> dict[bytes, Label]:
 
 
 class PastMail:
-    """Messages of several folders, each once. decided: what the person has said, as `decisions` returns it."""
+    """Messages of several folders, each once.
+
+    decided: what the person has said, as `decisions` returns it. unread, again: how many could not be read, and how
+    many files had a message that was there already.
+    """
 
     def __init__(self, decided: Mapping[bytes, Label] = MappingProxyType({})) -> None:
         self._decided = decided
@@ -92,7 +96,7 @@ class PastMail:
         self._names: dict[bytes, str] = {}
         self._labels: dict[str, Label] = {}
         self.came: dict[str, float] = {}
-        self.unread = 0
+        self.unread = self.again = 0
 
     def __len__(self) -> int:
         return len(self._labels)
@@ -111,6 +115,7 @@ class PastMail:
             if (known := self._names.get(digest)) is not None:
                 if found.label is Label.SPAM and digest not in self._decided:
                     self._labels[known] = Label.SPAM
+                self.again += 1
                 continue
             self._names[digest] = name
             self._labels[name] = self._decided.get(digest, found.label)

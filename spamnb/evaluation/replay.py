@@ -1,11 +1,15 @@
 """What the filter would have done with a person's mail: lives over it in the order in which it came."""
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 from spamnb.base.label import Label, Verdict
+from spamnb.bulk.executors import Processes, in_order
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
@@ -78,13 +82,20 @@ def pace(came: Iterable[float]) -> int:
     return max(1, round(len(times) / max(1.0, (max(times) - min(times)) / DAY)))
 
 
-def live(
-    mail: Packed,
-    came: Mapping[str, float],
-    rules: tuple[Scoring, Learning, bool],
-    habit: str,
-    shown: Callable[[Iterable[int]], Iterable[int]] = iter,
-) -> Life:
-    """Live through mail with a habit of `LIVES`. came: of each message of the mail. rules: as `simulate` takes them."""
+@contextmanager
+def lives(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learning, bool]) -> Iterator[Iterator[Life]]:
+    """Yield a life over mail for each of `LIVES`, at once on several cores. rules: as `simulate` takes them.
+
+    came: when each message of the mail came.
+    """
+    work, cores = partial(_live, mail, came, rules), len(os.sched_getaffinity(0))
+    if cores == 1:
+        yield map(work, LIVES)
+        return
+    with Processes(min(len(LIVES), cores)) as workers, in_order(work, LIVES, workers) as done:
+        yield done
+
+
+def _live(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learning, bool], habit: str) -> Life:
     a_day = pace(map(came.__getitem__, mail.names()))
-    return Life(simulate(mail.near(), *rules, habit, messages_a_day=a_day, shown=shown), came)
+    return Life(simulate(mail.near(), *rules, habit, messages_a_day=a_day), came)

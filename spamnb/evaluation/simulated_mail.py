@@ -25,6 +25,7 @@ class Mail:
 
     def __init__(self, samples: Sequence[Sample], scoring: Scoring, learning: Learning, a_day: int) -> None:
         self.samples, self.scoring, self.learning, self.a_day = samples, scoring, learning, a_day
+        self._digests = [sample.reading.digest for sample in samples]
         self.lessons = MemoryLessons()
         self.now = 0
         self.missed = MissedSpam.UNKNOWN
@@ -32,7 +33,7 @@ class Mail:
 
     def digest(self, place: int) -> bytes:
         """Return the identity of a message."""
-        return self.samples[place].reading.digest
+        return self._digests[place]
 
     def at(self, place: int) -> float:
         """Return the arrival time of a message, in seconds."""

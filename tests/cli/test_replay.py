@@ -10,7 +10,7 @@ import pytest
 from spamnb.base.label import Label
 from spamnb.cli import replay
 from spamnb.cli.common.sample_mail import message
-from tests.cli.conftest import Run
+from tests.cli.conftest import At, Run
 
 HAM, SPAM, LYING = 90, 60, 6
 
@@ -143,14 +143,29 @@ def test_another_cutoff(run: Run, old_mail: Path) -> None:
 
 def test_the_newest_answer_first(run: Run, old_mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If there is much mail, the newest answers first; --limit leaves out older mail, and says so."""
-    monkeypatch.setattr(replay, "_FIRST", 60)
-    monkeypatch.setattr(replay, "_FIRST_FROM", 100)
+    monkeypatch.setattr(replay, "QUICK", 60)
+    monkeypatch.setattr(replay, "_QUICK_FROM", 100)
     said = run("replay", old_mail).out
     assert said.startswith("First answer, by the newest 60 of 150 messages:\n")
     assert "\nAll of it, which takes longer:\n\n150 messages from" in said
     limited = run("replay", old_mail, "--limit", 70).out
     assert limited.startswith("70 messages from")
     assert "80 older messages left out: --limit 150 takes them too." in limited
+
+
+def test_init_offers_it(home: Path, at_terminal: At) -> None:
+    """At a terminal `init` offers it before it learns, if there are a hundred messages of each kind."""
+    root = home / "Maildir"
+    for number in range(100):
+        put(root, message("ham", number), f"{number}.ham")
+        put(root / ".Junk", message("spam", number), f"{number}.spam")
+    code, shown, _ = at_terminal("init", root, answers=["", "n"], prompt="[Y/n] ")
+    assert code == 0, shown
+    offer, figures, learning = map(
+        shown.index, ("See what it would have done", "You never look into Junk", "Learn from")
+    )
+    assert offer < figures < learning
+    assert "All of it, with each mistake by name: spamnb replay" in shown
 
 
 @pytest.mark.parametrize("kind", list(Label))
