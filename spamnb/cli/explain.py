@@ -15,7 +15,7 @@ example:
 import argparse
 import itertools
 import os
-import shlex
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -28,7 +28,7 @@ from spamnb.base.errors import MailError, UsageError
 from spamnb.base.label import Verdict, counts_as
 from spamnb.base.wording import adding_up, clock, escaped, plural
 from spamnb.bayes.calibration import log_odds
-from spamnb.bulk.sources import STANDARD_INPUT, Source
+from spamnb.bulk.sources import Source
 from spamnb.cli.common.argument_types import at_least, ledger_text
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import open_to_read
@@ -108,10 +108,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _one_message(path: str) -> tuple[Source, Reading]:
-    if not os.path.lexists(path) and path.isprintable() and os.sep not in path and path != STANDARD_INPUT:
-        step = f"To find a message: spamnb history {shlex.quote(path)}. The pages say why: spamnb web --open"
-        raise MailError(f"there is no file {path}. {step}")
-    found = list(itertools.islice(messages([path]), 2))
+    try:
+        found = list(itertools.islice(messages([path]), 2))
+    except MailError as fault:
+        if os.path.lexists(path) or not re.fullmatch(r"[\w@.-]{1,100}", path):
+            raise
+        raise MailError(
+            f"{fault}. To find a message: spamnb history {path}. The pages say why: spamnb web --open"
+        ) from None
     if not found:
         raise MailError(f"{escaped(path)} holds no messages: give a message file")
     if len(found) > 1:

@@ -59,7 +59,7 @@ def test_the_copy_of_the_day(taught: Path, run: Run) -> None:
     copies = ledger_file(taught).parent / "copies"
     old, older = (copies / f"ledger-2020-01-0{day}.sqlite.gz" for day in (2, 1))
     today = of_day(str(ledger_file(taught)), time.time())
-    assert "; or: spamnb backup\n" in run("doctor").out
+    assert "; to make one now: spamnb backup\n" in run("doctor").out
     result = run("backup")
     assert (result.code, result.out.partition(": ")[0]) == (0, f"wrote {today}")
     assert held_in(today) == (25, 25)

@@ -159,7 +159,7 @@ def test_init_offers_it(home: Path, at_terminal: At) -> None:
     for number in range(100):
         put(root, message("ham", number), f"{number}.ham")
         put(root / ".Junk", message("spam", number), f"{number}.spam")
-    code, shown, _ = at_terminal("init", root, answers=["", "n"], prompt="[Y/n] ")
+    code, shown, _ = at_terminal("init", root, answers=["\n", "n\n"], prompt="[Y/n] ")
     assert code == 0, shown
     offer, figures, learning = map(
         shown.index, ("See what it would have done", "You never look into Junk", "Learn from")

@@ -68,6 +68,8 @@ FOR_ONE = {
     "import": ["exported"],
     "prune": ["--to", "1M"],
     "evaluate": [],
+    "replay": [],
+    "statement": [],
     "init": ["--learn"],
 }
 OF_ALL = {"status", "doctor"}  # which are about the whole host where nobody is named
