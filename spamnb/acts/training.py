@@ -80,8 +80,8 @@ def learn_batches(
             for batch in batches
             for digest, relations in zip(batch.digests, batch.relations, strict=True)
         )
-        if not weak:
-            decided(ledger, digests, label, at)
+        if label is Label.SPAM and not weak:
+            ledger.messages.not_rescued(digests)
     files: list[tuple[bytes, str]] = []
     for batch in batches:
         if batch.paths:

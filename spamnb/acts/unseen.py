@@ -25,12 +25,11 @@ def rescued(ledger: Ledger, digests: Iterable[bytes], at: float) -> None:
 
     Call it in the transaction that changes the label of the messages, or before that.
     """
-    since = ledger.state.unseen_since
-    if (since is None and not ledger.locations.has_unseen_spam()) or not ledger.messages.is_any_in_spam(digests):
+    if not ledger.messages.is_any_in_spam(digests):
         return
     with ledger.transaction():
         ledger.locations.set_all_spam_seen_at(at)
-        if since is not None:
+        if (since := ledger.state.unseen_since) is not None:
             ledger.lessons.relabel(forgetting(ledger.lessons, since), at)
             ledger.record_lessons()
             ledger.state.unseen_since = ledger.lessons.last_change()  # an undo may bring some of them back

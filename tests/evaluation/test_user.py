@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from spamnb.acts.may_move import missing_now
-from spamnb.base.label import How, Label, Verdict
+from spamnb.base.label import How, Label, Verdict, is_unseen
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation import beginning
@@ -135,6 +135,24 @@ def test_nobody_looks_into_the_junk_of_a_blind_person(monkeypatch: pytest.Monkey
     assert isinstance(looking, int)
     assert isinstance(without, int)
     assert without < blind < looking
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("habit", "learns"), [("hasty", False), ("careless", False), ("blind", True)])
+def test_who_looks_into_junk_never_meets_the_rule_of_an_unseen_one(
+    monkeypatch: pytest.MonkeyPatch, habit: str, learns: bool
+) -> None:
+    """A user who looks ten days after mail has come there is not taken for one who never looks."""
+    unseen = []
+    learn = MemoryLessons.learn
+
+    def noted(lessons: MemoryLessons, read: Sequence[Reading], label: Label, *rest: Any, **how: Any) -> Any:
+        unseen.append(is_unseen(label, how.get("weak", False), how["how"]))
+        return learn(lessons, read, label, *rest, **how)
+
+    monkeypatch.setattr(MemoryLessons, "learn", noted)
+    simulate(mail(350), Scoring(), Learning(), True, habit, messages_a_day=20)
+    assert any(unseen) is learns
 
 
 def test_a_simulated_rescue_forgets_what_a_junk_taught_that_nobody_had_opened() -> None:

@@ -203,7 +203,8 @@ def test_few_statements(desk: Desk) -> None:
     desk.meet(rescued)
     sqlite.set_trace_callback(None)
     assert desk.lesson(spam) == (Label.HAM, False)
-    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 14) == (1, True)
+    # Two of them: was it in spam by the filter, and which lessons does a first rescue forget?
+    assert (begun(statements, "BEGIN"), begun(statements, "SELECT") <= 16) == (1, True)
 
 
 def begun(statements: list[str], word: str) -> int:

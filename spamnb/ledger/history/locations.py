@@ -83,11 +83,6 @@ class Locations:
         """Record that a person has looked there."""
         self._write("UPDATE mailbox SET spam_seen_at = ? WHERE id = ?", [(at, mailbox)])
 
-    def has_unseen_spam(self) -> bool:
-        """Tell whether there is a mailbox in whose spam nobody has ever looked."""
-        (found,) = self._db.row("SELECT EXISTS (SELECT 1 FROM mailbox WHERE coalesce(spam_seen_at, 0) = 0)")
-        return bool(found)
-
     def set_all_spam_seen_at(self, at: float) -> None:
         """Record for each mailbox in whose spam nobody has ever looked that a person has looked there."""
         self._write("UPDATE mailbox SET spam_seen_at = ? WHERE coalesce(spam_seen_at, 0) = 0", [(at,)])
