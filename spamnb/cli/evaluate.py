@@ -289,7 +289,7 @@ def _run_as_user(options: argparse.Namespace, config: Config, kept: Packed) -> i
         return progress(places, "living", options.quiet or options.orders > 1, len(kept))
 
     def run_of(ordered: Packed, number: int) -> UserRun:
-        how = {"seed": options.seed + number, "messages_a_day": options.messages_a_day or 20}
+        how = {"seed": options.seed + number, "messages_a_day": options.messages_a_day or 20, "in_days": True}
         apart = tuple(dict.fromkeys(map(Role, options.apart or ())))
         rules = config.scoring, config.learning, config.breaker
         return simulate(list(ordered), *rules, options.habit, **how, apart=apart, shown=shown)

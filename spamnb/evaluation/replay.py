@@ -98,4 +98,4 @@ def lives(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learnin
 
 def _live(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learning, bool], habit: str) -> Life:
     a_day = pace(map(came.__getitem__, mail.names()))
-    return Life(simulate(mail.near(), *rules, habit, messages_a_day=a_day), came)
+    return Life(simulate(mail.near(), *rules, habit, messages_a_day=a_day, in_days=True), came)

@@ -33,15 +33,18 @@ def simulate(
     *,
     seed: int = 0,
     messages_a_day: int = USUAL_PACE,
+    in_days: bool = False,
     apart: Collection[Role] = (),
     shown: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> UserRun:
     """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock.
 
-    apart: the roles of the mailbox's folders for mail that is put apart. shown: is passed each place, to show progress.
+    in_days: the user acts as many days later as the habit says for `USUAL_PACE` messages per day, and not as many
+    messages later. apart: the roles of the mailbox's folders for mail that is put apart. shown: is passed each place, to
+    show progress.
     """
     run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart)
-    kind = HABITS[habit].at_pace(messages_a_day)
+    kind = HABITS[habit].at_pace(messages_a_day) if in_days else HABITS[habit]
     mailbox = Mailbox(samples, scoring, learning, breaker, run)
     person = Person(mailbox, kind, random.Random(seed), round(learning.kept_days * messages_a_day))  # noqa: S311 - repeatable
     for place in shown(range(len(samples))):

@@ -101,8 +101,17 @@ class Window:
         assert (self.said, self.foreign) == ([], [])
 
     def leave(self) -> None:
-        """End what the page does."""
-        self.page.goto("about:blank")
+        """End what the page does. At this moment it may load itself again."""
+        until(self._has_left, "an empty page")
+
+    def _has_left(self) -> bool:
+        try:
+            self.page.goto("about:blank")
+        except Exception as fault:
+            if "interrupted by another navigation" not in str(fault):
+                raise
+            return False
+        return True
 
     def close(self) -> None:
         """End it with its cookies."""
