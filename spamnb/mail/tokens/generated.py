@@ -7,7 +7,7 @@ from html import unescape
 from urllib.parse import unquote_to_bytes
 
 from spamnb.base.patterns import lazy_pattern
-from spamnb.mail.tokens.css import BLANKS, is_plain
+from spamnb.mail.tokens.css import BLANKS, Declared
 
 # Text that a style generates, and attributes whose values it shows.
 _QUOTED = lazy_pattern(r"\"[^\"]*\"|'[^']*'")
@@ -37,9 +37,9 @@ def generated(css: str) -> str:
     return " ".join(filter(None, texts))
 
 
-def generated_by(css: str) -> str:
+def generated_by(css: str, declared: Declared) -> str:
     """Return the text that an element's own declarations generate. If they are plain, only `list-style` does."""
-    return "" if is_plain(css) and "list-style" not in css.lower() else generated(css)
+    return generated(css) if declared.get("in_doubt") or "list-style" in css.lower() else ""
 
 
 def shown_values(name: str, attrs: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, SHEET_CHARS, STYLING, Sheet, Style, flow, styled
+from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, SHEET_CHARS, STYLING, Sheet, Style, declared, styled
 from spamnb.mail.tokens.elements import (
     BOXES,
     BREAKING,
@@ -321,11 +321,14 @@ class _Reader(Events):
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
         breaks = name in BREAKING
-        sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
+        sheet = self._sheet.of(name, attrs)
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, above.conceals, breaks)
-        style = styled(attrs, above, sheet)
-        self._show(generated_by(attrs.get("style", "")))
+        written = attrs.get("style", "")
+        own = declared(written)
+        self._show(generated_by(written, own))
+        found = sheet | own
+        style = styled(attrs, above, found)
         level = style.conceals
         if level == HIDDEN and name not in HIDING:
             style = style.doubted(above)
@@ -335,13 +338,9 @@ class _Reader(Events):
             level = style.conceals
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
-        is_reversed = False
-        if sheet or "style" in attrs or "hidden" in attrs or style.is_rtl:
-            stands = flow(name, attrs, style, sheet)
-            breaks = stands.breaks if stands.breaks is not None else breaks and not stands.is_undisplayed
-            breaks = breaks and not (stands.is_thin and name in BOXES)
-            is_reversed = stands.is_reversed
-        return _Look(style, level, breaks, is_reversed)
+        breaks = found.get("breaks", breaks and not found.get("undisplayed", "hidden" in attrs))
+        breaks = breaks and not (name in BOXES and found.get("is_thin", False))
+        return _Look(style, level, breaks, style.is_rtl and found.get("is_override", name == "bdo"))
 
     def _show(self, text: str) -> None:
         """Write down text that some programs show in the place of an element, or beside it."""
