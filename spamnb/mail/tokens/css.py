@@ -65,7 +65,7 @@ _CONTROLS = r"\x00-\x08\x0b\x0e-\x1f\x7f"
 _COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 # The plain grammar. Every browser reads it alike; each piece begins with another character, so that no match goes back.
-_WHOLE_COMMENT = r"/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*/"
+COMMENT = r"/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*/"
 _STRING = rf"\"[^\"\\\n\r\f*{{}}{_CONTROLS}]*+\"|'[^'\\\n\r\f*{{}}{_CONTROLS}]*+'"
 _FLAT = rf"\((?:[^()\[\]{{}}\"'\\/{_CONTROLS}]++|/(?!\*)|{_STRING})*\)"
 _IN_BRACKETS = rf"\((?:[^()\[\]{{}}\"'\\/{_CONTROLS}]++|/(?!\*)|{_STRING}|{_FLAT})*\)"
@@ -78,20 +78,20 @@ _PROPERTY = (
     "|panose|pointer|position|right|speak|src|top|unicode|vertical|visibility|white|widows|width|z|zoom)"
     "(?:-[a-z0-9-]++)?"
 )
-_VALUE = rf"(?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|/(?!\*)|{_WHOLE_COMMENT}|{_STRING}|{_IN_BRACKETS})*"
-_BETWEEN = rf"(?:[{BLANKS};]++|{_WHOLE_COMMENT})*"
+_VALUE = rf"(?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|/(?!\*)|{COMMENT}|{_STRING}|{_IN_BRACKETS})*"
+_BETWEEN = rf"(?:[{BLANKS};]++|{COMMENT})*"
 _BLOCK = rf"{_BETWEEN}(?:{_PROPERTY}[{BLANKS}]*+:{_VALUE}(?:;{_BETWEEN}|(?=\}}|\Z)))*"
 _PLAIN_BLOCK = lazy_pattern(_BLOCK, re.ASCII | re.IGNORECASE)
 _PRELUDE = (
-    rf"[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}{BLANKS}](?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|{_WHOLE_COMMENT}"
+    rf"[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}{BLANKS}](?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|{COMMENT}"
     rf"|\[[^()\[\]{{}}\"'\\/;<@{_CONTROLS}]*+(?:(?:{_STRING})[^()\[\]{{}}\"'\\/;<@{_CONTROLS}]*+)?\]"
     rf"|\([^()\[\]{{}}\"'\\/;<@{_CONTROLS}]*+\))*"
 )
 _RULE = rf"(?!-->){_PRELUDE}\{{{_BLOCK}\}}"
-_MEDIA = rf"@media(?=[{BLANKS}(])[a-z0-9,:.()/{BLANKS}-]*+\{{(?:[{BLANKS}]++|{_WHOLE_COMMENT}|{_RULE})*\}}"
+_MEDIA = rf"@media(?=[{BLANKS}(])[a-z0-9,:.()/{BLANKS}-]*+\{{(?:[{BLANKS}]++|{COMMENT}|{_RULE})*\}}"
 _OTHER_RULE = rf"@(?:font-face|page|(?:-ms-|-o-|-webkit-)?viewport)[a-z0-9:{BLANKS}]*+\{{{_BLOCK}\}}"
 _PLAIN_SHEET = lazy_pattern(
-    rf"(?:[{BLANKS}]++|{_WHOLE_COMMENT}|<!--|-->|{_RULE}|{_MEDIA}|{_OTHER_RULE}|@charset \"[a-z0-9-]*+\";)*",
+    rf"(?:[{BLANKS}]++|{COMMENT}|<!--|-->|{_RULE}|{_MEDIA}|{_OTHER_RULE}|@charset \"[a-z0-9-]*+\";)*",
     re.ASCII | re.IGNORECASE,
 )
 _NAME = r"-?[a-z_][a-z0-9_-]{0,59}"
@@ -105,7 +105,6 @@ _RAW = lazy_pattern(
     re.IGNORECASE,
 )
 _MARKS = lazy_pattern(rf"\A(?:[{_SPACE}]++|<!--|-->|@charset [^;]*+;)*")  # in front of a rule; CSS ignores these
-_ATTRIBUTE = lazy_pattern(rf"attr\([{_SPACE}]*([a-z-]{{1,40}})")
 _CLASS = lazy_pattern(f"[^{BLANKS}]+")
 _PLAIN_NAMES = lazy_pattern(f"[a-z0-9_{BLANKS}-]*")
 _FLOWS = ("block", "contents", "flex", "flow-root", "grid", "inline", "list-item", "none", "table")  # of `display`
@@ -306,7 +305,7 @@ class Sheet:
     All other rules, such as those for some screens only (@media), may hold for any element. If such a rule shows text,
     the text hidden by other rules is `vague`. If the sheet is not plain, all hidden text is `in_doubt`. `certain`: they
     set no background. `shows_raw`: a rule may show what is in <style>, <script> or <title>. `turns`: it may turn
-    letters round. `attributes`: those whose values it may show.
+    letters round.
     """
 
     rules: dict[str, Declared] = field(default_factory=dict)
@@ -315,7 +314,6 @@ class Sheet:
     shows_raw: bool = False
     in_doubt: bool = False
     turns: bool = False
-    attributes: set[str] = field(default_factory=set)
 
     def add(self, css: str, for_all: bool = True) -> None:
         """Read the content of a <style> element. Without `for_all`, all of it is for some screens only.
@@ -326,7 +324,6 @@ class Sheet:
         ({'p.a': {'undisplayed': 2, 'breaks': False}, '#b': {'undisplayed': 2, 'breaks': False}}, True, False)
         """
         self.in_doubt = self.in_doubt or len(css) > SHEET_CHARS or not _PLAIN_SHEET.fullmatch(css)
-        self.attributes.update(_ATTRIBUTE.findall(css.lower()))
         depth = 0  # of open braces
         for piece in _COMMENT.sub(_GAP, css[:SHEET_CHARS]).split("}"):
             prelude, brace, block = piece.rpartition("{")
