@@ -81,6 +81,7 @@ def receiver_of(received: Sequence[str]) -> str:
     return "" if found is None else taker_in(received[found[0]])
 
 
+@lru_cache(maxsize=2 * MOST_RECEIVED)  # as for `other_machine`
 def taker_in(field: str) -> str:
     """Return the machine that wrote a Received field, as that calls itself, in lower case; "" if it does not say."""
     host = field[:FIELD_CHARS].lower().partition(" by ")[2].split(maxsplit=1)

@@ -24,7 +24,6 @@ from spamnb.ledger.file.parts import rolling
 from spamnb.mail.limits import DEFAULT_LIMITS
 from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
-from spamnb.mail.tokens.generated import values_of
 from spamnb.mail.tokens.nesting import surely_end
 from spamnb.mail.tokens.tokenizer import tokenize
 from spamnb.setup.isync import ImapAccount, fault_in
@@ -589,20 +588,26 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.css._MARKS": (every, (fill(" ", SHEET), fill("-->", SHEET), fill("--> ", SHEET, after="x"))),
     "mail.css._PLAIN_NAMES": (fullmatch, (fill("a", PAGE, after="!"),)),
-    "mail.generated._QUOTED": (every, (fill("'", SHEET, after='"'), fill("\"'", SHEET), fill("' ", SHEET))),
-    "mail.generated._GENERATING": (
+    "mail.generated._STRINGS": (
         every,
         (
-            fill("--a", SHEET),
-            fill("content:", SHEET),
-            fill("content:'", SHEET, after='"'),
-            fill("content ", SHEET),
-            fill("'\"", SHEET, "content:"),
-            fill(" ", SHEET, "content"),
+            *(fill(unit, SHEET, after="x") for unit in ("'", "\"'", "' ", "'\n", "\\", "/*", "/**", "/* *", "-a-")),
+            *(fill(unit, SHEET, after="x") for unit in ("[", "['", "[x", "url(", "url('", "url(a", "url(\\")),
+            *(fill(unit, SHEET, after="x") for unit in ("font:", "font:'", "font ", "@import'", "@import ")),
+            *(fill(unit, SHEET, "url(") for unit in ("' '", " ", "a")),
+            *(fill(unit, SHEET, "font:") for unit in ("' '", " ", "/", "/*")),
         ),
     ),
+    "mail.generated._OWN": (every, (fill("-", CSS), fill("list", CSS), fill("q", CSS))),
+    "mail.generated._COUNTERS": (
+        every,
+        (fill("pad:", SHEET), fill("pad", SHEET), fill(" ", SHEET, "pad"), fill("-", SHEET)),
+    ),
+    "mail.generated._IMPORTED": (
+        every,
+        (fill("'", SHEET), fill("' ", SHEET), fill("(data:", SHEET), fill("'data:", SHEET), fill(" ", SHEET, "'")),
+    ),
     "mail.generated._ESCAPE": (every, (fill("\\", SHEET), fill("\\61 ", SHEET), fill("a", SHEET, "\\"))),
-    "mail.css._ATTRIBUTE": (every, (fill("attr(", SHEET), fill("attr(a", SHEET), fill(" ", SHEET, "attr("))),
     "mail.css._RAW": (every, (fill("a", SHEET), fill("tit", SHEET), fill(" ", SHEET))),
     "mail.css._CLASS": (every, (fill("a", 500), fill("a ", 500))),
     "mail.css._COMMENT": (every, (fill("/*", SHEET), fill("/*/", SHEET), fill("/* */", SHEET), fill("<!-", SHEET))),
@@ -888,10 +893,6 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         (fill("a", 4096, "/m/a/"), fill("a@", 4096, "/m/a/a/"), fill("a/", 4096, "/m/"), fill("/", 4096)),
     ),
     "config.writing.example": (lambda _: example(of_host=True), ("",)),  # a text of ours
-    "mail.generated.values_of": (
-        lambda markup: list(values_of("a", str(markup))),
-        (fill("a", PAGE), fill("a=", PAGE), fill("a='", PAGE, after='"'), fill(" ", PAGE, "a"), fill("a=\"'", PAGE)),
-    ),
     "config.writing._end_of_mailboxes": (
         end_of_mailboxes,
         (fill("\n", CONFIG), fill(" ", CONFIG), fill("    #a\n", CONFIG), fill("    \n", CONFIG)),

@@ -209,7 +209,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
         (("cost",), "spamnb is free (MIT licence). `spamnb status` shows how much of the disk it uses. All commands"),
         (
             ("delete-junk",),
-            "there is no command 'delete-junk'. The filter deletes no mail: your mail program or",
+            "there is no command 'delete-junk'. The filter deletes no mail: docs/questions.md says how to let your",
         ),
         (("password",), "there is no command 'password'. A new password of your provider goes into ~/.mbsync-password"),
         (("phone",), "there is no command 'phone'. On the phone, move mail in any mail program: the filter learns"),
@@ -222,7 +222,7 @@ def test_wrong_calls_end_with_64(run: Run, arguments: tuple[str, ...]) -> None:
         (("help", "scroe"), "there is no command 'scroe'. Did you mean `spamnb score`? All commands: spamnb help"),
         (
             ("why", "bank"),
-            "there is no file bank. To find a message: spamnb history bank. The pages say why: ",
+            "standard input. To find a message: spamnb history bank. The pages say why: spamnb web --open",
         ),
     ],
 )

@@ -1,7 +1,11 @@
+import re
+from pathlib import Path
+
 import pytest
 
+import spamnb.mail
 from spamnb.mail.limits import DEFAULT_LIMITS, Work
-from spamnb.mail.parsing.encoded_words import decode_field
+from spamnb.mail.parsing.encoded_words import READ_OF_X, decode_field
 from spamnb.mail.parsing.fields import address, addresses, media_type, parameters
 from spamnb.mail.parsing.header_block import read_fields
 from spamnb.mail.parsing.message import parse
@@ -162,6 +166,21 @@ def test_encoded_words(written, read_as):
     """Encoded words (RFC 2047), folds and raw 8-bit bytes are decoded; broken ones are read as far as they can be."""
     found = decode_field(written)
     assert found if read_as is None else found == read_as
+
+
+NAMES_OF_X = {
+    name
+    for path in Path(spamnb.mail.__file__).parent.rglob("*.py")
+    for name in re.findall(r"\bx-[a-z-]*[a-z]\b", path.read_text("utf-8"))
+}
+
+
+@over_rows("name", sorted(NAMES_OF_X))
+def test_a_field_whose_value_stays_encoded_is_read_by_its_name_alone(name):
+    """Whoever reads the value of a field that begins with X- gets it decoded: in both forms it is read alike."""
+    encoded, written = (read(f"{name}: {value}\n\nbody\n".encode()) for value in ("=?utf-8?q?=C3=A9t?=", "ét"))
+    assert (encoded.tokens, encoded.relations) == (written.tokens, written.relations)
+    assert (f"{name}:ét" in encoded.tokens) == (name in READ_OF_X)
 
 
 @over_rows(

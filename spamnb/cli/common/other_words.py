@@ -65,8 +65,8 @@ _TOLD = {  # no single command does it
         " choose block SENDER`."
     ),
     "clean clear delete deletejunk empty emptyjunk expire": (
-        "The filter deletes no mail: your mail program or server empties Junk. `spamnb prune` makes the ledger smaller,"
-        " and `spamnb untrain PATH` forgets a message."
+        "The filter deletes no mail: docs/questions.md says how to let your server empty Junk. `spamnb prune` makes the"
+        " ledger smaller, and `spamnb untrain PATH` forgets a message."
     ),
     "cost costs licence license money pay price": (
         "spamnb is free (MIT licence). `spamnb status` shows how much of the disk it uses."

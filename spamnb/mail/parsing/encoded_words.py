@@ -13,6 +13,8 @@ _UNITS_A_WORD = 200  # of work: 15 if its charset is right, 200 if the likeliest
 _FOLD = lazy_pattern(r"[\r\n][\r\n]*[ \t]*")  # `re` finds a set faster than a repeated one
 _ADDRESS_FIELDS = frozenset({"from", "to", "cc", "reply-to", "sender"})
 _NOT_ENCODED = "authentication-results"  # RFC 8601, 2.2: an encoded word is a stranger's, and could hide a result
+READ_OF_X = frozenset({"x-mailer", "x-mimeole", "x-msmail-priority", "x-originating-ip", "x-priority"})
+"""The fields that begin with X- whose values somebody reads. Outlook writes 20 KB of encoded words into others."""
 
 
 def decode_fields(
@@ -20,16 +22,22 @@ def decode_fields(
 ) -> tuple[tuple[str, str], ...]:
     """Decode all fields, until `work` is used up; the fields after that are left out.
 
-    Most header blocks only have folds to undo. This is tested once for the whole block.
+    Values that nobody reads stay encoded. Most header blocks only have folds to undo. This is tested once for the whole
+    block.
     """
-    if _is_plain("".join([value for _, value in fields])):
+    whole = "".join([value for _, value in fields])
+    if _is_plain(whole) or _is_plain("".join([value for name, value in fields if _is_decoded(name)])):
         return tuple([(name, _FOLD.sub(" ", value) if "\n" in value else value) for name, value in fields])
     decoded = [
-        (name, _FOLD.sub(" ", value) if name == _NOT_ENCODED else decode_field(value, spoken, name in _ADDRESS_FIELDS))
+        (name, decode_field(value, spoken, name in _ADDRESS_FIELDS) if _is_decoded(name) else _FOLD.sub(" ", value))
         for name, value in fields
         if work.take(_UNITS_A_WORD * value.count("=?") + len(value) // 10)
     ]
     return tuple(decoded)
+
+
+def _is_decoded(name: str) -> bool:
+    return name in READ_OF_X if name.startswith("x-") else name != _NOT_ENCODED
 
 
 def charsets_of(value: str) -> Iterator[str]:

@@ -45,6 +45,11 @@ _RELATIVE = frozenset({"em", "%"})
 _INHERITED = ("inherit", "initial", "unset", "revert", "currentcolor", "windowtext")
 _BACKGROUNDS = frozenset({"background", "background-color", "background-image"})
 _NO_GROUND = ("none", "transparent", *_INHERITED)
+_OVERFLOW = "overflow"
+# The properties that `declared` looks at, beside those of overflow. Most declarations are of edges and of typefaces.
+_READ = frozenset({"all", "color", "direction", "display", "font", "font-size", "unicode-bidi", "visibility"}).union(
+    _BACKGROUNDS, _SIZES, _GONE
+)
 _COLOURS = lazy_pattern(r"#[0-9a-f]{3,8}|rgba?\([\d\s.,%/]{1,40}\)|[a-z]{1,20}")
 _RGB = lazy_pattern(r"rgba?\(\s*(\d{1,3})[\s,]+(\d{1,3})[\s,]+(\d{1,3})\s*(?:[,/]\s*([\d.]{1,10}))?")
 _HEX = lazy_pattern(r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})|#(?:[0-9a-f]{4}|[0-9a-f]{8})")
@@ -60,7 +65,7 @@ _CONTROLS = r"\x00-\x08\x0b\x0e-\x1f\x7f"
 _COMMENT = lazy_pattern(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 
 # The plain grammar. Every browser reads it alike; each piece begins with another character, so that no match goes back.
-_WHOLE_COMMENT = r"/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*/"
+COMMENT = r"/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*/"
 _STRING = rf"\"[^\"\\\n\r\f*{{}}{_CONTROLS}]*+\"|'[^'\\\n\r\f*{{}}{_CONTROLS}]*+'"
 _FLAT = rf"\((?:[^()\[\]{{}}\"'\\/{_CONTROLS}]++|/(?!\*)|{_STRING})*\)"
 _IN_BRACKETS = rf"\((?:[^()\[\]{{}}\"'\\/{_CONTROLS}]++|/(?!\*)|{_STRING}|{_FLAT})*\)"
@@ -73,20 +78,20 @@ _PROPERTY = (
     "|panose|pointer|position|right|speak|src|top|unicode|vertical|visibility|white|widows|width|z|zoom)"
     "(?:-[a-z0-9-]++)?"
 )
-_VALUE = rf"(?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|/(?!\*)|{_WHOLE_COMMENT}|{_STRING}|{_IN_BRACKETS})*"
-_BETWEEN = rf"(?:[{BLANKS};]++|{_WHOLE_COMMENT})*"
+_VALUE = rf"(?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|/(?!\*)|{COMMENT}|{_STRING}|{_IN_BRACKETS})*"
+_BETWEEN = rf"(?:[{BLANKS};]++|{COMMENT})*"
 _BLOCK = rf"{_BETWEEN}(?:{_PROPERTY}[{BLANKS}]*+:{_VALUE}(?:;{_BETWEEN}|(?=\}}|\Z)))*"
 _PLAIN_BLOCK = lazy_pattern(_BLOCK, re.ASCII | re.IGNORECASE)
 _PRELUDE = (
-    rf"[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}{BLANKS}](?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|{_WHOLE_COMMENT}"
+    rf"[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}{BLANKS}](?:[^;()\[\]{{}}\"'\\/&<@{_CONTROLS}]++|{COMMENT}"
     rf"|\[[^()\[\]{{}}\"'\\/;<@{_CONTROLS}]*+(?:(?:{_STRING})[^()\[\]{{}}\"'\\/;<@{_CONTROLS}]*+)?\]"
     rf"|\([^()\[\]{{}}\"'\\/;<@{_CONTROLS}]*+\))*"
 )
 _RULE = rf"(?!-->){_PRELUDE}\{{{_BLOCK}\}}"
-_MEDIA = rf"@media(?=[{BLANKS}(])[a-z0-9,:.()/{BLANKS}-]*+\{{(?:[{BLANKS}]++|{_WHOLE_COMMENT}|{_RULE})*\}}"
+_MEDIA = rf"@media(?=[{BLANKS}(])[a-z0-9,:.()/{BLANKS}-]*+\{{(?:[{BLANKS}]++|{COMMENT}|{_RULE})*\}}"
 _OTHER_RULE = rf"@(?:font-face|page|(?:-ms-|-o-|-webkit-)?viewport)[a-z0-9:{BLANKS}]*+\{{{_BLOCK}\}}"
 _PLAIN_SHEET = lazy_pattern(
-    rf"(?:[{BLANKS}]++|{_WHOLE_COMMENT}|<!--|-->|{_RULE}|{_MEDIA}|{_OTHER_RULE}|@charset \"[a-z0-9-]*+\";)*",
+    rf"(?:[{BLANKS}]++|{COMMENT}|<!--|-->|{_RULE}|{_MEDIA}|{_OTHER_RULE}|@charset \"[a-z0-9-]*+\";)*",
     re.ASCII | re.IGNORECASE,
 )
 _NAME = r"-?[a-z_][a-z0-9_-]{0,59}"
@@ -100,7 +105,6 @@ _RAW = lazy_pattern(
     re.IGNORECASE,
 )
 _MARKS = lazy_pattern(rf"\A(?:[{_SPACE}]++|<!--|-->|@charset [^;]*+;)*")  # in front of a rule; CSS ignores these
-_ATTRIBUTE = lazy_pattern(rf"attr\([{_SPACE}]*([a-z-]{{1,40}})")
 _CLASS = lazy_pattern(f"[^{BLANKS}]+")
 _PLAIN_NAMES = lazy_pattern(f"[a-z0-9_{BLANKS}-]*")
 _FLOWS = ("block", "contents", "flex", "flow-root", "grid", "inline", "list-item", "none", "table")  # of `display`
@@ -157,19 +161,17 @@ class Declared(TypedDict, total=False):
 NOTHING: Declared = {}
 
 
-def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) -> Style:
+def styled(attrs: Mapping[str, str], style: Style, found: Declared) -> Style:
     """Return the style of an element with these attributes, in an element of that style.
 
-    `sheet`: the values of the page's style sheet for the element, which its style attribute overrides.
+    found: the values for the element, of the page's style sheet and of its own style attribute.
 
-    >>> styled({"style": "display: none"}, Style()).conceals, styled({"color": "#fffffe"}, Style()).conceals
+    >>> styled({}, Style(), declared("display: none")).conceals, styled({"color": "#fffffe"}, Style(), {}).conceals
     (2, 1)
-    >>> tiny = styled({"style": "font-size:0"}, Style())
-    >>> tiny.conceals, styled({"style": "font-size:13px"}, tiny).conceals
+    >>> tiny = styled({}, Style(), declared("font-size:0"))
+    >>> tiny.conceals, styled({}, tiny, declared("font-size:13px")).conceals
     (1, 0)
     """
-    written = attrs.get("style", "")
-    found = sheet | declared(written[:_CSS_CHARS])
     colour = found.get("colour", _colour((attrs.get("color") or attrs.get("text") or style.colour)[:60]))
     background = found.get("background", _colour((attrs.get("bgcolor") or style.background)[:60]))
     if attrs.get("background"):  # a picture
@@ -183,50 +185,33 @@ def styled(attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) ->
     direction = found.get("direction", attrs.get("dir", "").lower())
     is_rtl = direction == "rtl" or (style.is_rtl and direction != "ltr")
     looks = Style(hidden, invisible, tiny, same_colour, colour, background, is_rtl)
-    return looks.doubted(style) if found.get("in_doubt") or len(written) > _CSS_CHARS else looks
+    return looks.doubted(style) if found.get("in_doubt") else looks
 
 
-class Flow(NamedTuple):
-    """How an element stands in the text around it: whether it breaks a word, and whether its letters run backwards.
-
-    A `breaks` of None is for its name to decide.
-    """
-
-    breaks: bool | None = None
-    is_undisplayed: bool = False
-    is_thin: bool = False
-    is_reversed: bool = False
-
-
-def flow(name: str, attrs: Mapping[str, str], style: Style, sheet: Declared = NOTHING) -> Flow:
-    """Return how an element of that name, with these attributes and that style, stands in the text around it.
-
-    >>> flow("div", {"style": "display:inline"}, Style()).breaks, flow("bdo", {}, Style(is_rtl=True)).is_reversed
-    (False, True)
-    """
-    found = sheet | declared(attrs.get("style", "")[:_CSS_CHARS])
-    is_undisplayed = bool(found.get("undisplayed", "hidden" in attrs))
-    is_reversed = style.is_rtl and found.get("is_override", name == "bdo")
-    return Flow(found.get("breaks"), is_undisplayed, found.get("is_thin", False), is_reversed)
-
-
-@lru_cache(maxsize=512)  # a page repeats its declarations
 def declared(css: str) -> Declared:
-    """Return the values that declarations set; for one property the last value holds.
+    """Return the values that declarations set; for one property the last value holds. Nobody may change them.
 
     >>> declared("Display:none; color:#FFF; background: url(x.png) #222; border: 0")
     {'undisplayed': 2, 'breaks': False, 'colour': '#ffffff', 'background': ''}
     >>> declared("display:block !important; display:none")
     {'undisplayed': 2, 'breaks': False, 'in_doubt': True}
     """
+    return _declared(css) if len(css) <= _CSS_CHARS else _declared(css[:_CSS_CHARS]) | {"in_doubt": True}
+
+
+@lru_cache(maxsize=512)  # a page repeats its declarations
+def _declared(css: str) -> Declared:
     found: Declared = {}
     gone: dict[str, bool] = {}
     is_small = is_cut = False
     in_doubt = not _PLAIN_BLOCK.fullmatch(css)
     for declaration in _COMMENT.sub(_GAP, css.lower()).split(";") if css else ():
         name, _, value = declaration.partition(":")
+        name = name.strip(_SPACE)
+        if name not in _READ and not name.startswith(_OVERFLOW):
+            continue
         value, mark, weight = value.partition("!")
-        name, value = name.strip(_SPACE), value.strip(_SPACE)
+        value = value.strip(_SPACE)
         if name == "display":
             is_none = value == "none"
             found["undisplayed"] = HIDDEN if is_none else DOUBTFUL if value.startswith("none") else SHOWN
@@ -254,7 +239,7 @@ def declared(css: str) -> Declared:
             found["is_override"] = value.endswith("-override")
         if name in _SIZES and _NO_SIZE.match(value):
             is_small = found["is_thin"] = True
-        is_cut = is_cut or (name.startswith("overflow") and value.startswith(("hidden", "clip")))
+        is_cut = is_cut or (name.startswith(_OVERFLOW) and value.startswith(("hidden", "clip")))
     if any(gone.values()) or (is_small and is_cut):
         found["gone"] = DOUBTFUL
     elif "opacity" in gone:
@@ -262,11 +247,6 @@ def declared(css: str) -> Declared:
     if in_doubt:
         found["in_doubt"] = True
     return found
-
-
-def is_plain(css: str) -> bool:
-    """Tell whether every browser reads an element's declarations alike, and they generate no text by `content`."""
-    return len(css) <= _CSS_CHARS and not declared(css).get("in_doubt", False)
 
 
 def _tininess(value: str) -> bool | None:
@@ -325,7 +305,7 @@ class Sheet:
     All other rules, such as those for some screens only (@media), may hold for any element. If such a rule shows text,
     the text hidden by other rules is `vague`. If the sheet is not plain, all hidden text is `in_doubt`. `certain`: they
     set no background. `shows_raw`: a rule may show what is in <style>, <script> or <title>. `turns`: it may turn
-    letters round. `attributes`: those whose values it may show.
+    letters round.
     """
 
     rules: dict[str, Declared] = field(default_factory=dict)
@@ -334,7 +314,6 @@ class Sheet:
     shows_raw: bool = False
     in_doubt: bool = False
     turns: bool = False
-    attributes: set[str] = field(default_factory=set)
 
     def add(self, css: str, for_all: bool = True) -> None:
         """Read the content of a <style> element. Without `for_all`, all of it is for some screens only.
@@ -345,13 +324,12 @@ class Sheet:
         ({'p.a': {'undisplayed': 2, 'breaks': False}, '#b': {'undisplayed': 2, 'breaks': False}}, True, False)
         """
         self.in_doubt = self.in_doubt or len(css) > SHEET_CHARS or not _PLAIN_SHEET.fullmatch(css)
-        self.attributes.update(_ATTRIBUTE.findall(css.lower()))
         depth = 0  # of open braces
         for piece in _COMMENT.sub(_GAP, css[:SHEET_CHARS]).split("}"):
             prelude, brace, block = piece.rpartition("{")
             depth += piece.count("{")
             if brace and block:
-                found = declared(block[:_CSS_CHARS])
+                found = declared(block)
                 if depth == 1 and for_all:
                     self._add(_MARKS.sub("", prelude), found)
                 else:
@@ -363,6 +341,8 @@ class Sheet:
 
     def of(self, name: str, attrs: Mapping[str, str]) -> Declared:
         """Return all values for an element: for its kind first, for its id last."""
+        if not self.rules:
+            return NOTHING
         found = self.rules.get(name, NOTHING)
         written = attrs.get("class", "")
         classes = _CLASS.findall(written[:500].lower())

@@ -39,4 +39,4 @@ MEANINGFUL = frozenset(
     "form input iframe script object embed applet map meta button select textarea video svg".split()  # noqa: SIM905
 )
 FRAMES = frozenset({"embed", "frame", "iframe", "object"})
-TELLING = FRAMES | {"a", "area", "form", "image", "img", "input", "meta", "option", "textarea"}  # by attributes
+TELLING = FRAMES | {"a", "area", "form", "image", "img", "input", "link", "meta", "option", "textarea"}  # by attributes

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from spamnb.mail.limits import Limits
+from spamnb.mail.parsing.encoded_words import READ_OF_X
 from spamnb.mail.parsing.fields import address, addresses
 from spamnb.mail.parsing.message import Message
 from spamnb.mail.path import path_of, site_of
@@ -19,10 +20,7 @@ _OWN_WAY = frozenset(
     """subject from to cc reply-to sender received message-id in-reply-to references date mime-version content-type
     content-transfer-encoding content-disposition""".split()  # noqa: SIM905
 )
-_MAILER = frozenset(
-    """x-mailer user-agent x-mimeole x-originating-ip organization precedence x-priority importance
-    x-msmail-priority auto-submitted content-language""".split()  # noqa: SIM905
-)
+_MAILER = READ_OF_X | {"user-agent", "organization", "precedence", "importance", "auto-submitted", "content-language"}
 _FORWARDED, _FORWARDED_CHARS = 10, 500  # subjects of forwarded messages
 _MAILER_CHARS = 12  # of a word in the name of a mail program
 

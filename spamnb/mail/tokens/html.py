@@ -4,11 +4,12 @@ import inspect
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
+from html import unescape
 from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.limits import Limits, Work
-from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, NOTHING, SHEET_CHARS, STYLING, Sheet, Style, flow, styled
+from spamnb.mail.tokens.css import BLANKS, DOUBTFUL, HIDDEN, SHEET_CHARS, STYLING, Sheet, Style, declared, styled
 from spamnb.mail.tokens.elements import (
     BOXES,
     BREAKING,
@@ -24,7 +25,16 @@ from spamnb.mail.tokens.elements import (
     SPECIAL,
     TELLING,
 )
-from spamnb.mail.tokens.generated import SHOWING, generated, generated_by, page_in, shown_values, values_of
+from spamnb.mail.tokens.generated import (
+    SHOWING,
+    counted,
+    generated,
+    generated_by,
+    imported,
+    page_in,
+    shown_values,
+    unescaped,
+)
 from spamnb.mail.tokens.links import THIN, HtmlText, Links
 from spamnb.mail.tokens.markup import Events
 from spamnb.mail.tokens.nesting import HIDING, surely_end
@@ -46,13 +56,13 @@ _CONTROL = lazy_pattern(
     re.IGNORECASE,
 )
 _LOOKED_AT = (*sorted(STYLING), "class", "id")
-_SHOWN_ATTRIBUTES = 10  # whose values a sheet shows; each takes a pass over the markup
-_ALT_CHARS = 500
 _PIECES = 40  # of a link's text
 _CDATA = "[CDATA["
 _UNITS_STYLED = 15  # of work, to determine the look of an element
 _UNITS_MARKUP, _UNITS_A_TAG = 15, 6  # of work, per hundred characters, and for each tag in them
+_UNITS_A_PAGE = 400  # of work, for each page in the page
 _UNITS_A_SHEET, _UNITS_SHEET = 20, 40  # of work, for each style sheet, and per hundred characters of it
+_MARKS = "\"'/[\\@"  # of a sheet, half a unit each: at each of them a string or something like that may begin
 _UNITS_NESTING = 2  # of work, per hundred characters, to see where elements end
 _ELEMENT_CHARS, _ELEMENTS = 10, 64  # the longest name in HTML 4 that mail uses, and far more than one message does
 
@@ -114,6 +124,8 @@ class _Reader(Events):
         self._depth = limits.html_depth
         self._raw_attrs: Mapping[str, str] = {}
         self._raw_markup: list[str] = []
+        self._pages: list[str] = []  # in frames
+        self._shows_attributes = False  # the sheet does
         self._around: dict[str, tuple[Style, _Text]] = {}
         self._sheet = Sheet()
         self._is_styled = False  # by the sheet
@@ -201,12 +213,13 @@ class _Reader(Events):
 
     def finish(self) -> None:
         """Determine which text is visible."""
-        if self._raw_markup:
-            self._read_again("\n".join(self._raw_markup))
-        for name in sorted(self._sheet.attributes)[:_SHOWN_ATTRIBUTES]:
-            self._of_some.append("\n" + " ".join(values_of(name, self._markup)) + "\n")
-        if self._sheet.turns:  # any of the text may run backwards
-            self._of_some.append(f"\n{_BACKWARDS}{''.join(self._texts)}{_FORWARDS}\n")
+        while self._pages or self._raw_markup:
+            if self._pages:
+                self._read_again(self._pages.pop())
+            else:
+                raw, self._raw_markup = "\n".join(self._raw_markup), []
+                self._read_again(_TAG_OF_RAW.sub("\n", raw))
+        self._show_by_sheet()
         hidden, in_doubt = self._hidden.places, self._in_doubt.places
         is_doubted = self._sheet.in_doubt or self._work.is_spent
         if is_doubted or (hidden and not self._surely_end()):  # hidden text may be visible after all
@@ -278,13 +291,8 @@ class _Reader(Events):
         if not is_sure and "<" in raw and _TAG.search(raw):
             self._raw_markup.append(raw)
         attrs, sheet = self._raw_attrs, self._sheet
-        units = _UNITS_A_SHEET + min(len(raw), SHEET_CHARS) * _UNITS_SHEET // 100
-        if name == "style" and self._work.take(units, leave=self._for_text):
-            sheet.add(raw, is_sure and _is_for_all(attrs))
-            self._show(generated(raw))
-            sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
-            self._is_styled = bool(sheet.rules)
-            self._looks.clear()
+        if name == "style":
+            self._take_sheet(raw, is_sure and _is_for_all(attrs))
         if (
             "style" in attrs
             or sheet.shows_raw
@@ -293,13 +301,39 @@ class _Reader(Events):
         ):
             self._in_doubt.append(f"\n{raw}\n")
 
-    def _read_again(self, raw: str) -> None:
-        """Read raw text as markup. All of it is in doubt: only some programs see elements in it."""
-        if not self._work.take(len(raw) * _UNITS_MARKUP // 100 + raw.count("<") * _UNITS_A_TAG):
-            self._in_doubt.append(raw)
+    def _take_sheet(self, css: str, is_for_all: bool) -> None:
+        """Read a style sheet, and those that it holds."""
+        sheet = self._sheet
+        units = _UNITS_A_SHEET + min(len(css), SHEET_CHARS) * _UNITS_SHEET // 100 + sum(map(css.count, _MARKS)) // 2
+        if not self._work.take(units, leave=self._for_text):
+            return
+        sheet.add(css, is_for_all)
+        plain = unescaped(css)
+        self._show(f"{generated(css)} {counted(plain)}".strip())
+        self._shows_attributes = self._shows_attributes or "attr(" in plain.lower()
+        for each in imported(plain):
+            self._take_sheet(each, False)
+        sheet.in_doubt = sheet.in_doubt or bool((sheet.rules or sheet.vague) and self._hidden.places)
+        self._is_styled = bool(sheet.rules)
+        self._looks.clear()
+
+    def _show_by_sheet(self) -> None:
+        """Write down what the style sheet shows of the page in another form."""
+        if self._shows_attributes and self._work.take(len(self._markup) * _UNITS_MARKUP // 100):
+            self._show(unescape(self._markup))
+        if self._sheet.turns:  # any of the text may run backwards
+            self._show(f"{_BACKWARDS}{''.join(self._texts)}{_FORWARDS}")
+
+    def _read_again(self, markup: str) -> None:
+        """Read raw text, or a page in a frame. All of it is in doubt: only some programs see elements in it."""
+        if not self._work.take(_UNITS_A_PAGE + len(markup) * _UNITS_MARKUP // 100 + markup.count("<") * _UNITS_A_TAG):
+            self._in_doubt.append(markup)
             return
         again = _Reader(self._read, self._limits, self._work)
-        again.feed_all(_TAG_OF_RAW.sub("\n", raw))
+        again.feed_all(markup)
+        again._show_by_sheet()
+        self._pages += again._pages
+        self._raw_markup += again._raw_markup
         self._in_doubt.append("\n" + "".join(again._texts))
 
     def _meet(self, name: str) -> None:
@@ -321,11 +355,13 @@ class _Reader(Events):
 
     def _find_look(self, name: str, attrs: Mapping[str, str], above: Style) -> _Look:
         breaks = name in BREAKING
-        sheet = self._sheet.of(name, attrs) if self._sheet.rules else NOTHING
+        sheet = self._sheet.of(name, attrs)
         if not sheet and STYLING.isdisjoint(attrs) and name != "bdo":
             return _Look(above, above.conceals, breaks)
-        style = styled(attrs, above, sheet)
-        self._show(generated_by(attrs.get("style", "")))
+        written = attrs.get("style", "")
+        self._show(generated_by(written))
+        found = sheet | declared(written)
+        style = styled(attrs, above, found)
         level = style.conceals
         if level == HIDDEN and name not in HIDING:
             style = style.doubted(above)
@@ -335,13 +371,9 @@ class _Reader(Events):
             level = style.conceals
         if style.same_colour and not above.same_colour:
             self._read.features.add("same-colour")
-        is_reversed = False
-        if sheet or "style" in attrs or "hidden" in attrs or style.is_rtl:
-            stands = flow(name, attrs, style, sheet)
-            breaks = stands.breaks if stands.breaks is not None else breaks and not stands.is_undisplayed
-            breaks = breaks and not (stands.is_thin and name in BOXES)
-            is_reversed = stands.is_reversed
-        return _Look(style, level, breaks, is_reversed)
+        breaks = found.get("breaks", breaks and not found.get("undisplayed", "hidden" in attrs))
+        breaks = breaks and not (name in BOXES and found.get("is_thin", False))
+        return _Look(style, level, breaks, style.is_rtl and found.get("is_override", name == "bdo"))
 
     def _show(self, text: str) -> None:
         """Write down text that some programs show in the place of an element, or beside it."""
@@ -355,12 +387,16 @@ class _Reader(Events):
             self._links.add(attrs.get("href", ""))
         elif name in {"img", "image"}:
             self._links.add_image(attrs)
-            if alt := attrs.get("alt", "")[:_ALT_CHARS]:
+            if alt := attrs.get("alt", ""):
                 write = self.data if self._open[-1][2] else self._of_some.append  # a picture that is seen breaks a word
                 write(f" {alt} ")
         elif name in FRAMES:
-            pages = (attrs.get("srcdoc", ""), page_in(attrs.get("src", "")), page_in(attrs.get("data", "")))
-            self._raw_markup += filter(None, pages)
+            pages = page_in(attrs.get("src", "")), page_in(attrs.get("data", ""))
+            self._pages += filter(None, (attrs.get("srcdoc", ""), *pages))
+            self._show(" ".join(pages).strip())  # its type may be that of plain text
+        elif name == "link":
+            if css := page_in(attrs.get("href", "")):
+                self._take_sheet(css, False)
         elif name == "meta":  # a policy may forbid the page's styles
             http = attrs.get("http-equiv")
             self._sheet.in_doubt = self._sheet.in_doubt or not (http is None or http.lower() in _HARMLESS_HTTP)

@@ -212,6 +212,30 @@ ROWS = (
     Row("<frameset> behind text", "<p>Cheap<frameset><frame></frameset>pills"),
     Row("<iframe srcdoc>", "<iframe srcdoc='&lt;p>Cheap pills'></iframe>"),
     Row("<iframe> of a data URL", "<iframe src='data:text/html,Cheap pills'></iframe>"),
+    *(
+        Row(f"<iframe> of a data URL {what}", f"<iframe src='{url}'></iframe>")
+        for what, url in (
+            ("with the end of a line in it", "da\nta:text/html,Cheap pills"),
+            ("behind a control letter", "&#1;data:text/html,Cheap pills"),
+            ("of no known type", "data:x,Cheap pills"),
+            ("of plain text", "data:text/plain,<!--Cheap pills-->"),
+            ("with blanks, in base64", "data:text/html; base64 ,Q2hlYXAgcGlsbHM"),
+            (
+                "with SVG",
+                'data:image/svg+xml,<svg xmlns="http://www.w3.org/2000/svg"><text y="20">Cheap pills</text></svg>',
+            ),
+        )
+    ),
+    Row("an <iframe> in an <iframe>", "<iframe srcdoc=\"<iframe srcdoc='Cheap pills'></iframe>\"></iframe>"),
+    Row("an <iframe> behind an open comment", "<iframe srcdoc='<!--'></iframe><iframe srcdoc='Cheap pills'></iframe>"),
+    Row(
+        "attr() in an <iframe>",
+        "<iframe srcdoc=\"<style>p::after{content:attr(a)}</style><p a='Cheap pills'>\"></iframe>",
+    ),
+    Row(
+        "letters that a rule in an <iframe> lets run backwards",
+        "<iframe srcdoc='<style>b i{direction:rtl;unicode-bidi:bidi-override}</style><b><i>sllip paehC'></iframe>",
+    ),
     Row("text in <iframe>", "<iframe>Dear friend</iframe>Cheap pills"),
     Row("<object>", "<object data=x style='display:block'>Cheap pills</object>"),
     Row("<marquee>", "<marquee>Cheap pills</marquee>"),
@@ -292,10 +316,48 @@ ROWS = (
         "a counter",
         "<style>@counter-style x{system:cyclic;symbols:'Cheap pills'}li{list-style:x}</style><ul><li></ul>",
     ),
+    *(
+        Row(f"attr() {what}", f"<style>p::after{{content:{function}}}</style><p {name}='Cheap pills'>")
+        for what, function, name in (
+            ("of a name with a digit", "attr(x1)", "x1"),
+            ("of a name of 45 letters", f"attr({45 * 'a'})", 45 * "a"),
+            ("with an escape", "\\61ttr(t\\69tle)", "title"),
+            ("with a comment", "attr(/**/title)", "title"),
+            ("of eleven attributes", " ".join(f"attr(a{number})" for number in range(11)), "a9"),
+        )
+    ),
+    Row("attr() behind a quotation mark", "<style>p::after{content:attr(a)}</style>x = ' y<p a='Cheap pills'>"),
+    *(
+        Row(f"a string {what}", f"<style>{css}</style><p>")
+        for what, css in (
+            ("that begins with an escape", "p::after{content:'\\'Cheap pills'}"),
+            ("that the sheet's end ends", "p::after{content:'Cheap pills"),
+            ("behind a quotation mark in a comment", "b{font:/*'*/x}p::after{content:'Cheap pills'}"),
+            ("behind one in an address", "b{background:url(x'y)}p::after{content:'Cheap pills'}"),
+            ("behind one in an address with escapes", "b{background:u\\72l(x'y)}p::after{content:'Cheap pills'}"),
+            ("behind a comment in an address", "b{background:url(x/*)}p::after{content:'Cheap pills'}"),
+            (
+                "of a property",
+                "@property --x{syntax:'*';inherits:false;initial-value:'Cheap pills'}p::after{content:var(--x)}",
+            ),
+            ("of a function", "@function --f(){result:'Cheap pills'}p::after{content:--f()}"),
+            ("given to a function", "@function --f(--a){result:var(--a)}p::after{content:--f({'Cheap pills'})}"),
+            ("behind else", "p::after{content:if(media(print):'';else:'Cheap pills')}"),
+            ("of a variable like a typeface", "p{--font:'Cheap pills'}p::after{content:var(--font)}"),
+            ("of an imported sheet", "@import 'data:text/css,p::after%7bcontent:%22Cheap%20pills%22%7d';"),
+            ("that an escape imports", "@im\\70ort url(d\\61ta:,p::after%7bcontent:%22Cheap%20pills%22%7d);"),
+        )
+    ),
+    Row("a string of a linked sheet", "<link rel=stylesheet href=\"data:,p::after{content:'Cheap pills'}\"><p>"),
+    Row(
+        "a counter of words without quotation marks",
+        "<style>@counter-style x{system:additive;additive-symbols:1 Cheap-pills}li{list-style:x}</style><ul><li></ul>",
+    ),
     Row("the value of an <input>", "<input value='Cheap pills'>"),
     Row("the placeholder of an <input>", "<input placeholder='Cheap pills'>"),
     Row("the value of a button", "<input type=submit value='Cheap pills'>"),
     Row("the alt of a picture", "<img src=x alt='Cheap pills'>"),
+    Row("the alt of a picture behind 600 letters", f"<img src=x alt='{60 * 'honest wo '} Cheap pills'>"),
     Row("the alt of <image>", "<image src=x alt='Cheap pills'>"),
     Row("the alt of an <input>", "<input type=image alt='Cheap pills'>"),
     Row("the title of a paragraph", "<p title='Dear friend'>Cheap pills", left_out="dear friend"),
