@@ -371,11 +371,12 @@ class Sorting(RuleBasedStateMachine):
         assert not file.baseline or ROLES[file.folder] in TRAINING, "baseline mail was moved"
         known_before = file.settled or file.folder == "INBOX" or file.digest in self.unforeseen
         assert self.trusting or known_before, "learned and moved what nobody knew"
-        if file.flags.strip("DFPRST") == ("a" if folder == "Junk" else "b"):
+        is_answered = file.folder == "New" and ("R" in file.flags or file.digest in self.answered)
+        if file.flags.strip("DFPRST") == ("a" if folder == "Junk" else "b") and not is_answered:
             self.judge_move_of_marked(file, folder)
             return
         assert folder in GOALS.get(file.folder, ())
-        assert file.folder != "New" or "R" in file.flags or file.digest in self.answered, "nobody has answered it"
+        assert file.folder != "New" or is_answered, "nobody has answered it"
         if file.folder == "INBOX":
             assert self.ledger.state.begun_with is not None or self.is_ordered(file), "moved, and it may not yet"
             assert not file.settled, "moved again what had been settled, by a person or by a verdict"

@@ -15,7 +15,6 @@ example:
 import argparse
 import itertools
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -45,7 +44,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import visible
 
 INTERRUPTED = "nothing was changed"
-_CLUES, _DIGITS, _SUGGESTED = 15, 2, 10
+_CLUES, _DIGITS, _SUGGESTED, _WORD_CHARS = 15, 2, 10, 100
 _TOTAL = (
     "That is the log-odds of the probability. {silent:.0f} % of the weight is caution and tokens without evidence: it"
     " pulls towards unsure."
@@ -111,7 +110,7 @@ def _one_message(path: str) -> tuple[Source, Reading]:
     try:
         found = list(itertools.islice(messages([path]), 2))
     except MailError as fault:
-        if os.path.lexists(path) or not re.fullmatch(r"[\w@.-]{1,100}", path):
+        if os.path.lexists(path) or not path.replace("@", "").replace(".", "").isalnum() or len(path) > _WORD_CHARS:
             raise
         raise MailError(
             f"{fault}. To find a message: spamnb history {path}. The pages say why: spamnb web --open"

@@ -71,7 +71,7 @@ function _shtab_spamnb_using
   test "$_shtab_spamnb_cmdpath" = "$argv"
 end
 
-set -g _shtab_spamnb_commands demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit replay evaluate compare help learn forget
+set -g _shtab_spamnb_commands demo init run web status history explain statement undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit replay evaluate compare help learn forget
 set -g _shtab_spamnb_opts_with_value --allow-host --apart --at-most-one-ham-in --attributes --before --check --clues --config --csv --delay --executor --folder --folds --forget --format --habit --idle-exit --imap --kind --limit --listen --messages-a-day --model --only --orders --pass-command --plots --protocol --scores --seed --shard --shuffle --since --to --train --until --user --user-header --verdict --warm-up --with --word
 
 complete -c spamnb -e
@@ -160,6 +160,13 @@ complete -c spamnb -n '_shtab_spamnb_using explain' -s v -l verbose -d 'print mo
 complete -c spamnb -n '_shtab_spamnb_using explain' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
 complete -c spamnb -n '_shtab_spamnb_using explain' -l user -x -d 'work on this user of a mail host'
 complete -c spamnb -n '_shtab_spamnb_using explain; and test $_shtab_spamnb_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'a message file, or - for standard input, which is the default in a pipe'
+complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a statement -d 'show what went to Junk in a month, and what to look at'
+complete -c spamnb -n '_shtab_spamnb_using statement' -s h -l help -d 'show this help'
+complete -c spamnb -n '_shtab_spamnb_using statement' -l json -d 'as one JSON object'
+complete -c spamnb -n '_shtab_spamnb_using statement' -s q -l quiet -d 'print only what is wrong'
+complete -c spamnb -n '_shtab_spamnb_using statement' -s v -l verbose -d 'print more'
+complete -c spamnb -n '_shtab_spamnb_using statement' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
+complete -c spamnb -n '_shtab_spamnb_using statement' -l user -x -d 'work on this user of a mail host'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a undo -d 'take back moves and lessons'
 complete -c spamnb -n '_shtab_spamnb_using undo' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using undo' -l since -x -d 'undo everything since then: 30m, 2h, 3d, today, yesterday, 2026-01-31'
@@ -388,7 +395,7 @@ complete -c spamnb -n '_shtab_spamnb_using help' -s q -l quiet -d 'print only wh
 complete -c spamnb -n '_shtab_spamnb_using help' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using help' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
 complete -c spamnb -n '_shtab_spamnb_using help' -l user -x -d 'work on this user of a mail host'
-complete -c spamnb -n '_shtab_spamnb_using help; and test $_shtab_spamnb_npos -eq 0' -ka "demo init run web status history explain undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit replay evaluate compare help learn forget" -d 'which one'
+complete -c spamnb -n '_shtab_spamnb_using help; and test $_shtab_spamnb_npos -eq 0' -ka "demo init run web status history explain statement undo pause resume train untrain review audit choose score filter config doctor verify backup restore export import exchange prune users install-unit replay evaluate compare help learn forget" -d 'which one'
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a learn -d 'learn messages as spam or as ham'
 complete -c spamnb -n '_shtab_spamnb_using learn' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using learn' -l spam -d 'the messages are spam'
