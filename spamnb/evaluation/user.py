@@ -39,9 +39,8 @@ def simulate(
 ) -> UserRun:
     """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock.
 
-    in_days: the user acts as many days later as the habit says for `USUAL_PACE` messages per day, and not as many
-    messages later. apart: the roles of the mailbox's folders for mail that is put apart. shown: is passed each place, to
-    show progress.
+    in_days: the habit's delays keep their days at another pace, not their messages. apart: the roles of the mailbox's
+    folders for mail that is put apart. shown: is passed each place, to show progress.
     """
     run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart)
     kind = HABITS[habit].at_pace(messages_a_day) if in_days else HABITS[habit]

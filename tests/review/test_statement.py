@@ -39,7 +39,7 @@ def at_random(desk: Desk) -> list[bytes]:
 
 
 def test_five_are_shown(desk: Desk) -> None:
-    """Of ten messages in Junk the statement shows five; first what looks most like ham, and the drawn ones last."""
+    """The statement shows, among ten messages in Junk, five; first what looks most like ham, and the drawn ones last."""
     contents = fill_spam(desk, 100, 9)
     choose(desk.ledger, desk.config, "block", ["*@friends.example"], "prompt", desk.now())
     desk.deliver(wanted := message("ham", 100))
