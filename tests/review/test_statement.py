@@ -39,7 +39,7 @@ def at_random(desk: Desk) -> list[bytes]:
 
 
 def test_five_are_shown(desk: Desk) -> None:
-    """The statement shows, among ten messages in Junk, five; first what looks most like ham, and the drawn ones last."""
+    """It shows five of ten messages in Junk; first what looks most like ham, and the drawn ones last."""
     contents = fill_spam(desk, 100, 9)
     choose(desk.ledger, desk.config, "block", ["*@friends.example"], "prompt", desk.now())
     desk.deliver(wanted := message("ham", 100))
@@ -142,7 +142,7 @@ def test_more_ham_gives_a_higher_bound() -> None:
 
 @pytest.mark.thorough
 def test_the_bound_holds_in_simulated_lives() -> None:
-    """Of 1,000 lives with known ham, in cells of many sizes, the bound holds in 95 % at least."""
+    """In 1,000 lives with known ham, in cells of many sizes, the bound holds in 95 % at least."""
     chance = random.Random(65)
     for months, answers, share in ((3, 1.0, 0.02), (12, 1.0, 0.002), (24, 0.5, 0.05), (12, 1.0, 0.3)):
         held = 0
