@@ -121,7 +121,8 @@ def test_reload_with_a_maildir_that_is_not_there(unit: Unit) -> None:
     until(lambda: unit.said("the old one stays in force", since), "the fault reported")
     assert unit.said("/Nowhere", since)
     unit.wait_moved(unit.deliver("spam"))
-    assert (unit.show("ActiveState"), unit.pid()) == ("active", before)
+    until(lambda: unit.show("ActiveState") == "active", "the end of the reload")
+    assert unit.pid() == before
 
 
 def test_stop(unit: Unit) -> None:
