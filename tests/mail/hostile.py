@@ -372,6 +372,10 @@ MESSAGES: dict[str, tuple[Callable[[], bytes], set[str]]] = {
     "encoded-word-punycode": (lambda: field("Subject", b"a-99", b"=?punycode?q?"), _FIELD_LIMITS),
     "encoded-word-idna": (lambda: field("Subject", b"xn--a.", b"=?idna?q?"), _FIELD_LIMITS),
     "encoded-words-everywhere": (
+        lambda: b"".join(b"X-%d: %s\n" % (n, b"=?utf-8?q?=41?= " * 8) for n in range(490)),
+        {"limit:header_bytes", "limit:header_fields"},
+    ),
+    "encoded-words-in-all-fields": (
         lambda: b"".join(b"A-%d: %s\n" % (n, b"=?utf-8?q?=41?= " * 8) for n in range(490)),
         {"limit:header_bytes", "limit:header_fields", "limit:work"},
     ),
