@@ -44,6 +44,7 @@ from spamnb.mail.reading import Reading, read
 from spamnb.mail.tokens.kinds import visible
 
 INTERRUPTED = "nothing was changed"
+ENDS_AT_ONCE = True
 _CLUES, _DIGITS, _SUGGESTED, _WORD_CHARS = 15, 2, 10, 100
 _TOTAL = (
     "That is the log-odds of the probability. {silent:.0f} % of the weight is caution and tokens without evidence: it"

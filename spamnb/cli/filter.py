@@ -38,6 +38,8 @@ from spamnb.delivery.verdict import NAMES
 if TYPE_CHECKING:
     from spamnb.config import Config
 
+ENDS_AT_ONCE = True
+
 Piece = bytes | memoryview
 _CHUNK = 1 << 20
 

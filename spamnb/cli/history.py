@@ -21,6 +21,7 @@ from spamnb.ledger.history.lines import Line, Wanted
 from spamnb.ledger.ledger import Ledger
 
 INTERRUPTED = "nothing was changed"
+ENDS_AT_ONCE = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -35,6 +35,7 @@ from spamnb.ledger.history.choices import in_force
 from spamnb.ledger.lessons.evidence import NoEvidence
 
 INTERRUPTED = "nothing was changed"
+ENDS_AT_ONCE = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

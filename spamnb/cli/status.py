@@ -48,6 +48,7 @@ from spamnb.monitoring.status import Status, paused
 from spamnb.monitoring.status import status as status_of
 
 INTERRUPTED = "nothing was changed"
+ENDS_AT_ONCE = True
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

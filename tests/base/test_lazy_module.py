@@ -1,6 +1,7 @@
 """A module that is imported at its first use."""
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -20,6 +21,21 @@ def test_nothing_is_imported_before_it_is_used(tmp_path, monkeypatch):
     assert vars(of_no_use).keys().isdisjoint({"value", "imported"})
     assert (of_no_use.value, of_no_use.imported) == (1, "of_no_use")
     assert vars(sys.modules["of_no_use"])["value"] == 1
+
+
+def test_two_threads_that_use_it_at_once_get_one_module(tmp_path, monkeypatch):
+    """The second waits until the first has imported it."""
+    (tmp_path / "of_two_uses.py").write_text(
+        "import time\nbegun = time.monotonic()\ntime.sleep(0.01)\nvalue = object()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(sys.modules, "of_two_uses", None)
+    del sys.modules["of_two_uses"]
+    at_first_use("of_two_uses")
+    later = sys.modules["of_two_uses"]
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: later.value, range(64)))
+    assert len(set(map(id, found))) == 1
 
 
 def test_what_is_not_installed_says_so_when_it_is_used(monkeypatch):

@@ -193,7 +193,8 @@ def parser_of(command: str) -> argparse.ArgumentParser:
         module.add_arguments(parser)
     if any(group.title == _FOLDED[0] for group in parser._action_groups):
         parser.add_argument("--help-all", action=_HelpAll, nargs=0, help="show this help with the options for research")
-    parser.set_defaults(run=module.run, interrupted=getattr(module, "INTERRUPTED", "what was done so far is kept"))
+    interrupted = getattr(module, "INTERRUPTED", "what was done so far is kept")
+    parser.set_defaults(run=module.run, interrupted=interrupted, ends_at_once=getattr(module, "ENDS_AT_ONCE", False))
     return parser
 
 
