@@ -9,13 +9,12 @@ from typing import NamedTuple
 from spamnb.config import Scoring
 from spamnb.filter.leave_one_out import LeaveOneOut, without_groups
 from spamnb.ledger.history.state import MissedSpam
-from spamnb.ledger.lessons.port import Lessons, Relabel
+from spamnb.ledger.lessons.port import Lessons, Relabel, pages
 from spamnb.rules import weak_lessons
 
 OUTDATED = "newer lessons contradict this weak one"
 OUTDATED_DAYS = 10  # between two looks at all weak lessons
 _NEWEST = 400  # messages that show a person's habits
-_PAGE = 500
 
 
 class Trace(NamedTuple):
@@ -56,9 +55,7 @@ def outdated(lessons: Lessons, scoring: Scoring, missed: MissedSpam) -> Iterator
     Each message is judged without itself. You may learn and forget between the pages.
     """
     without = LeaveOneOut(lessons, scoring)
-    last = 0
-    while page := lessons.changes(last, _PAGE):
-        last = page[-1].number
+    for page in pages(lessons):
         weak = [[lesson.digest] for lesson in page if lesson.label is not None and lesson.weak]
         yield [
             Relabel(lesson.digest, lesson.label, lesson.weak, None, True, OUTDATED, lesson.how)

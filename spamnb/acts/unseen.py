@@ -6,12 +6,12 @@ transaction of the rescue. From then on, the folders count as opened.
 """
 
 from collections.abc import Iterable
+from itertools import chain
 
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.port import Lessons, Relabel
+from spamnb.ledger.lessons.port import Lessons, Relabel, pages
 
 RESCUED = "a person has taken mail out of spam, and nobody had looked there before"
-_PAGE = 500
 
 
 def note(ledger: Ledger, are_coming: bool) -> None:
@@ -37,12 +37,8 @@ def rescued(ledger: Ledger, digests: Iterable[bytes], at: float) -> None:
 
 def forgetting(lessons: Lessons, since: int = 0) -> list[Relabel]:
     """Return the changes that forget all such lessons. since: the number of a lesson before the first of them."""
-    changes = []
-    while page := lessons.changes(since, _PAGE):
-        since = page[-1].number
-        changes += [
-            Relabel(lesson.digest, lesson.label, lesson.weak, None, True, RESCUED, lesson.how)
-            for lesson in page
-            if lesson.is_unseen
-        ]
-    return changes
+    return [
+        Relabel(lesson.digest, lesson.label, lesson.weak, None, True, RESCUED, lesson.how)
+        for lesson in chain.from_iterable(pages(lessons, since))
+        if lesson.is_unseen
+    ]

@@ -7,6 +7,7 @@ in a ham folder, what would count as weakly spam is spam here, and what would te
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from spamnb.evaluation.arrival import arrival, header_of
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.packed import Packed
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Lessons
+from spamnb.ledger.lessons.port import Lessons, pages
 from spamnb.mail.reading import Reading, read
 from spamnb.review.first_lessons import Shown, doubted
 from spamnb.setup.proposal import TAUGHT, Proposal
@@ -75,12 +76,8 @@ class Doubted(NamedTuple):
 
 def decisions(lessons: Lessons) -> dict[bytes, Label]:
     """Return what the person has said of messages, by their identities; what `init` learned by a folder is not."""
-    found: dict[bytes, Label] = {}
-    since = 0
-    while page := lessons.changes(since):
-        found |= {one.digest: one.decision for one in page if one.decision is not None and not one.is_of_init}
-        since = page[-1].number
-    return found
+    said = (one for one in chain.from_iterable(pages(lessons)) if not one.is_of_init)
+    return {one.digest: one.decision for one in said if one.decision is not None}
 
 
 class PastMail:

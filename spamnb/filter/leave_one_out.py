@@ -11,7 +11,7 @@ Everything is arithmetic on arrays of some hundred messages at a time. Nothing i
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,11 +22,10 @@ from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import log_odds_of, scores_of, weights_of
 from spamnb.config import Scoring
 from spamnb.filter.judge import ESTIMATES, UNTAUGHT, Clue, Judgement, judgement_of
-from spamnb.ledger.lessons.port import LearnedTokens, Lesson, Lessons
+from spamnb.ledger.lessons.port import LearnedTokens, Lesson, Lessons, pages
 
 _MESSAGES = 500  # at a time, in some 30 MB; 2,000 at a time are not faster
 _ENTRIES = 100_000  # tokens of messages that are judged at once
-_PAGE = 1000  # lessons
 
 
 class JudgedLessons(Protocol):
@@ -73,11 +72,8 @@ def without_groups(
 
 
 def learned_now(lessons: Lessons) -> Iterator[Lesson]:
-    """Yield all messages that are learned now; the message that was learned last comes last."""
-    last = 0
-    while page := lessons.changes(last, _PAGE):
-        yield from (lesson for lesson in page if lesson.label is not None)
-        last = page[-1].number
+    """Return all messages that are learned now; the message that was learned last comes last."""
+    return (lesson for lesson in chain.from_iterable(pages(lessons)) if lesson.label is not None)
 
 
 def _packed(groups: Iterable[Sequence[bytes]]) -> Iterator[list[Sequence[bytes]]]:

@@ -12,6 +12,7 @@ like spam, it teaches nothing.
 import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from itertools import chain
 from typing import NamedTuple
 
 from spamnb.acts import training
@@ -20,7 +21,7 @@ from spamnb.config import Scoring
 from spamnb.filter.leave_one_out import JudgedWithoutItself, learned_now, without_groups
 from spamnb.filter.supposed import Supposed
 from spamnb.ledger.ledger import Ledger
-from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel
+from spamnb.ledger.lessons.port import Lesson, Lessons, Relabel, pages
 from spamnb.maildir.names import parse_name
 from spamnb.review.near_copies import groups
 from spamnb.rules import weak_lessons
@@ -30,7 +31,6 @@ WHY_OF_LISTS = "was in a folder of lists at the start, and looks like spam"
 LOOKED_AT_AGAIN = "was in a ham folder at the start, and is looked at again"
 _ROUNDS = 8
 _ISSUES = 5  # so many near-copies in ham folders are a newsletter: each is judged by the others, and none is doubted
-_PAGE = 1000
 
 Shown = Callable[[Iterable[JudgedWithoutItself]], Iterable[JudgedWithoutItself]]
 
@@ -88,7 +88,8 @@ def is_sifted(lesson: Lesson) -> bool:
 def sifted(ledger: Ledger) -> list[Lesson]:
     """Return the lessons of messages that the sift has doubted, and that nobody has decided on since then."""
     settled = ledger.journal.all_settled()
-    return [one for one in _changes(ledger.lessons, 0) if is_sifted(one) and one.digest not in settled]
+    lessons = chain.from_iterable(pages(ledger.lessons))
+    return [one for one in lessons if is_sifted(one) and one.digest not in settled]
 
 
 def sift(ledger: Ledger, scoring: Scoring, digests: Collection[bytes], shown: Shown = iter) -> Sifted:
@@ -162,16 +163,10 @@ def unsorted(ledger: Ledger, since: int | None = None) -> list[bytes]:
     settled = ledger.journal.all_settled()
     ham = [
         lesson.digest
-        for lesson in _changes(ledger.lessons, since)
+        for lesson in chain.from_iterable(pages(ledger.lessons, since))
         if lesson.is_of_init and lesson.label is Label.HAM and lesson.digest not in settled
     ]
     answered = {
         file.digest for file in ledger.trained.of_messages(ham) if "R" in parse_name(os.path.basename(file.path)).flags
     }
     return [digest for digest in ham if digest not in answered]
-
-
-def _changes(lessons: Lessons, since: int) -> Iterator[Lesson]:
-    while page := lessons.changes(since, _PAGE):
-        yield from page
-        since = page[-1].number

@@ -12,7 +12,7 @@ from spamnb.cli import replay
 from spamnb.cli.common.sample_mail import message
 from tests.cli.conftest import At, Run
 
-HAM, SPAM, LYING = 90, 60, 6
+HAM, SPAM = 90, 60
 
 
 def put(folder: Path, content: bytes, name: str) -> Path:

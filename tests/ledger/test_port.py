@@ -19,7 +19,7 @@ from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.ledger.lessons.export_format import MOST_TOTAL, ExportedCounts, parse
 from spamnb.ledger.lessons.memory import MemoryLessons
-from spamnb.ledger.lessons.port import Lesson, LessonCopy, Lessons, Relabel
+from spamnb.ledger.lessons.port import Lesson, LessonCopy, Lessons, Relabel, pages
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Addressees, Relations
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -166,6 +166,20 @@ def test_changes_in_their_order(lessons: Lessons) -> None:
     assert [(one.digest, one.label) for one in later] == [(digest(3), None), (digest(1), SPAM)]
     assert [one.digest for one in lessons.changes(0)] == [digest(2), digest(3), digest(1)]
     assert lessons.changes(0, 1) == [first[1]]
+
+
+def test_all_lessons_page_by_page(lessons: Lessons, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages hold all lessons above a number in their order; a lesson that changes between two pages comes again."""
+    monkeypatch.setattr(port, "_PAGE", 2)
+    lessons.learn([reading(number, a=1) for number in range(5)], HAM, "a test", 1.0, how=How.HAND)
+    met = []
+    for page in pages(lessons):
+        if not met:
+            lessons.forget([digest(0)], "a test", 2.0, how=How.HAND)
+        met.append([(one.digest, one.label) for one in page])
+    of = {number: (digest(number), HAM) for number in range(5)}
+    assert met == [[of[0], of[1]], [of[2], of[3]], [of[4], (digest(0), None)]]
+    assert [one.number for page in pages(lessons, 4) for one in page] == [5, 6]
 
 
 def test_changes_become_visible_in_their_order(shared: Shared) -> None:

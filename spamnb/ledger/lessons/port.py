@@ -26,6 +26,8 @@ from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Addressees, Relations
 
+_PAGE = 500  # lessons that `pages` yields at a time
+
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
@@ -328,6 +330,16 @@ class Lessons(Protocol):
 
     def export(self) -> Iterator[str]:
         """Yield all counts as lines of text (`export_format`), as of this moment."""
+
+
+def pages(lessons: Lessons, since: int = 0) -> Iterator[list[Lesson]]:
+    """Yield all lessons with a number above `since`, in the order of their numbers, some at a time.
+
+    You may learn and forget between the pages: what changes then comes again, at the end.
+    """
+    while page := lessons.changes(since, _PAGE):
+        yield page
+        since = page[-1].number
 
 
 def replaces(label: Label, weak: bool, before: Label | None, was_weak: bool) -> bool:
