@@ -5,44 +5,46 @@ judged without itself, the most looks at least as much like spam. Two are drawn 
 one is yours, move it out of Junk. If one is spam, say so on its page, or with
 spamnb train --spam FILE. The last line says how many messages were yours at most, by your
 answers about the drawn ones. It counts the messages from which these were drawn: those of
-the same month that the filter was as sure about. Without an answer nobody knows.
+the same time that the filter was as sure about. Without an answer nobody knows.
 
 example:
   spamnb statement
   spamnb statement 2026-11 --json
+  spamnb statement 2026-W48
 """
 
 import argparse
+import contextlib
 import re
 import time
 from datetime import datetime
 
-from spamnb.base.wording import plural
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import open_to_read
 from spamnb.cli.common.output import as_json, say, table
-from spamnb.review.at_most import CONFIDENCE
-from spamnb.review.statement import Month, Shown, Statement, statement
+from spamnb.review.period import Month, Period, Week
+from spamnb.review.statement import Statement, statement
+from spamnb.review.statement_words import question, results, title, why_shown
 
 INTERRUPTED = "nothing was changed"
-_NUMBERS = ("", "one", "two", "three", "four", "five")
+_HELP = "as 2026-11; a week as 2026-W48 (default: the last month)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("month", nargs="?", type=_month, metavar="MONTH", help="as 2026-11 (default: the last month)")
+    parser.add_argument("month", nargs="?", type=_period, metavar="MONTH", help=_HELP)
     add_json(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the statement."""
-    month = options.month or Month.of(time.time()).before
+    period = options.month or Month.of(time.time()).before
     config, ledger = open_to_read(options)
     if ledger is None:
         say("The filter has not moved or learned anything yet.")
         return 0
     with ledger:
-        found = statement(ledger, config, month)
+        found = statement(ledger, config, period)
     if options.json:
         print(as_json(_as_object(found)))
     else:
@@ -50,51 +52,32 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _month(text: str) -> Month:
-    found = re.fullmatch(r"([0-9]{4})-(0[1-9]|1[0-2])", text)
-    if found is None or not 1970 < int(found[1]) < 9999:
-        raise argparse.ArgumentTypeError("write a month as 2026-11")
-    return Month(int(found[1]), int(found[2]))
+def _period(text: str) -> Period:
+    found = re.fullmatch(r"([0-9]{4})-(?:(0[1-9]|1[0-2])|W([0-5][0-9]))", text)
+    if found is not None and 1970 < int(found[1]) < 9998:
+        with contextlib.suppress(ValueError):  # not every year has a week 53
+            year = int(found[1])
+            return Month(year, int(found[2])) if found[2] else Week.of(_monday(year, int(found[3])))
+    raise argparse.ArgumentTypeError("write a month as 2026-11, and a week as 2026-W48")
+
+
+def _monday(year: int, week: int) -> float:
+    return datetime.fromisocalendar(year, week, 1).timestamp()
 
 
 def _lines(found: Statement) -> list[str]:
-    name = f"{datetime(found.month.year, found.month.number, 1):%B %Y}"
-    lines = [f"{plural(found.moved, 'message')} moved to Junk in {name}"]
+    lines = [title(found)]
     if found.shown:
-        number = len(found.shown)
-        which = "this message. If it" if number == 1 else f"these {_NUMBERS[number]}. If one"
-        lines.append(f"Look at {which} is yours, move it out of Junk.")
-        rows = [(f"{datetime.fromtimestamp(one.moved.at):%e %b}", one.moved.summary, _why(one)) for one in found.shown]
+        lines.append(question(found))
+        days = [f"{datetime.fromtimestamp(one.moved.at):%e %b}" for one in found.shown]
+        rows = [(day, one.moved.summary, why_shown(one)) for day, one in zip(days, found.shown, strict=True)]
         lines += [f"  {row}" for row in table(rows).splitlines()]
-    if found.spam:
-        lines.append(f"Caught {found.caught} of {found.spam} spam. {found.back} came back because you want them.")
-    if found.drawn:
-        lines.append(_bound(found))
-    return lines
-
-
-def _why(one: Shown) -> str:
-    if one.is_drawn:
-        return "drawn at random"
-    if not one.of:
-        return "least like your other spam"
-    return f"{one.ham or 'none'} of {one.of} of your letters look{'s' if one.ham <= 1 else ''} so"
-
-
-def _bound(found: Statement) -> str:
-    """Return how many messages were ham at most, with the number that this is by."""
-    drawn = f"Drawn at random so far: {found.drawn}."
-    if found.at_most is None:
-        return f"{drawn} You have answered none of them, so nobody knows how many messages in Junk are yours."
-    ham = sum(one.is_ham for one in found.answered)
-    yours = f"{ham or 'none'} of these {'were' if ham > 1 else 'was'} yours"
-    most = f"at most {found.at_most} of the {plural(found.behind, 'message')} that they stand for were yours"
-    return f"{drawn} You have answered {len(found.answered)}, and {yours}. So {most} ({100 * CONFIDENCE:.0f} %)."
+    return lines + results(found)
 
 
 def _as_object(found: Statement) -> dict[str, object]:
     return {
-        "month": str(found.month),
+        "month": str(found.period),
         "moved": found.moved,
         "back": found.back,
         "caught": found.caught,

@@ -1,15 +1,14 @@
-"""The statement of a month: what the filter moved to Junk, the five to look at, and how many were ham at most.
+"""The statement of a month or week: what went to Junk, the five to look at, and how many were ham at most.
 
 Three of the five are the most probable to be ham: the greatest share of the person's own ham looks at least as much
 like spam, each message judged without itself. Two are drawn at random, one of each layer of certainty (`at_most`). The
-draw follows from the month and the mark of the ledger, so that it stays the same, and no stranger can know it.
+draw follows from the period and the mark of the ledger, so that it stays the same, and no stranger can know it.
 """
 
 import hashlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
 
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.acts.not_yet import moved_nothing_until
@@ -20,44 +19,13 @@ from spamnb.ledger.history.messages import MovedToSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.review.at_most import Drawn, at_most
-from spamnb.review.own_mail import judge_own_mail
+from spamnb.review.own_mail import MOST, judge_own_mail
+from spamnb.review.period import Period
 
 _FIVE, _LIKELY = 5, 3
 # A probability at the time of the move. On csdmc2010 nearly all ham that is moved is below it, and a fifth of the spam.
 _SURE = 0.985
 _FEWEST_HAM = 20  # less ham says nothing of a share
-
-
-@dataclass(frozen=True, slots=True)
-class Month:
-    """A month in local time."""
-
-    year: int
-    number: int
-
-    @classmethod
-    def of(cls, at: float) -> "Month":
-        """Return the month of a time in seconds since the epoch."""
-        then = datetime.fromtimestamp(at)
-        return cls(then.year, then.month)
-
-    @property
-    def next(self) -> "Month":
-        """The month after it."""
-        return Month(self.year + self.number // 12, self.number % 12 + 1)
-
-    @property
-    def before(self) -> "Month":
-        """The month before it."""
-        return Month(self.year - (self.number == 1), (self.number - 2) % 12 + 1)
-
-    @property
-    def since(self) -> float:
-        """Its beginning, in seconds since the epoch."""
-        return datetime(self.year, self.number, 1).timestamp()
-
-    def __str__(self) -> str:
-        return f"{self.year}-{self.number:02}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +44,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The statement of a month. moved: messages that the filter moved to Junk; back: those of them that are ham now.
+    """The statement of a period. moved: messages that the filter moved to Junk; back: those of them that are ham now.
 
-    caught, spam: as in `history.figures.Caught`. drawn: of all months up to this one, how many messages were drawn;
+    caught, spam: as in `history.figures.Caught`. drawn: of all periods up to this one, how many messages were drawn;
     answered: what a person has said of them. moved_then: the messages of the answered draws' cells, together.
     """
 
-    month: Month
+    period: Period
     moved: int
     back: int
     caught: int
@@ -102,48 +70,50 @@ class Statement:
         return sum(one.of for one in self.answered)
 
 
-def statement(ledger: Ledger, config: Config, month: Month) -> Statement:
-    """Return the statement of a month; it reads only."""
+def statement(ledger: Ledger, config: Config, period: Period, most: int = MOST) -> Statement:
+    """Return the statement of a period; it reads only. most: as for `judge_own_mail`."""
     with ledger.snapshot():
         settled, mark = ledger.journal.all_settled(), ledger.state.mark
-        moved = ledger.messages.moved_to_spam(month.since, month.next.since)
-        draws = [draw for each in _months(ledger, month) for draw in _drawn(ledger, each, mark)]
+        moved = ledger.messages.moved_to_spam(period.since, period.next.since)
+        draws = [draw for each in _periods(ledger, period) for draw in _drawn(ledger, each, mark)]
         answered = [Drawn(of, one.is_ham) for _, one, of in draws if one.is_answered or one.digest in settled]
-        (caught,) = ledger.figures.caught([month.since, month.next.since], moved_nothing_until(ledger))
+        (caught,) = ledger.figures.caught([period.since, period.next.since], moved_nothing_until(ledger))
     to_ask = [one for one in moved if not one.is_answered and one.digest not in settled]
-    drawn = {one.digest for of_month, one, _ in draws if of_month == month}
-    shown = tuple(_five(ledger, config, to_ask, drawn))
+    drawn = {one.digest for of_period, one, _ in draws if of_period == period}
+    shown = tuple(_five(ledger, config, to_ask, drawn, most))
     back = sum(one.is_ham for one in moved)
-    return Statement(month, len(moved), back, caught.caught, caught.spam, shown, len(draws), tuple(answered))
+    return Statement(period, len(moved), back, caught.caught, caught.spam, shown, len(draws), tuple(answered))
 
 
-def _months(ledger: Ledger, until: Month) -> Iterator[Month]:
-    """Yield the months in which mail was moved to spam, the last of them `until`."""
+def _periods(ledger: Ledger, until: Period) -> Iterator[Period]:
+    """Yield the periods in which mail was moved to spam, the last of them `until`."""
     first = ledger.messages.first_moved_to_spam()
-    month = until if first is None else Month.of(first)
-    while month.since <= until.since:
-        yield month
-        month = month.next
+    period = until if first is None else until.of(first)
+    while period.since <= until.since:
+        yield period
+        period = period.next
 
 
-def _drawn(ledger: Ledger, month: Month, mark: str) -> Iterator[tuple[Month, MovedToSpam, int]]:
-    """Yield what is drawn of a month: the message, and the number of messages in its cell."""
-    moved = ledger.messages.moved_to_spam(month.since, month.next.since)
+def _drawn(ledger: Ledger, period: Period, mark: str) -> Iterator[tuple[Period, MovedToSpam, int]]:
+    """Yield what is drawn of a period: the message, and the number of messages in its cell."""
+    moved = ledger.messages.moved_to_spam(period.since, period.next.since)
     for is_sure in (False, True):
         cell = [one for one in moved if (one.probability >= _SURE) is is_sure]
         if cell:
-            yield month, min(cell, key=lambda one: _lot(mark, month, one.digest)), len(cell)
+            yield period, min(cell, key=lambda one: _lot(mark, period, one.digest)), len(cell)
 
 
-def _lot(mark: str, month: Month, digest: bytes) -> bytes:
-    return hashlib.sha256(f"{mark} {month} ".encode() + digest).digest()
+def _lot(mark: str, period: Period, digest: bytes) -> bytes:
+    return hashlib.sha256(f"{mark} {period} ".encode() + digest).digest()
 
 
-def _five(ledger: Ledger, config: Config, to_ask: Iterable[MovedToSpam], drawn: set[bytes]) -> Iterator[Shown]:
+def _five(
+    ledger: Ledger, config: Config, to_ask: Iterable[MovedToSpam], drawn: set[bytes], most: int
+) -> Iterator[Shown]:
     """Yield the messages to look at that are still in spam: the drawn ones last."""
     files = CurrentFiles(ledger, config)
     in_spam = [(one, place) for one in to_ask if (place := _in_spam(files, one.digest)) is not None]
-    own = judge_own_mail(ledger, config.scoring)
+    own = judge_own_mail(ledger, config.scoring, most=most)
     without_itself = dict(zip(own.digests, own.probability.tolist(), strict=True))
     ham = sorted(own.probability[~own.is_spam].tolist())
     judge = Filter.of(ledger.lessons, config).judge

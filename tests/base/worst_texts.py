@@ -13,7 +13,7 @@ from pathlib import Path
 from spamnb.base.errors import UsageError
 from spamnb.cli.common.argument_types import executor, user_name
 from spamnb.cli.common.argument_types import moment as _moment
-from spamnb.cli.statement import _month
+from spamnb.cli.statement import _period
 from spamnb.config.folder_names import matches
 from spamnb.config.readers import dotted
 from spamnb.config.template import parse_template
@@ -848,9 +848,9 @@ def moment(text: str) -> None:
         _moment(text, 0.0)
 
 
-def month(text: str) -> None:
+def period(text: str) -> None:
     with contextlib.suppress(argparse.ArgumentTypeError):
-        _month(text)
+        _period(text)
 
 
 def executed(text: str) -> None:
@@ -913,6 +913,6 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
     ),
     "cli.argument_types.user_name": (named, (fill("a", BODY), fill(" ", BODY), fill("@", BODY))),
     "ledger.parts._copies": (rolling, (fill("/", 200), "/" + fill("a-", 200))),
-    "cli.statement._month": (month, (fill("1", BODY), fill("2026-", BODY))),
+    "cli.statement._period": (period, (fill("1", BODY), fill("2026-", BODY), fill("2026-W", BODY))),
     "cli.argument_types.span": (moment, (fill(" ", BODY, "1"), fill("1", BODY), fill("1 ", BODY))),
 }

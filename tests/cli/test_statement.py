@@ -14,7 +14,8 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.history.messages import MovedToSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.at_most import Drawn
-from spamnb.review.statement import CurrentFile, Month, Shown, Statement
+from spamnb.review.period import Month
+from spamnb.review.statement import CurrentFile, Shown, Statement
 from tests.cli.conftest import Run, ledger_file
 
 OCTOBER = datetime(2026, 10, 5, 12).timestamp()

@@ -13,7 +13,8 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.at_most import Drawn, at_most
-from spamnb.review.statement import Month, Shown, _drawn, statement
+from spamnb.review.period import Month
+from spamnb.review.statement import Shown, _drawn, statement
 from tests.service.desk import Desk, moving_desk
 from tests.service.test_untouched import fill_spam
 
