@@ -18,6 +18,8 @@ from spamnb.ledger.lessons.export_format import ExportedCounts
 from spamnb.ledger.lessons.port import Batcher, Change, Lesson, LessonCopy, Relabel
 from spamnb.mail.reading import Reading, read
 
+_BY_CONTENT = (How.HAND, How.TELL)  # elsewhere the place of a file shows whether the filter wrote it
+
 
 def learn(
     ledger: Ledger, reading: Reading, label: Label, why: str, at: float, *, how: How, weak: bool = False
@@ -34,6 +36,8 @@ def learn_together(
     ledger: Ledger, readings: Sequence[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False
 ) -> list[Change]:
     """Learn several messages in one transaction. Returns those that changed, with their earlier state."""
+    if how in _BY_CONTENT:
+        readings = [reading for reading in readings if not ledger.locations.is_letter(reading.digest)]
     with ledger.transaction():
         unseen.note(ledger, is_unseen(label, weak, how))
         changed = ledger.lessons.learn(readings, label, why, at, how=how, weak=weak)
@@ -69,6 +73,7 @@ def learn_batches(
 
     batcher: the one from earlier calls (`Lessons.batcher`). weak: as for `learn`.
     """
+    batches = [_without_letters(ledger, batch) for batch in batches]
     digests = list(chain.from_iterable(batch.digests for batch in batches))
     if label is Label.HAM and not weak:
         unseen.rescued(ledger, digests, at)  # first: after a kill between the two, nothing would do it
@@ -88,6 +93,16 @@ def learn_batches(
             files += [(digest, path) for digest, path in zip(batch.digests, batch.paths, strict=True) if path]
     ledger.trained.record(label, files)
     return changed
+
+
+def _without_letters(ledger: Ledger, batch: Batch) -> Batch:
+    """Return a batch without letters that the filter wrote: they speak of spam, and teach nothing."""
+    is_letter = [ledger.locations.is_letter(digest) for digest in batch.digests]
+    if not any(is_letter):
+        return batch
+    readings = [reading for reading, left_out in zip(batch.readings(), is_letter, strict=True) if not left_out]
+    paths = batch.paths and [path for path, left_out in zip(batch.paths, is_letter, strict=True) if not left_out]
+    return Batch.of(readings, paths)
 
 
 def learn_message(

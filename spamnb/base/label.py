@@ -117,5 +117,6 @@ class Role(StrEnum):
 
 
 # Who put a file in its place: it was there when the mailbox was first seen; it appeared (a delivery, or a person); the
-# filter moved it there; an undo brought it back; it appeared while the same delivery was in spam ("waiting").
-Origin = Literal["before", "appeared", "filter", "undo", "waiting"]
+# filter moved it there; an undo brought it back; it appeared while the same delivery was in spam ("waiting"); or it is
+# a letter that the filter itself wrote, wherever a person has moved it.
+Origin = Literal["before", "appeared", "filter", "undo", "waiting", "letter"]

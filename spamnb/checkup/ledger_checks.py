@@ -67,11 +67,19 @@ def of_ledger(path: str, config: Config | None, here: Installation, *, whole: bo
                 yield from _lessons(ledger, in_force, spamnb)
                 yield from _restored(ledger, path)
                 yield from _moving(ledger, running, spamnb)
+                yield from _letters(ledger)
         for number, damage in enumerate(faults[:3]):
             yield fault("ledger", damage, "" if number else _step_for_damage(config, running, spamnb))
     else:
         yield fault("ledger", f"there is no {path}", f"{spamnb} init, or restore a copy: {spamnb} restore")
     yield _copies(path, config, here, whole)
+
+
+def _letters(ledger: Ledger) -> Iterator[Finding]:
+    """Report a letter that the service could not write into the inbox."""
+    if why := ledger.state.letter_fault:
+        means = f"the service could not write its letter into the inbox: {why}"
+        yield warning("letters", means, "repair that; the service tries it again every hour")
 
 
 def _step_for_damage(config: Config | None, running: bool, spamnb: str) -> str:

@@ -178,6 +178,7 @@ def _as_object(
         "paused": stop.paused_until is not None,
         "paused_until": None if stop.paused_until == math.inf else stop.paused_until,
         "withheld": found.withheld,
+        "letter_fault": found.letter_fault,
         "bytes": {"ledger": found.disk.ledger, "log": found.disk.wal, "copies": found.disk.copies},
         "exchange": None if found.shared is None else asdict(found.shared),
     }
@@ -259,6 +260,8 @@ def _print(found: Status, judged: str, apart: str, chosen: list[Standing], confi
         rows.append((f"mailbox {path}", f"not there, {since}" if path in found.without_inbox else since))
     if found.shared is not None:
         rows.append(("exchange", found.shared.words))
+    if found.letter_fault:
+        rows.append(("letters", f"not written: {found.letter_fault}"))
     if found.last is not None:
         rows.append(("last action", f"{clock(found.last[0])} ({found.last[1]})"))
     print(table(rows))

@@ -29,6 +29,7 @@ Model = Literal["bernoulli", "multinomial", "multinomial-boolean"]  # of the ser
 Watch = Literal["auto", "inotify", "polling"]
 Teach = Literal["sockets", "tcp", "nobody"]
 LogForm = Literal["text", "json"]
+Statements = Literal["off", "weekly", "monthly"]
 
 APART: Mapping[Role, str] = {
     Role.UNSURE: "unsure_folder",
@@ -178,16 +179,17 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """How the service notices changes in the folders, and which files it writes: daily copies of the ledger, metrics.
+    """How the service notices changes in the folders, and what it writes: daily copies of the ledger, metrics, letters.
 
     log: the form of its log. metrics: the file for them, or None. moved_file: made after each move, if it is not there;
-    None: no such file.
+    None: no such file. statement: how often a letter in the inbox tells what went to spam.
     """
 
     reconcile_seconds: Annotated[float, number(1, 86_400)] = 300.0
     watch: Watch = "auto"
     poll_seconds: Annotated[float, number(0.1, 3600)] = 10.0
     copies: Annotated[int, whole(0, 365)] = 7
+    statement: Statements = "off"
     log: LogForm = "text"
     metrics: Annotated[Path | None, optional(full_path("/var/lib/prometheus/node-exporter/spamnb.prom"))] = None
     moved_file: Annotated[Path | None, optional(full_path("/home/you/.local/share/spamnb/moved"))] = None

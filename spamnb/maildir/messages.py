@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple
 
 from spamnb.base import durable
 from spamnb.base.errors import MaildirError, next_step
-from spamnb.maildir.folders import Folder, FolderUnavailableError
+from spamnb.maildir.folders import Folder, FolderUnavailableError, give_as_root
 from spamnb.maildir.names import parse_name
 from spamnb.maildir.rename import open_message, rename_noreplace
 
@@ -21,6 +21,7 @@ KEYWORDS_LIMIT = 64 * 1024
 LINKED_SECONDS = 2.0  # the time for which a file with a second name is left to another program
 
 _CHUNK = 256 << 10  # bytes
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_BYTES = 64 << 20  # no mail server accepts more by default; identifying 1 MB takes 10 ms
 
 # A message goes from new to cur, never back. In this order, a message that moves in the meantime is at worst seen
@@ -207,3 +208,53 @@ def deliver(folder: Folder, content: bytes, base: str) -> str:
         rename_noreplace(draft, final)
     durable.sync(folder.subdir("new"))
     return final
+
+
+def write_draft(folder: Folder, content: bytes, base: str) -> None:
+    """Write a message into `tmp/`, durably, under the name that it will have in `new/`; replace an earlier draft.
+
+    As root, it gets the owner of the directory. Raises OSError if it cannot be written; then there is no draft.
+    """
+    with folder.opened("tmp") as tmp:
+        drop_draft(folder, base)
+        descriptor = os.open(base, _NEW_FILE, 0o600, dir_fd=tmp)
+        try:
+            with open(descriptor, "wb") as file:
+                give_as_root(descriptor, os.fstat(tmp))
+                file.write(content)
+                file.flush()
+                durable.sync(descriptor)
+            durable.sync(tmp)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(base, dir_fd=tmp)
+            raise
+
+
+def has_draft(folder: Folder, base: str) -> bool:
+    """Tell whether there is a draft that is not in `new/` too. Raises OSError if `tmp/` cannot be looked at.
+
+    In file systems without renaming by flags, a kill may leave both names of the file: then the draft goes.
+    """
+    with folder.opened("tmp") as tmp:
+        try:
+            if os.stat(base, dir_fd=tmp, follow_symlinks=False).st_nlink == 1:
+                return True
+        except FileNotFoundError:
+            return False
+    drop_draft(folder, base)
+    return False
+
+
+def drop_draft(folder: Folder, base: str) -> None:
+    """Remove a draft, if there is one."""
+    with folder.opened("tmp") as tmp, contextlib.suppress(FileNotFoundError):
+        os.unlink(base, dir_fd=tmp)
+
+
+def deliver_draft(folder: Folder, base: str) -> None:
+    """Put a draft into `new/`, durably. Raises OSError: FileNotFoundError if there is none."""
+    with folder.opened("tmp") as tmp, folder.opened("new") as new:
+        rename_noreplace(base, base, src_dir_fd=tmp, dst_dir_fd=new)
+        durable.sync(new)
+        durable.sync(tmp)

@@ -27,7 +27,7 @@ class Status:
     nothing yet, or None. withheld: messages that were not moved because moving is stopped. watched_since: by the path
     of each mailbox; None: not yet. without_inbox: the paths of missing mailboxes.
     last: time and kind of the last action. shared: how far this ledger and the log of other hosts know each other; None
-    if nothing is shared.
+    if nothing is shared. letter_fault: why a letter could not be written into the inbox, or "".
     """
 
     disk: Sizes
@@ -45,6 +45,7 @@ class Status:
     withheld: int = 0
     last: tuple[float, str] | None = None
     shared: ExchangeState | None = None
+    letter_fault: str = ""
 
     @property
     def moves(self) -> Moves:
@@ -115,6 +116,7 @@ def status(
             withheld=0 if stop is None else len(ledger.journal.withheld()),
             last=next(((action.at, action.kind) for action in ledger.journal.newest(1)), None),
             shared=None if config.exchange.database is None else ledger.shared(),
+            letter_fault=ledger.state.letter_fault,
         )
 
 

@@ -44,6 +44,7 @@ class PastPlace:
     left_as_it_appeared: it left when the file in question appeared, or later, or is marked as deleted.
     alike: only Message-ID, Date and From agree: the message was changed on its way, or this is a forgery. It may show
     where the file came from. It passes no label on.
+    is_letter: the file there is a letter that the filter itself wrote.
     """
 
     role: Role
@@ -57,6 +58,7 @@ class PastPlace:
     left_recently: bool = True
     left_as_it_appeared: bool = False
     alike: bool = False
+    is_letter: bool = False
 
     @property
     def is_of_the_message(self) -> bool:
@@ -89,6 +91,7 @@ class Step(Enum):
     """What to do with a file that appeared."""
 
     NOTHING = auto()
+    LETTER = auto()  # nothing too: a letter of the filter's own has another name
     JUDGE = auto()
     ADOPT = auto()  # a rule has filed it by the verdict at delivery: this counts as the filter's own move
     WAIT = auto()  # until the other file of this delivery leaves spam, which decides about this file
@@ -181,6 +184,7 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
     spam, ham, inbox, newsletters = (Role.SPAM,), (Role.HAM,), (Role.INBOX,), (Role.NEWSLETTERS,)
     table: tuple[tuple[tuple[Role, ...], bool, Reaction], ...] = (
         # Columns: the roles of the folder, the condition, the reaction.
+        (any_role, _is_letter(facts), Reaction(Step.LETTER, "a letter of the filter")),
         (TRAINING, not trust_delivery and not moved_to_train, Reaction(Step.NOTHING, _NOT_TRUSTED, log_it=True)),
         (TRAINING[:1], True, Reaction(Step.LEARN_SPAM_AND_FILE, "put into a folder for training spam", How.MOVE)),
         (TRAINING[1:], True, Reaction(Step.LEARN_HAM_AND_FILE, "put into a folder for training ham", How.MOVE)),
@@ -212,6 +216,16 @@ def reaction_to(facts: Facts, *, trust_delivery: bool = True) -> Reaction:
         (inbox, True, Reaction(Step.JUDGE, "new mail")),
     )
     return next(reaction for roles, applies, reaction in table if role in roles and applies)
+
+
+def _is_letter(facts: Facts) -> bool:
+    """Tell whether the file is a letter that the filter wrote: the latest place of its delivery holds one.
+
+    In the inbox a copy of its bytes beside it is a stranger's message. If the letter has left its place, they are the
+    letter, as for any mail.
+    """
+    own = _latest(_may_have_come_from(facts.places))
+    return own is not None and own.is_letter and (own.is_gone or own.same_file or facts.role is not Role.INBOX)
 
 
 def _was_elsewhere(places: Sequence[PastPlace]) -> bool:
@@ -292,6 +306,8 @@ def origin_of(step: Step, before: Collection[Origin]) -> Origin:
     before: the origins of files of its delivery that were in the same folder. Mail from before the filter keeps that
     origin under any name: it does not count as kept mail. A file that waits goes on waiting if it is renamed.
     """
+    if step is Step.LETTER:
+        return "letter"
     if step is Step.WAIT or (step is Step.NOTHING and "waiting" in before):
         return "waiting"
     return "before" if "before" in before else "appeared"
@@ -415,8 +431,10 @@ def reaction_to_keywords(
 
     The lesson is weak, since software writes keywords too, unless they contradict the verdict. Software does not mark
     mail in spam as ham, so there this is a decision, if it moves the message. Mail from before the filter is never
-    moved, nor is mail that a program is about to delete since it has copied it.
+    moved, nor is mail that a program is about to delete since it has copied it. A letter of the filter teaches nothing.
     """
+    if origin == "letter":
+        return Reaction(Step.NOTHING, "a letter of the filter")
     is_spam, why = label is Label.SPAM, "marked by a mail client"
     weak = not contradicts(label, verdict)
     leaves = (role in (Role.INBOX, Role.HAM) or role.is_apart) if is_spam else role is Role.SPAM

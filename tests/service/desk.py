@@ -13,7 +13,7 @@ from spamnb.acts.moves import bases_now
 from spamnb.acts.training import learn
 from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Learning, Mailbox
+from spamnb.config import Config, Learning, Mailbox, Service
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.messages import MessageRow
 from spamnb.ledger.ledger import Ledger
@@ -48,6 +48,7 @@ class Desk:
         self.roots = [directory / name for name in names]
         self.roles: Mapping[str, Role] = ROLES
         self.learning = Learning(minimum_messages=1)
+        self.service = Service()
         self.apart: dict[str, str] = {}  # folders for mail that is put apart, by their keys
         for root in self.roots:
             for name in ROLES:
@@ -134,7 +135,7 @@ class Desk:
     def config(self) -> Config:
         """The configuration of the mailboxes."""
         mailboxes = tuple(Mailbox(root, self.roles, **self.apart) for root in self.roots)
-        return Config(mailboxes, self.directory / "ledger", learning=self.learning)
+        return Config(mailboxes, self.directory / "ledger", learning=self.learning, service=self.service)
 
     # One message.
 
@@ -180,6 +181,13 @@ class Desk:
         """Return the label of the message, and whether it is weak."""
         known = self.known(content)
         return (None, False) if known is None else (known.label, known.weak)
+
+
+def awake(config: Config, ledger: Ledger, now: Callable[[], float]) -> AwakeAccount:
+    """Return an account of that ledger that has compared its folders."""
+    account = AwakeAccount(Context(config, ledger, now), LogOnce(logging.getLogger("desk")), strict=True)
+    account.compare()
+    return account
 
 
 @contextmanager

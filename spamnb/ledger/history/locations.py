@@ -37,6 +37,10 @@ _UNANSWERED = f"""
         SELECT m.id, m.judged_at, m.rescued_at FROM message AS m
         WHERE m.weak AND m.learned_at >= ?1 AND m.judged_at >= ?1 AND {FORGOTTEN_BY_FILTER}
     ) WHERE rescued_at IS NULL ORDER BY judged_at DESC LIMIT ?2"""  # noqa: S608 - no text from outside
+_IS_LETTER = (
+    "SELECT EXISTS (SELECT 1 FROM message AS m JOIN file AS f ON f.message = m.id"
+    " WHERE m.digest = ? AND f.origin = 'letter')"
+)
 _SELECT = (
     "SELECT f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
     " FROM file AS f {index} JOIN folder AS o ON o.id = f.folder JOIN message AS m ON m.id = f.message WHERE "
@@ -138,13 +142,17 @@ class Locations:
         return dict(self.files(folder))
 
     def digests_in(self, folder: int) -> Iterator[tuple[bytes, tuple[str, str]]]:
-        """Yield the identity of each message in a folder, with the base name and flags of its file."""
+        """Yield the identity of each message in a folder, with the base name and flags of its file; not our letters."""
         rows = self._db.rows(
             "SELECT m.digest, f.base, f.flags FROM file AS f JOIN message AS m ON m.id = f.message"
-            " WHERE f.folder = ? AND f.gone_at IS NULL",
+            " WHERE f.folder = ? AND f.gone_at IS NULL AND f.origin <> 'letter'",
             (folder,),
         )
         return ((digest, (os.fsdecode(base), flags)) for digest, base, flags in rows)
+
+    def is_letter(self, digest: bytes) -> bool:
+        """Tell whether a file of this message is, or was, a letter that the filter wrote."""
+        return bool(self._db.row(_IS_LETTER, (digest,))[0])
 
     def recorded_in(self, path: str, folder: str) -> dict[str, tuple[bytes, bool]]:
         """Return base name to message for each file in a folder: its identity, and whether the filter has judged it.
@@ -225,14 +233,14 @@ class Locations:
     def unlearned_in(self, path: str, folder: str) -> list[Location]:
         """Return the newest files of a folder from which nothing was ever learned: first what was read, then the rest.
 
-        path: of the mailbox. Files that are deleted, or drafts, or that were called spam, are left out. Only the last
+        path: of the mailbox. Files that are deleted, drafts, our letters, or called spam, are left out. Only the last
         `_LAST` files by name are looked at: names begin with their time.
         """
         where = (
             "f.gone_at IS NULL AND (f.folder, f.base) IN (SELECT last.folder, last.base FROM file AS last"
             " WHERE last.folder = (SELECT o.id FROM folder AS o JOIN mailbox AS b ON b.id = o.mailbox"
             " WHERE b.path = ? AND o.name = ?) ORDER BY last.base DESC LIMIT ?) AND NOT f.flags GLOB '*[DT]*'"
-            " AND m.learned_at IS NULL AND coalesce(m.verdict, '') <> 'spam'"
+            " AND m.learned_at IS NULL AND coalesce(m.verdict, '') <> 'spam' AND f.origin <> 'letter'"
             " ORDER BY f.flags GLOB '*S*' DESC, f.since DESC, f.base DESC"
         )
         return list(self._found(where, os.fsencode(path), folder, _LAST))

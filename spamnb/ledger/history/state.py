@@ -69,6 +69,31 @@ class SeenTags:
         return json.dumps([self.tag, self.database, self.revision, base64.b64encode(marks).decode()])
 
 
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A letter of the filter that may not be in the inbox yet. folder: the inbox's id. base: the file's base name.
+
+    digest, delivery: of its content.
+    """
+
+    folder: int
+    base: str
+    digest: bytes
+    delivery: bytes
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the text of `write`. Raises ValueError for any other."""
+        folder, base, digest, delivery = json.loads(text)
+        if [type(folder), type(base)] != [int, str] or "/" in base:
+            raise ValueError(text)
+        return cls(folder, base, bytes.fromhex(digest), bytes.fromhex(delivery))
+
+    def write(self) -> str:
+        """Return the values as text."""
+        return json.dumps([self.folder, self.base, self.digest.hex(), self.delivery.hex()])
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
@@ -143,6 +168,9 @@ class State:
     sifting_since: the number of the last lesson before the mail of folders was learned, until that is sifted; or None.
     unseen_since: the number of a lesson before the first from a spam folder that nobody had opened, or None.
     read_again: the tokenizer's version that last read all existing mail again; 0 if none has.
+    told_until: the end of the last week or month that a letter has told, or needed none; None without such letters.
+    letter: the letter that is under way into the inbox, or None.
+    letter_fault: why a letter could not be written at the last try; "" if it could.
 
     For a log of lessons that hosts share (`exchange`):
     log: the log that this ledger's places belong to; "" for none.
@@ -172,6 +200,9 @@ class State:
     sifting_since = _Value[int | None]("sifting since", int, None)
     unseen_since = _Value[int | None]("unseen since", int, None)
     read_again = _Value("read again", int, 0)
+    told_until = _Value[float | None]("told until", _finite, None)
+    letter = _Value[UnderWay | None]("letter", UnderWay.read, None, lambda letter: letter.write() if letter else "")
+    letter_fault = _Value("letter fault", _name, "")
     log = _Value("log", _name, "")
     sent = _Value("told", int, 0)  # the names in the ledgers of 0.1.0, for this and the next two
     received = _Value("heard", int, 0)

@@ -155,6 +155,7 @@ class _Places:
             left_recently=gone_at is None or left_recently(gone_at, seen.appeared, dwell, alike=alike),
             left_as_it_appeared=trashed or (gone_at is not None and gone_at >= seen.appeared),
             alike=alike,
+            is_letter=location.origin == "letter",
         )
 
 

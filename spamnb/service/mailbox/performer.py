@@ -169,7 +169,9 @@ class Performer:
         """Record a file, learn its message if it teaches, and move it on from a training folder."""
         label, intent = reaction.label, None
         reading = None if label is None else arrival.unread.reading  # before the ledger is held
-        sent, answered = sent_in(arrival.folder, arrival.unread), self._answered(arrival)
+        is_letter = reaction.step is Step.LETTER  # it may be in the folder for sent mail, but nobody sent it
+        sent = {} if is_letter else sent_in(arrival.folder, arrival.unread)
+        answered = None if is_letter else self._answered(arrival)
         # In one transaction: if the place were not recorded, a move back would not correct the lesson.
         with self._ledger.transaction():
             if label is not None and reading is not None:

@@ -158,7 +158,10 @@ class WatchedMailbox:
         for path in paths:
             directory, name = os.path.split(path)
             folder, parsed = by_path.get(os.path.realpath(os.path.dirname(directory))), parse_name(name)
-            if folder is not None and (unread := self.folders.read_at(folder, parsed.base, parsed.flags)) is not None:
+            location = None if folder is None else self._ledger.locations.get(folder.id, parsed.key)
+            if folder is None or (location is not None and location.origin == "letter"):
+                continue
+            if (unread := self.folders.read_at(folder, parsed.base, parsed.flags)) is not None:
                 found.append(unread)
         return found
 

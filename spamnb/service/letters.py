@@ -1,0 +1,122 @@
+"""Letters that the service writes into the inbox: the statement of a week or month, if the person wants it."""
+
+import errno
+import logging
+import os
+import socket
+from typing import Final
+
+from spamnb.acts import letters
+from spamnb.base.errors import LedgerUnavailableError, MaildirError, NotYetError
+from spamnb.base.label import Role
+from spamnb.review.period import Month, Period, Week
+from spamnb.service.awake_account import AwakeAccount
+from spamnb.service.context import Context
+from spamnb.service.jobs import ServiceJob
+from spamnb.service.log import LogOnce
+from spamnb.service.mailbox.folders import WatchedFolder
+
+_log = logging.getLogger(__name__)
+_AGAIN_SECONDS = 3600.0  # until a letter that could not be written is tried again
+_PERIODS: Final[dict[str, type[Month] | type[Week]]] = {"monthly": Month, "weekly": Week}
+# Learned messages among which ham is looked for that is like the shown messages: mail waits while they are judged.
+_MOST_JUDGED = 5_000
+_INBOX, _LEDGER = "inbox", "ledger"  # the subjects of faults
+
+
+class StatementLetters(ServiceJob):
+    """Writes a letter after the end of each week or month in which mail went to spam; into the first mailbox.
+
+    After a time without the service it writes one, for the last of these in which mail was moved. A letter that is
+    under way is delivered, even if the person has asked for no more.
+    """
+
+    def __init__(self, awake: AwakeAccount) -> None:
+        super().__init__(_AGAIN_SECONDS)
+        context = awake.context
+        self._awake = awake
+        self._state = context.ledger.state
+        self._kind = _PERIODS.get(context.config.service.statement)
+        self._faults = LogOnce(_log, count=lambda _: context.measurements.fault("disk"))
+
+    def _step(self, now: float) -> None:
+        self._not_before = now + _AGAIN_SECONDS
+        try:
+            inbox = self._inbox()
+            if inbox is not None:
+                if letters.finish(self._awake.context.ledger, inbox, now):
+                    _log.info("wrote the letter into %s that was under way", inbox.name)
+                self._write_if_due(inbox, now)
+                self._note_fault("")
+                self._faults.clear(_LEDGER)
+        except LedgerUnavailableError as fault:
+            self._faults.log(_LEDGER, f"no letter is written for now: {fault}")
+        except NotYetError:
+            pass
+        except (OSError, MaildirError) as fault:
+            self._note_fault(_words(fault))
+
+    def _inbox(self) -> WatchedFolder | None:
+        """Return the inbox of the first mailbox; None if that is not looked at yet."""
+        context = self._awake.context
+        mailbox = self._awake.mailbox(str(context.config.mailboxes[0].path))
+        return mailbox.folders.for_role(Role.INBOX) if mailbox.is_ready else None
+
+    def _write_if_due(self, inbox: WatchedFolder, now: float) -> None:
+        if self._kind is None:
+            if self._state.told_until is not None:
+                self._state.told_until = None
+            return
+        present: Period = self._kind.of(now)
+        self._not_before = min(self._not_before, present.next.since)
+        told = self._state.told_until
+        if told is None or told > now:  # it begins with the present one, also if the clock was set back
+            self._state.told_until = present.since
+        elif told < present.since:
+            self._write(inbox, present, told, now)
+
+    def _write(self, inbox: WatchedFolder, present: Period, told: float, now: float) -> None:
+        """Write the statement of the last period in which mail was moved, if it ended after `told`."""
+        context, period = self._awake.context, present.before
+        moved = context.ledger.messages.moved_to_spam
+        while period.next.since > told and not moved(period.since, period.next.since):
+            period = period.before
+
+        def record() -> None:
+            self._state.told_until = present.since
+
+        if period.next.since <= told:
+            record()
+            return
+        letters.write(context.ledger, inbox, _letter(context, period, now), now, record)
+        _log.info("wrote the statement of %s into %s", period, inbox.name)
+
+    def _note_fault(self, fault: str) -> None:
+        """Log a fault once, and note it in the ledger for `status` and `doctor`, if that can be written."""
+        if fault:
+            self._faults.log(_INBOX, f"no letter can be written into the inbox: {fault}. It is tried again in an hour")
+        elif self._faults.clear(_INBOX):
+            _log.info("letters can be written again")
+        try:
+            if self._state.letter_fault != fault:
+                self._state.letter_fault = fault
+        except LedgerUnavailableError:
+            _log.debug("the fault is not noted in the ledger")
+
+
+def _letter(context: Context, period: Period, now: float) -> letters.Letter:
+    # They load what judges all learned mail: few services write a letter today.
+    from spamnb.review.letter_text import Correspondents, statement_letter  # noqa: PLC0415
+    from spamnb.review.statement import statement  # noqa: PLC0415
+
+    found = statement(context.ledger, context.in_force, period, _MOST_JUDGED)
+    who = Correspondents.of(context.config.user or os.environ.get("USER", ""), socket.gethostname())
+    return statement_letter(found, context.ledger.state.mark, now, who)
+
+
+def _words(fault: OSError | MaildirError) -> str:
+    if isinstance(fault, MaildirError):
+        return str(fault)
+    if fault.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{fault.strerror}; free some space there"
+    return fault.strerror or type(fault).__name__
