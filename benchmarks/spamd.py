@@ -42,9 +42,9 @@ from spamnb.host.shares import Share
 from spamnb.mail.intake import take
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import create_folder
-from spamnb.service.spamd.peers import Peer
-from spamnb.service.spamd.protocol import Command, SpamdRequest
-from spamnb.service.spamd.requests import Requests
+from spamnb.spamd.peers import Peer
+from spamnb.spamd.protocol import Command, SpamdRequest
+from spamnb.spamd.requests import Requests
 
 _USERS, _LESSONS = 100, 300
 _DELIVERED = 10.0  # messages per second beside the requests

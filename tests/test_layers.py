@@ -21,6 +21,7 @@ LAYERS = (
     {"review", "bulk", "delivery", "monitoring", "checkup", "exchange"},
     {"setup"},
     {"service", "evaluation"},
+    {"spamd"},
     {"web"},
     {"cli"},
 )
@@ -129,8 +130,8 @@ def calls(module: str) -> Iterator[str]:
 
 
 def test_one_place_writes_decisions() -> None:
-    """In the service only the performer writes decisions about mail, and requests of the spamd protocol."""
-    service = {module for module in MODULES if package_of(module) == "service" and ".spamd." not in module}
+    """In the service only the performer writes decisions about mail."""
+    service = {module for module in MODULES if package_of(module) == "service"}
     writing = {module: found for module in service if (found := DECISIONS & set(calls(module)))}
     assert writing == {f"{MAILBOX}.performer": DECISIONS}
 
@@ -242,11 +243,14 @@ def test_only_the_command_line_prints() -> None:
 
 
 def test_only_the_service_and_the_pages_have_threads() -> None:
-    """Only `service` and `web` use threads, or what starts them; `cli` may use processes. One lock is for theirs."""
+    """Only `service`, `spamd` and `web` use threads, or what starts them; `cli` may use processes.
+
+    What they import at its first use needs a lock.
+    """
     threads = {"threading", "_thread", "queue", "watchdog", "asyncio"}
     offenders = {
         module: found
-        for module in outside("service", "web")
+        for module in outside("service", "spamd", "web")
         if module != "spamnb.base.lazy_module"
         and (found := used(module, threads) | {name for name in names(module) if "ThreadPool" in name})
     }
@@ -260,17 +264,17 @@ _APART = ("spamnb.web.background", "spamnb.maildir.notmuch")
 def test_only_bulk_and_the_command_line_have_processes() -> None:
     """Only `bulk`, `cli`, one module of `web` and the one that asks notmuch start processes.
 
-    `service` takes nothing from `concurrent.futures` but threads.
+    `service` and `spamd` take nothing from `concurrent.futures` but threads.
     """
     processes = {"subprocess", "multiprocessing"}
     offenders = {
         module: found
-        for module in outside("cli", "bulk", "service")
+        for module in outside("cli", "bulk", "service", "spamd")
         if module not in _APART and (found := used(module, processes | {"concurrent"}))
     } | {
         module: found
         for module in MODULES
-        if package_of(module) == "service"
+        if package_of(module) in {"service", "spamd"}
         and (found := used(module, processes) | {name for name in names(module) if "ProcessPool" in name})
     }
     assert not offenders

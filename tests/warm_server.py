@@ -12,7 +12,7 @@ from typing import Final
 
 _MODULES: Final = (
     *("spamnb.cli.main", "spamnb.cli.run", "spamnb.cli.web", "spamnb.service.daemon", "spamnb.service.roster"),
-    *("spamnb.service.spamd.service", "spamnb.mail.reading", "spamnb.filter.judge", "spamnb.web.page_server"),
+    *("spamnb.spamd.service", "spamnb.mail.reading", "spamnb.filter.judge", "spamnb.web.page_server"),
 )
 MOST: Final = 1 << 20  # bytes of a request: an environment is smaller
 

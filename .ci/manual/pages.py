@@ -13,7 +13,7 @@ from spamnb import __version__
 from spamnb.cli.common.arguments import ABOUT, COMMANDS, GROUPS, parser_of, program
 from spamnb.config.keys import wanted
 from spamnb.config.writing import example
-from spamnb.service.spamd.protocol import Command as Request
+from spamnb.spamd.protocol import Command as Request
 
 _HERE = Path(__file__).parent
 _HEAD = "# The configuration of spamnb."  # the beginning of the example

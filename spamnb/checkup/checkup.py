@@ -1,7 +1,7 @@
 """Run all checks: each result says what was found, what it means, and what to do. Nothing is written."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,7 +24,6 @@ from spamnb.checkup.mailbox_checks import of_mailboxes
 from spamnb.checkup.moved_file_checks import of_moved_file
 from spamnb.checkup.notmuch_checks import of_notmuch
 from spamnb.checkup.server_checks import of_server
-from spamnb.checkup.spamd_checks import of_spamd
 from spamnb.config import Config, default_ledger_path, load_any
 from spamnb.host.host import load_host, load_user
 from spamnb.host.own_settings import own_faults
@@ -32,25 +31,31 @@ from spamnb.host.shares import not_running, running
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.history.choices import in_force
 
+PartChecks = Callable[[Config, bool], Iterator[Finding]]
+"""Checks of a part of the service that one can do without: by a configuration, and whether the service runs."""
 
-def checkup(path: Path, environ: Mapping[str, str], user: str = "", *, whole: bool = True) -> list[Finding]:
+
+def checkup(
+    path: Path, environ: Mapping[str, str], user: str = "", *, parts: Sequence[PartChecks] = (), whole: bool = True
+) -> list[Finding]:
     """Check the configuration at that path and all that it names. A fault that stops all moves comes first.
 
     user: a user of a mail host, whose mailbox and ledger are checked; without one, the host itself is checked. whole:
     look at each message file, read the ledger and its newest copy to their ends, and prove the sums, which may take a
     minute. Raises what `load_user` raises, except for ConfigError.
     """
-    return sorted(
-        _findings(path, environ, user, whole), key=lambda finding: (finding.what, finding.state) != ("moving", FAULT)
-    )
+    found = _findings(path, environ, user, parts, whole)
+    return sorted(found, key=lambda finding: (finding.what, finding.state) != ("moving", FAULT))
 
 
-def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) -> Iterator[Finding]:
+def _findings(
+    path: Path, environ: Mapping[str, str], user: str, parts: Sequence[PartChecks], whole: bool
+) -> Iterator[Finding]:
     config: Config | None = None
     try:
         of_all = load_any(path, environ)
         if not user and of_all.is_template:
-            yield from _of_host(path, environ)
+            yield from _of_host(path, environ, parts)
             return
         config, wrong = load_user(path, environ, user)
         yield ok("configuration", str(path))
@@ -61,7 +66,8 @@ def _findings(path: Path, environ: Mapping[str, str], user: str, whole: bool) ->
         yield from _guarded(of_moved_file(config.service.moved_file))
         yield from _guarded(of_server(config))
         yield from _guarded(of_notmuch(config))
-        yield from _guarded(of_spamd(config.spamd, is_running(str(config.claim))))
+        for checks in parts:
+            yield from _guarded(checks(config, is_running(str(config.claim))))
     except ConfigError as error:
         for line in str(error).splitlines():
             yield fault("configuration", line, _step(path, environ))
@@ -83,7 +89,7 @@ def _with_choices(config: Config) -> Config:
     return config
 
 
-def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
+def _of_host(path: Path, environ: Mapping[str, str], parts: Sequence[PartChecks]) -> Iterator[Finding]:
     host = load_host(path, environ)
     yield ok("configuration", str(path))
     here = installation(path, environ, host.template, [*map(str, not_running(running(host.directory)))])
@@ -93,7 +99,8 @@ def _of_host(path: Path, environ: Mapping[str, str]) -> Iterator[Finding]:
     for findings in (services, *users, of_limits(host), of_disks(host), register):
         yield from _guarded(findings)
     yield from _guarded(of_exchange_of_users(host, here.spamnb))
-    yield from _guarded(of_spamd(host.template.spamd, bool(running(host.directory))))
+    for checks in parts:
+        yield from _guarded(checks(host.template, bool(running(host.directory))))
 
 
 def _step(path: Path, environ: Mapping[str, str]) -> str:

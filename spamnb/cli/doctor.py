@@ -21,6 +21,7 @@ from spamnb.cli.common import exit_codes
 from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.output import as_json, inform, say
+from spamnb.spamd.checks import of_spamd
 
 INTERRUPTED = "nothing was changed"
 
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings. Returns the exit code."""
-    found = checkup(config_path(options), os.environ, options.for_user)
+    found = checkup(config_path(options), os.environ, options.for_user, parts=(of_spamd,))
     faults, warnings = (sum(one.state == state for one in found) for state in (FAULT, WARNING))
     code = exit_codes.FAULTS if faults else 0
     if options.json:

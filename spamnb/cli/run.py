@@ -14,6 +14,7 @@ import contextlib
 import os
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 
 from spamnb.base.errors import SpamnbError, UsageError
@@ -31,7 +32,8 @@ from spamnb.host.shares import Share
 from spamnb.service import open_files
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
-from spamnb.service.spamd.listeners import EXAMPLE
+from spamnb.spamd.listeners import EXAMPLE
+from spamnb.spamd.service import SpamdService
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
     daemon = Daemon(
         lambda: _read(path, options.shard),
         _Notifier(path, options),
-        handed=inherited(os.environ, example=EXAMPLE),
+        parts=(partial(SpamdService, inherited(os.environ, example=EXAMPLE)),),
         instance=instance(os.environ),
         tells_faults=True,
     )

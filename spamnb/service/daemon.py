@@ -13,8 +13,6 @@ from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
 
 from spamnb.base.errors import SpamnbError
-from spamnb.base.sockets import Listener
-from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.host.shares import Share, claimed
@@ -26,10 +24,10 @@ from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
 from spamnb.service.one_person import OnePerson
+from spamnb.service.part import MakePart, Part, PartTools
 from spamnb.service.reading_now import ReadingNow
 from spamnb.service.roster import Roster
 from spamnb.service.scheduler import Scheduler, StoppedError
-from spamnb.service.spamd.service import SpamdService
 from spamnb.service.watcher import Watcher
 
 _log = logging.getLogger(__name__)
@@ -43,8 +41,8 @@ class Daemon:
     """Watches the mailboxes of a configuration until `stop`.
 
     `load` reads the configuration, at the start and at each reload. `now` gives seconds since the epoch, `running`
-    seconds of a clock that is never set. `handed`: sockets from the service manager, where it also answers the spamd
-    protocol. tells_faults: a fault that ends the process is written down for the next process (`reading_now`).
+    seconds of a clock that is never set. parts: what works beside the watching. tells_faults: a fault that ends the
+    process is written down for the next process (`reading_now`).
 
     After a fault that may pass (a locked ledger, a full disk, an unmounted mailbox) the folders are compared again
     until all is well. So hints that come in the meantime need not be kept.
@@ -56,7 +54,7 @@ class Daemon:
         notifier: Notifier,
         now: Callable[[], float] = time.time,
         running: Callable[[], float] = time.monotonic,
-        handed: Sequence[Listener] = (),
+        parts: Sequence[MakePart] = (),
         instance: str = "",
         *,
         tells_faults: bool = False,
@@ -67,9 +65,9 @@ class Daemon:
         self._running = running
         self._config = load()
         self._watcher = self._new_watcher()
-        self._handed = handed
+        self._make_parts = parts
         self._instance = instance
-        self._spamd: SpamdService
+        self._parts: list[Part] = []
         self._measurements = Measurements()
         self._departures = Departures(now)
         self._reading = ReadingNow(tells_faults=tells_faults)
@@ -99,8 +97,8 @@ class Daemon:
         with ExitStack() as stack:
             claim = stack.enter_context(_only_service(self._config))
             stack.enter_context(closing(self._reading))
-            spamd = SpamdService(self._handed, self._now, self._measurements, self._reading, self._wake)
-            self._spamd = stack.enter_context(closing(spamd))
+            tools = PartTools(self._now, self._measurements, self._reading, self._wake)
+            self._parts = [stack.enter_context(closing(make(tools))) for make in self._make_parts]
             while not self._stop:
                 try:
                     with suppress(StoppedError), closing(self._accounts(claim)) as accounts:
@@ -149,13 +147,12 @@ class Daemon:
     def _work(self, accounts: OnePerson | Roster) -> None:
         """Work until the service is told to stop or reload."""
         accounts.open(self._wait_for_ledger)
-        self._spamd.use(self._config)
+        for each in self._parts:
+            each.use(self._config)
         self._watcher.start()
         self._begin(accounts.watch())
-        parts: list[Roster | Scheduler | SpamdService] = [accounts] if isinstance(accounts, Roster) else []
-        parts.append(accounts.scheduler)
-        if self._spamd.is_wanted:  # if nobody answers, the service manager restarts everything
-            parts.append(self._spamd)
+        parts: list[Roster | Scheduler | Part] = [accounts] if isinstance(accounts, Roster) else []
+        parts += [accounts.scheduler, *(each for each in self._parts if each.is_wanted)]
         longest = min(self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
         with self._exchanging(accounts) as forgotten:
             while not (self._stop or self._reload):
@@ -190,8 +187,7 @@ class Daemon:
 
     def _begin(self, watched: str) -> None:
         status = f"{'watching' if self._watcher.number else 'polling'} {watched}"
-        if self._spamd.addresses:
-            status += f", answering on {escaped(' and '.join(self._spamd.addresses))}"
+        status = ", ".join(filter(None, (status, *(each.status for each in self._parts))))
         _log.info("%s", status)
         self._former = None
         self._notify.ready(status + self._reservation)

@@ -247,6 +247,7 @@ def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfile
 
 def _checked(key: _Minute, _: Tell, *, whole: bool = True) -> Checked:
     from spamnb.checkup.checkup import checkup  # noqa: PLC0415 - the server itself needs none of it
+    from spamnb.spamd.checks import of_spamd  # noqa: PLC0415 - as above
 
     path, environ, user, minute = key
-    return Checked(tuple(checkup(Path(path), environ, user, whole=whole)), minute * _MINUTE)
+    return Checked(tuple(checkup(Path(path), environ, user, parts=(of_spamd,), whole=whole)), minute * _MINUTE)

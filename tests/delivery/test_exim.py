@@ -14,7 +14,7 @@ from tests.delivery.exim import DELIVERS, USER, Exim, exim, needed, transport
 from tests.delivery.mail_host import MailHost, spam
 from tests.documents import block
 from tests.patience import until
-from tests.service.spamd.conftest import Service
+from tests.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"

@@ -16,7 +16,7 @@ from tests.delivery.postfix import USER, Postfix, by_smtp
 from tests.documents import block
 from tests.imap.conftest import program
 from tests.patience import PATIENCE, until
-from tests.service.spamd.conftest import Service
+from tests.spamd.conftest import Service
 
 pytestmark = pytest.mark.real_system
 DOCUMENT = "docs/mail-server.md"

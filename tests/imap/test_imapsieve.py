@@ -12,7 +12,7 @@ from tests.imap.conftest import Client, Host, new_mail
 from tests.imap.dovecot import BOTH, Dovecot, recipe
 from tests.imap.test_sieve import write_program, write_sieve
 from tests.lessons import label_of
-from tests.service.spamd.conftest import Service
+from tests.spamd.conftest import Service
 
 pytestmark = BOTH
 

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +22,7 @@ from spamnb.maildir import departures
 from spamnb.maildir.folders import create_folder
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.part import MakePart
 from tests.lessons import learn, sample_lessons
 from tests.mail_under_service import Mail, ServiceProcess
 from tests.patience import PATIENCE, until
@@ -151,13 +152,15 @@ class Site(Mail, ServiceProcess):
 
 
 @contextmanager
-def in_thread(site: Site, now: Callable[[], float] = time.time) -> Iterator[tuple[Daemon, "Future[None]"]]:
+def in_thread(
+    site: Site, now: Callable[[], float] = time.time, parts: Sequence[MakePart] = ()
+) -> Iterator[tuple[Daemon, "Future[None]"]]:
     """The service in a thread of this process, by a clock that may be set, and its end.
 
     It is stopped in any case. If it has ended by a fault, that fault is raised here.
     """
     notifier = Notifier({})
-    daemon = Daemon(lambda: load(site.config, {}), notifier, now)
+    daemon = Daemon(lambda: load(site.config, {}), notifier, now, parts=parts)
     threads = ThreadPoolExecutor(1)
     running = threads.submit(daemon.run)
     try:

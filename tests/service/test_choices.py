@@ -13,9 +13,9 @@ from spamnb.ledger.ledger import Ledger
 from tests.patience import until
 from tests.service.conftest import Site
 from tests.service.desk import Desk
-from tests.service.spamd.conftest import request
-from tests.service.spamd.test_beside_the_watching import ask, socket_of
 from tests.service.test_filter_with_the_service import through
+from tests.spamd.conftest import request
+from tests.spamd.test_beside_the_watching import ask, socket_of
 
 CONFIG = Config((), Path("/ledger"), learning=Learning(minimum_messages=1))
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from spamnb.service.spamd import protocol
+from spamnb.spamd import protocol
 
 
 @dataclass(frozen=True, slots=True)

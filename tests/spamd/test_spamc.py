@@ -16,7 +16,7 @@ from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import label_of
 from tests.patience import PATIENCE
-from tests.service.spamd.conftest import OfHost, Service
+from tests.spamd.conftest import OfHost, Service
 
 pytestmark = [
     pytest.mark.real_system,

@@ -45,10 +45,10 @@ from spamnb.base.sockets import Listener
 from spamnb.service import open_files
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
-from spamnb.service.spamd import protocol
-from spamnb.service.spamd.limits import ServerLimits
-from spamnb.service.spamd.peers import Allowed, Peer, peer_of
-from spamnb.service.spamd.protocol import (
+from spamnb.spamd import protocol
+from spamnb.spamd.limits import ServerLimits
+from spamnb.spamd.peers import Allowed, Peer, peer_of
+from spamnb.spamd.protocol import (
     Answer,
     AnswerAfter,
     Command,

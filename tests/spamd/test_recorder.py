@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from spamnb.base.errors import LedgerBusyError, LedgerError
-from spamnb.service.spamd.recorder import Recorder
+from spamnb.spamd.recorder import Recorder
 
 _LIMIT = 20.0  # seconds
 

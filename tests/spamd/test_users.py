@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,19 +29,17 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.service.daemon import Daemon
-from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
-from spamnb.service.reading_now import ReadingNow
-from spamnb.service.spamd.limits import ServerLimits
-from spamnb.service.spamd.service import SpamdService
+from spamnb.spamd.limits import ServerLimits
+from spamnb.spamd.service import SpamdService
 from tests import warm
 from tests.lessons import learn, sample_lessons
 from tests.patience import PATIENCE, until
 from tests.ports import held_port
 from tests.service.conftest import LESSONS
-from tests.service.spamd.conftest import OfHost, exchange, request
-from tests.service.spamd.test_requests import told
-from tests.service.spamd.test_sockets import asked_by
+from tests.spamd.conftest import OfHost, exchange, request, tools
+from tests.spamd.test_requests import told
+from tests.spamd.test_sockets import asked_by
 
 ANNA, BOB = "anna@example.org", "bob@example.net"
 SPAM, HAM = message("spam", 900), message("ham", 900)
@@ -283,9 +282,9 @@ def test_held_ledgers(host: OfHost, monkeypatch: pytest.MonkeyPatch) -> None:
 
     The five's mail is judged too, and what they teach is learned once their ledgers are free.
     """
-    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)
+    monkeypatch.setattr("spamnb.spamd.requests._PATIENCE", 10 * PATIENCE)
     within = 2.0
-    monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", within)
+    monkeypatch.setattr("spamnb.spamd.requests.REMEMBERED_WITHIN", within)
     users = [host.user(f"user{number}@example.org") for number in range(20)]
     busy, others = users[:5], users[5:]
     mail = [message("ham", 3000 + number) for number in range(4)]
@@ -314,7 +313,7 @@ def test_end_while_a_verdict_waits(
     host: OfHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A verdict that was sent but not yet written is written at the end of the service."""
-    monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.05)
+    monkeypatch.setattr("spamnb.spamd.requests.REMEMBERED_WITHIN", 0.05)
     host.user(ANNA)
     with ThreadPoolExecutor(1) as threads:
         with held(host, ANNA):
@@ -409,9 +408,7 @@ def test_shares(host: OfHost) -> None:
         for number in (1, 2):
             same = served.dup()
             same.setblocking(False)
-            services.append(
-                SpamdService([Listener(same, host.path, is_unix=True)], time.time, Measurements(), ReadingNow())
-            )
+            services.append(SpamdService([Listener(same, host.path, is_unix=True)], tools()))
             services[-1].use(replace(host.host, share=Share(number, 2)))
         try:
             with ThreadPoolExecutor(8) as clients:
@@ -440,7 +437,7 @@ def test_shares_without_systemd(host: OfHost, tmp_path: Path) -> None:
             share = Share(number, 3)
             claims.append(stack.enter_context(contextlib.ExitStack()))
             claims[-1].enter_context(claimed(of_all.directory, share))
-            made = SpamdService((), time.time, Measurements(), ReadingNow(), clock=lambda: now)
+            made = SpamdService((), tools(), clock=lambda: now)
             services.append(stack.enter_context(contextlib.closing(made)))
             services[-1].use(replace(of_all, share=share))
         assert [service.addresses for service in services] == [[host.path], [], []]
@@ -464,7 +461,7 @@ def test_a_strange_program_is_faster(host: OfHost, tmp_path: Path) -> None:
     of_all = host.site.host(f"spamd: {{listen: [{host.path}]}}\n")
     now = 0.0
     with contextlib.ExitStack() as stack:
-        made = [SpamdService((), time.time, Measurements(), ReadingNow(), clock=lambda: now) for _ in range(2)]
+        made = [SpamdService((), tools(), clock=lambda: now) for _ in range(2)]
         first, later = (stack.enter_context(contextlib.closing(service)) for service in made)
         with claimed(of_all.directory, Share(1, 2)):
             first.use(replace(of_all, share=Share(1, 2)))
@@ -489,7 +486,7 @@ def test_a_strange_program_at_the_address(host: OfHost) -> None:
         strange.bind(host.path)
         strange.listen()
         with (
-            contextlib.closing(SpamdService((), time.time, Measurements(), ReadingNow())) as service,
+            contextlib.closing(SpamdService((), tools())) as service,
             pytest.raises(SpamnbError, match="another program does"),
         ):
             service.use(replace(of_all, share=Share(1, 2)))
@@ -561,7 +558,7 @@ def test_beside_the_watching(host: OfHost, caplog: pytest.LogCaptureFixture) -> 
     for user in (ANNA, BOB):
         root = str(host.host.find(user).root)  # type: ignore[union-attr]
         folders[user] = {name: create_folder(root, "maildir++", name) for name in ("INBOX", "Junk")}
-    service = Daemon(lambda: host.host, Notifier({}))
+    service = Daemon(lambda: host.host, Notifier({}), parts=(partial(SpamdService, ()),))
     with caplog.at_level("INFO"), ThreadPoolExecutor(1) as threads:
         running = threads.submit(service.run)
         try:

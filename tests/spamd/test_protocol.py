@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spamnb.base.label import Label
-from spamnb.service.spamd.protocol import (
+from spamnb.spamd.protocol import (
     SMALL,
     Command,
     RequestError,
@@ -25,7 +25,7 @@ from spamnb.service.spamd.protocol import (
     read_rest,
     symbols,
 )
-from tests.service.spamd.conftest import request
+from tests.spamd.conftest import request
 
 MESSAGE = b"From: Anna <anna@example.org>\nSubject: Library books\n\nHello Bob,\ncaf\xc3\xa9\n"
 SPAM, HAM = VerdictReply(True, 7.3), VerdictReply(False, -0.9)

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from tests.service.spamd.conftest import Service, exchange, request
+from tests.spamd.conftest import Service, exchange, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)
 

@@ -23,13 +23,13 @@ from spamnb.config import Spamd
 from spamnb.monitoring.exposition import exposition
 from spamnb.service.measurements import Measurements
 from spamnb.service.open_files import for_connections, open_now
-from spamnb.service.spamd.limits import ServerLimits
-from spamnb.service.spamd.listeners import Listeners
-from spamnb.service.spamd.peers import Allowed, Peer
-from spamnb.service.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
-from spamnb.service.spamd.server import SpamdServer, _Connection
+from spamnb.spamd.limits import ServerLimits
+from spamnb.spamd.listeners import Listeners
+from spamnb.spamd.peers import Allowed, Peer
+from spamnb.spamd.protocol import Pieces, RequestError, ResponseStatus, SpamdRequest, VerdictReply, answer
+from spamnb.spamd.server import SpamdServer, _Connection
 from tests.patience import PATIENCE, until
-from tests.service.spamd.conftest import exchange, request
+from tests.spamd.conftest import exchange, request
 
 CHECKED = b"SPAMD/1.1 0 EX_OK\r\nSpam: True ; 7.3 / 5.0\r\n\r\n"
 ALL = Allowed(frozenset(range(70_000)), 65534)
@@ -484,8 +484,8 @@ def test_stuck_thread_in_time() -> None:
 def test_stuck_thread(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     """If the connections' thread does nothing any longer, the service learns of it, at the next reload too."""
     served = serve()
-    monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.0)
-    monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.2)
+    monkeypatch.setattr("spamnb.spamd.server._ASKED_EVERY", 0.0)
+    monkeypatch.setattr("spamnb.spamd.server._HEARD_WITHIN", 0.2)
     release = threading.Event()
     served.server._loop.call_soon_threadsafe(release.wait)
     served.server.check()

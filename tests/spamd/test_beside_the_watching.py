@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,11 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
+from spamnb.spamd.checks import of_spamd
+from spamnb.spamd.service import SpamdService
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site, in_thread
-from tests.service.spamd.conftest import exchange, request
+from tests.spamd.conftest import exchange, request
 
 
 def socket_of(site: Site) -> str:
@@ -60,7 +63,7 @@ def is_answering(site: Site) -> bool:
 def answering_in_thread(site: Site) -> Iterator[tuple[Daemon, "Future[None]"]]:
     """The service in a thread of this process, from the moment on at which it answers."""
     site.configure(f"spamd: {{listen: [{socket_of(site)}]}}")
-    with in_thread(site) as (service, running):
+    with in_thread(site, parts=(partial(SpamdService, ()),)) as (service, running):
         until(lambda: is_answering(site), "the service to answer")
         yield service, running
 
@@ -69,20 +72,27 @@ def test_service_ends_where_nobody_is_answered(site: Site) -> None:
     """If answering ends by a fault, the service ends with an error at once, so that it is started again."""
     ends = pytest.raises(SpamnbError, match="the spamd protocol is no longer answered")
     with ends, answering_in_thread(site) as (service, running):
-        assert service._spamd._running is not None
-        service._spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
+        (spamd,) = service._parts
+        assert isinstance(spamd, SpamdService)
+        assert spamd._running is not None
+        spamd._running[0]._loop.call_soon_threadsafe(sys.exit)
         wait([running], PATIENCE)
 
 
 def test_service_ends_where_answering_is_stuck(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """If answering hangs, the service ends with an error in time, even if nothing else happens."""
     release = threading.Event()
-    with pytest.raises(SpamnbError, match="is stuck"), answering_in_thread(site) as (service, running):
-        assert service._spamd._running is not None
-        server = service._spamd._running[0]
+    with (
+        pytest.raises(SpamnbError, match="is stuck"),
+        answering_in_thread(site) as (service, running),
+    ):
+        (spamd,) = service._parts
+        assert isinstance(spamd, SpamdService)
+        assert spamd._running is not None
+        server = spamd._running[0]
         server._loop.call_soon_threadsafe(release.wait)
-        monkeypatch.setattr("spamnb.service.spamd.server._ASKED_EVERY", 0.1)
-        monkeypatch.setattr("spamnb.service.spamd.server._HEARD_WITHIN", 0.5)
+        monkeypatch.setattr("spamnb.spamd.server._ASKED_EVERY", 0.1)
+        monkeypatch.setattr("spamnb.spamd.server._HEARD_WITHIN", 0.5)
         service._wake()  # by the limits of before it would wait for ten seconds
         try:
             wait([running], PATIENCE / 2)
@@ -220,7 +230,8 @@ def test_doctor(answering: Site) -> None:
     """`doctor` asks the service at its sockets, and checks that the configured users exist."""
 
     def found() -> list[tuple[str, str]]:
-        return [(one.state, one.means) for one in checkup(answering.config, {}) if one.what == "spamd"]
+        of_all = checkup(answering.config, {}, parts=(of_spamd,))
+        return [(one.state, one.means) for one in of_all if one.what == "spamd"]
 
     assert found() == [("ok", f"the service answers on {socket_of(answering)}")]
     answering.configure("spamd: {listen: [/nowhere/at/all.sock], peers: [nobody-at-all]}")

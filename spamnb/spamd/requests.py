@@ -32,10 +32,10 @@ from spamnb.mail.reading import LazyReading, Reading, printable
 from spamnb.service.log import LogOnce, about, digest_in_log, log_fields, name_of
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
-from spamnb.service.spamd import protocol
-from spamnb.service.spamd.ledgers import AskedUser, LedgerInTurn, ledgers_of
-from spamnb.service.spamd.peers import Peer
-from spamnb.service.spamd.protocol import (
+from spamnb.spamd import protocol
+from spamnb.spamd.ledgers import AskedUser, LedgerInTurn, ledgers_of
+from spamnb.spamd.peers import Peer
+from spamnb.spamd.protocol import (
     Answer,
     AnswerAfter,
     Command,
@@ -44,8 +44,8 @@ from spamnb.service.spamd.protocol import (
     ResponseStatus,
     SpamdRequest,
 )
-from spamnb.service.spamd.recorder import Recorder
-from spamnb.service.spamd.report import report
+from spamnb.spamd.recorder import Recorder
+from spamnb.spamd.report import report
 
 _log = logging.getLogger(__name__)
 _PATIENCE = 8.0  # seconds for a ledger that another process writes: Pigeonhole gives a script ten

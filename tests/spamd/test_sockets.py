@@ -14,9 +14,9 @@ import pytest
 from spamnb.base.errors import SpamnbError
 from spamnb.base.sockets import Listener
 from spamnb.config import Spamd
-from spamnb.service.spamd.listeners import Listeners
-from spamnb.service.spamd.peers import Allowed, Peer, allowed, peer_of
-from tests.service.spamd.conftest import Service, request
+from spamnb.spamd.listeners import Listeners
+from spamnb.spamd.peers import Allowed, Peer, allowed, peer_of
+from tests.spamd.conftest import Service, request
 
 NOBODY = 65534
 
@@ -151,8 +151,8 @@ _SERVE_ONCE = """
 import sys
 from spamnb.base.sockets import Listener
 from spamnb.config import Spamd
-from spamnb.service.spamd.listeners import Listeners
-from spamnb.service.spamd.peers import allowed, peer_of
+from spamnb.spamd.listeners import Listeners
+from spamnb.spamd.peers import allowed, peer_of
 listeners = Listeners(())
 (listener,) = listeners.open(Spamd(listen=(sys.argv[1],)))
 print("listening", flush=True)

@@ -5,14 +5,15 @@ import socket
 from collections.abc import Iterator
 
 from spamnb.checkup.finding import Finding, fault, ok, warning
-from spamnb.config import Spamd
+from spamnb.config import Config
 
 _PATIENCE = 5.0  # seconds
 _PONG = b" 0 PONG"
 
 
-def of_spamd(spamd: Spamd, is_running: bool) -> Iterator[Finding]:
+def of_spamd(config: Config, is_running: bool) -> Iterator[Finding]:
     """Check that the users who may ask exist, and that a running service answers at its addresses."""
+    spamd = config.spamd
     for name in spamd.peers:
         if not name.isdigit() and not _exists(name):
             yield fault("spamd", f"there is no user {name!r}, and the service does not start", "correct spamd.peers")

@@ -21,13 +21,13 @@ from spamnb.delivery.spamc import ask as ask_for_pipe
 from spamnb.filter.judge import Filter
 from spamnb.identity.digests import identity
 from spamnb.mail.reading import read
-from spamnb.service.spamd.peers import Peer
-from spamnb.service.spamd.protocol import Command, SpamdRequest
-from spamnb.service.spamd.requests import Requests
+from spamnb.spamd.peers import Peer
+from spamnb.spamd.protocol import Command, SpamdRequest
+from spamnb.spamd.requests import Requests
 from tests.filter.test_vouched import BORDER, LEAVE, SIGNED
 from tests.lessons import NO_MAILBOX
 from tests.patience import PATIENCE
-from tests.service.spamd.conftest import Service, request
+from tests.spamd.conftest import Service, request
 
 SPAM, HAM = message("spam", 900), message("ham", 900)
 UNSURE = b"Subject: hello\n\nnothing\n"
@@ -304,7 +304,7 @@ def test_remembered(service: Service) -> None:
 
 def test_judged_while_another_process_learns(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """While another process holds the ledger, a verdict is still sent, and remembered afterwards."""
-    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than this client waits
+    monkeypatch.setattr("spamnb.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than this client waits
     service.ask(request("CHECK", HAM))
     with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -318,8 +318,8 @@ def test_judged_while_another_process_learns(service: Service, monkeypatch: pyte
 def test_told_to_learn_behind_verdicts_that_wait(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """A TELL during another process's work is answered in time, even if verdicts wait to be written."""
     patience, waiting = 1.0, 60
-    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", patience)
-    monkeypatch.setattr("spamnb.service.spamd.requests.REMEMBERED_WITHIN", 0.0)
+    monkeypatch.setattr("spamnb.spamd.requests._PATIENCE", patience)
+    monkeypatch.setattr("spamnb.spamd.requests.REMEMBERED_WITHIN", 0.0)
     with contextlib.closing(sqlite3.connect(service.config.ledger, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         for _ in range(waiting):
@@ -332,7 +332,7 @@ def test_told_to_learn_behind_verdicts_that_wait(service: Service, monkeypatch: 
 
 def test_told_to_learn_while_another_process_learns(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """A TELL waits until the ledger is free without occupying a worker: others are answered."""
-    monkeypatch.setattr("spamnb.service.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than the clients wait
+    monkeypatch.setattr("spamnb.spamd.requests._PATIENCE", 10 * PATIENCE)  # longer than the clients wait
     sent = [
         request("TELL", message("ham", 3000 + number), "1.5", "Message-class: ham", "Set: local") for number in range(5)
     ]

@@ -12,24 +12,23 @@ from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.host.shares import Share, running
-from spamnb.service.measurements import Measurements
-from spamnb.service.reading_now import ReadingNow
-from spamnb.service.spamd.listeners import Listeners, Turn
-from spamnb.service.spamd.peers import allowed
-from spamnb.service.spamd.requests import Requests
+from spamnb.service.part import PartTools
+from spamnb.spamd.listeners import Listeners, Turn
+from spamnb.spamd.peers import allowed
+from spamnb.spamd.requests import Requests
 
 if TYPE_CHECKING:  # without a socket asyncio is not imported: 2 MB and 20 ms
-    from spamnb.service.spamd.server import SpamdServer
+    from spamnb.spamd.server import SpamdServer
 
 _log = logging.getLogger(__name__)
 _TRIED_EVERY = 5.0  # seconds, after which it tries again to listen where another service does
 
 
-class SpamdService:
-    """Answers on the configured sockets, and on those from systemd, until `close`.
+class SpamdService:  # a Part
+    """Answers on the configured sockets, and on those from systemd (`handed`), until `close`.
 
-    `now` gives seconds since the epoch, `clock` those of a clock that is never set. on_end: called in another thread
-    if a fault ends the answering; `work` raises from then on. Without a socket it starts no thread.
+    `clock` gives seconds of a clock that is never set. If a fault ends the answering, `work` raises from then on, and
+    the loop is woken. Without a socket it starts no thread.
 
     Each service of a mail host answers for the users of all shares. If one of them listens on an address, the others
     wait, and one takes its place when it ends.
@@ -38,17 +37,11 @@ class SpamdService:
     def __init__(
         self,
         handed: Sequence[Listener],
-        now: Callable[[], float],
-        measurements: Measurements,
-        reading: ReadingNow,
-        on_end: Callable[[], object] = lambda: None,
+        tools: PartTools,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._listeners = Listeners(handed)
-        self._on_end = on_end
-        self._now = now
-        self._measurements = measurements
-        self._reading = reading
+        self._tools = tools
         self._running: tuple[SpamdServer, Requests] | None = None
         self._clock = clock
         self._config: Config | Host | None = None
@@ -60,6 +53,11 @@ class SpamdService:
         """Whether this service answers somewhere, or waits to do so."""
         return bool(self.addresses or self._listeners.waiting)
 
+    @property
+    def status(self) -> str:
+        """Return where it answers."""
+        return f"answering on {escaped(' and '.join(self.addresses))}" if self.addresses else ""
+
     def use(self, config: Config | Host) -> None:
         """Begin to answer, or go on with a new configuration of these ledgers; unchanged sockets stay open.
 
@@ -70,11 +68,12 @@ class SpamdService:
         users = allowed(spamd.peers)
         listeners = self._listeners.open(spamd, _turn(config))
         if listeners and self._running is None:
-            from spamnb.service.spamd.server import SpamdServer
+            from spamnb.spamd.server import SpamdServer
 
             give_back_large()  # whole messages
-            requests = Requests(config, self._now, self._measurements, self._reading)
-            server = SpamdServer(requests.answer, measurements=self._measurements, on_end=self._on_end)
+            tools = self._tools
+            requests = Requests(config, tools.now, tools.measurements, tools.reading)
+            server = SpamdServer(requests.answer, measurements=tools.measurements, on_end=tools.wake)
             self._running = server, requests
         if self._running is not None:
             server, requests = self._running

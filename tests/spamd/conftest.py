@@ -16,10 +16,14 @@ from spamnb.config import Spamd as Settings
 from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.measurements import Measurements
+from spamnb.service.part import PartTools
 from spamnb.service.reading_now import ReadingNow
-from spamnb.service.spamd.service import SpamdService
+from spamnb.spamd.service import SpamdService
 from tests.host.conftest import Site
 from tests.patience import PATIENCE
+from tests.service.conftest import site, taught
+
+__all__ = ["site", "taught"]  # fixtures of the service that answers
 
 
 class Asked:
@@ -40,6 +44,11 @@ class Asked:
             return exchange(client, request, ends=ends)
 
 
+def tools(reading: ReadingNow | None = None) -> PartTools:
+    """What the loop gives to a part, without a loop that could be woken."""
+    return PartTools(time.time, Measurements(), reading or ReadingNow(), lambda: None)
+
+
 class Service(Asked):
     """The sockets, connections and requests of the service in this process, and what its clients see."""
 
@@ -50,7 +59,7 @@ class Service(Asked):
         settings = Settings(listen=(self.path,))
         self.config = Config((mailbox,), directory / "ledger", learning=Learning(minimum_messages=1), spamd=settings)
         self.reading = ReadingNow()
-        self.spamd = SpamdService((), time.time, Measurements(), self.reading)
+        self.spamd = SpamdService((), tools(self.reading))
         self.spamd.use(self.config)
 
     def use(self, config: Config) -> None:
@@ -73,7 +82,7 @@ class OfHost(Asked):
     def __init__(self, directory: Path, taught: Path) -> None:
         self.site = Site(directory)
         self.path = str(directory / "spamd.sock")
-        self.spamd = SpamdService((), time.time, Measurements(), ReadingNow())
+        self.spamd = SpamdService((), tools())
         self._taught = taught
         self.set()
 

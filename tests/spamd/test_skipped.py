@@ -11,7 +11,7 @@ from spamnb.acts.skipped import retry
 from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.service.reading_now import Interrupted, ReadingNow, remember
-from tests.service.spamd.conftest import OfHost, Service, request
+from tests.spamd.conftest import OfHost, Service, request
 
 SPAM, OTHER = message("spam", 1), message("spam", 2)
 WHAT = f"digest:{identity(SPAM).hex()}"

@@ -7,7 +7,7 @@ import pytest
 
 from spamnb.cli.common.sample_mail import message
 from tests.patience import until
-from tests.service.spamd.conftest import Service, request
+from tests.spamd.conftest import Service, request
 
 _ANSWERS = (b"SPAMD/1.1 0 EX_OK\r\n", b"SPAMD/1.5 0 PONG\r\n", b"SPAMD/1.0 69 ", b"SPAMD/1.0 76 ", b"SPAMD/1.0 79 ")
 _COMMANDS = ["CHECK", "SYMBOLS", "REPORT", "REPORT_IFSPAM", "HEADERS", "PROCESS", "TELL", "PING", "SKIP", "EAT", ""]

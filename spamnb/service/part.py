@@ -1,0 +1,52 @@
+"""A part of the service that one can do without; the heart knows no more of it than this.
+
+The command `run` says which parts there are. Each works in the loop, between hints of new mail, and may have threads of
+its own.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from spamnb.config import Config
+from spamnb.host.host import Host
+from spamnb.service.measurements import Measurements
+from spamnb.service.reading_now import ReadingNow
+
+
+class PartTools(NamedTuple):
+    """What the service gives to its parts.
+
+    now: gives seconds since the epoch. wake: lets the loop ask all parts again; any thread may call it.
+    """
+
+    now: Callable[[], float]
+    measurements: Measurements
+    reading: ReadingNow
+    wake: Callable[[], object]
+
+
+class Part(Protocol):
+    """A part, as the loop meets it."""
+
+    def use(self, config: Config | Host) -> None:
+        """Begin, or go on with another configuration. Raises SpamnbError if it cannot, and then changes nothing."""
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether it has work under this configuration."""
+
+    @property
+    def status(self) -> str:
+        """What the service says of it when it begins, such as `answering on 127.0.0.1:783`; "" for nothing."""
+
+    def due_in(self) -> float:
+        """Return the seconds until the next call of `work`."""
+
+    def work(self) -> None:
+        """Do what is due. Raises SpamnbError if the part has ended: then the service ends, and is started again."""
+
+    def close(self) -> None:
+        """Finish what was begun, and end."""
+
+
+MakePart = Callable[[PartTools], Part]
