@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from spamnb.acts import moves, training
-from spamnb.acts.ordered import NearCopies
+from spamnb.acts.ordered import is_near_order
 from spamnb.acts.undo import UndoOutcome, undo
 from spamnb.base.errors import LedgerBusyError, SpamnbError
 from spamnb.base.label import How, Label, Role
@@ -405,7 +405,7 @@ class Sorting(RuleBasedStateMachine):
     def is_ordered(self, file: File) -> bool:
         """Whether a person has called the message spam, or one that is almost the same: that needs no lessons."""
         called = {self.labels.get(file.digest), label_of(self.ledger, file.digest)}
-        return Label.SPAM in called or NearCopies().is_ordered(self.ledger, self.config, read(file.content))
+        return Label.SPAM in called or is_near_order(self.ledger, self.config, read(file.content))
 
     # Rules: mail comes.
 

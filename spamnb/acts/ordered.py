@@ -4,7 +4,7 @@ An order is a block, or the person has moved the same message or a near-copy of 
 begun to move mail asks for near-copies: afterwards its own verdict decides.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 
 from spamnb.acts.may_move import has_begun
 from spamnb.acts.newcomers import why_known
@@ -15,49 +15,33 @@ from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import kind
-from spamnb.rules.destination import NEAR_COPY, is_near_copy
+from spamnb.rules.destination import NEAR_COPY, is_near_copy, shared_by_near_copies
 
 _MOST = 200  # newest lessons of each class
 
 
-class NearCopies:
-    """Keeps the words of the newest lessons for many messages, until something is learned."""
+def is_near_order(ledger: Ledger, config: Config, reading: Reading) -> bool:
+    """Tell whether a message is a near-copy of one that a person called spam.
 
-    def __init__(self) -> None:
-        self._last = -1
-        self._words: tuple[dict[bytes, frozenset[str]], ...] = ({}, {})
+    It is not if ham is as near, or if the person knows its sender. Mail of lists is never one, since a message may come
+    over a list and without it. config: with the person's choices.
+    """
+    words = _words(reading.tokens)
+    is_near = not reading.relations.list_id and _is_near(ledger, words, Label.SPAM)
+    return is_near and not _is_near(ledger, words, Label.HAM) and not why_known(ledger, config, reading.relations)
 
-    def is_ordered(self, ledger: Ledger, config: Config, reading: Reading) -> bool:
-        """Tell whether a message is a near-copy of one that a person called spam.
 
-        It is not if ham is as near, or if the person knows its sender. Mail of lists is never one, since a message may
-        come over a list and without it. config: with the person's choices.
-        """
-        if reading.relations.list_id:
-            return False
-        words = _words(reading.tokens)
-        of_ham, of_spam = self._newest(ledger)
-        near = (any(is_near_copy(words, other) for other in of_class.values()) for of_class in (of_spam, of_ham))
-        return next(near) and not next(near) and not why_known(ledger, config, reading.relations)
+def _is_near(ledger: Ledger, words: Set[str], label: Label) -> bool:
+    """Tell whether one of the newest lessons of this label has most of these words; of spam, one that a person decided.
 
-    def forget(self) -> None:
-        """Keep nothing any longer."""
-        self._last, self._words = -1, ({}, {})
-
-    def _newest(self, ledger: Ledger) -> tuple[dict[bytes, frozenset[str]], ...]:
-        """Return the words of the newest learned ham, and of the newest spam that a person decided."""
-        if (last := ledger.lessons.last_change()) != self._last:
-            newest = (ledger.lessons.newest(label, _MOST) for label in Label)
-            of_ham, of_spam = ([one.digest for one in each if not (one.weak and one.label)] for each in newest)
-            known = self._words[Label.HAM] | self._words[Label.SPAM]
-            new = {*of_ham, *of_spam} - known.keys()
-            learned = ledger.lessons.copies_of([*new], with_tokens=new)
-            known |= {copy.lesson.digest: _words(copy.with_its_tokens()) for copy in learned}
-            self._words = tuple(
-                {each: known[each] for each in of_class if each in known} for of_class in (of_ham, of_spam)
-            )
-            self._last = last
-        return self._words
+    The tokens of a lesson are fetched as text only if it holds enough of the words: that reads the whole dictionary.
+    """
+    if not (least := shared_by_near_copies(words)):
+        return False
+    lessons = ledger.lessons.holding(words, least, label, _MOST)
+    digests = [one.digest for one in lessons if not (one.weak and label is Label.SPAM)]
+    copies = ledger.lessons.copies_of(digests, with_tokens=digests) if digests else []
+    return any(is_near_copy(words, _words(copy.with_its_tokens())) for copy in copies)
 
 
 def is_by_order(action: Action, begun_at: float) -> bool:
@@ -90,7 +74,7 @@ def order_about(ledger: Ledger, config: Config, reading: Reading) -> str:
     is_decided = lesson is not None and lesson.decision is not None
     if has_begun(ledger, config.learning) or is_decided or config.senders.named(relations.senders, relations.list_id):
         return ""
-    is_ordered = NearCopies().is_ordered(ledger, config, reading)
+    is_ordered = is_near_order(ledger, config, reading)
     return f"The filter moves it on your order, though it knows little yet: {NEAR_COPY}." if is_ordered else ""
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.filing import Filing
 from spamnb.acts.may_move import Hindrance, Stop, find_missing, stop_of
-from spamnb.acts.ordered import NearCopies
+from spamnb.acts.ordered import is_near_order
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
 from spamnb.config import Config
@@ -72,7 +72,7 @@ def move_withheld(
     call this while the service runs. Raises LedgerError if the ledger can no longer be used. later: as for `undo.undo`.
     """
     filing = Filing(ledger, config, now)
-    review = _Review(ledger, config, find_missing(ledger, config.scoring, config.learning), filing, now, NearCopies())
+    review = _Review(ledger, config, find_missing(ledger, config.scoring, config.learning), filing, now)
     for action in ledger.journal.withheld():
         yield review.of(action)
     later(filing.end)
@@ -87,7 +87,6 @@ class _Review:
     missing: str
     filing: Filing
     now: Callable[[], float]
-    near_copies: NearCopies
 
     def of(self, action: Action) -> Reviewed:
         """Move the files of a withheld message that are in an inbox, if it still goes elsewhere."""
@@ -111,7 +110,7 @@ class _Review:
             return _GONE
         message = read(file.raw)
         judgement, flags = Filter.of(self.ledger.lessons, self.config).judge(message), parse_name(file.entry.name).flags
-        is_near_copy = bool(self.missing) and self.near_copies.is_ordered(self.ledger, self.config, message)
+        is_near_copy = bool(self.missing) and is_near_order(self.ledger, self.config, message)
         with self.ledger.transaction():
             known = self.ledger.messages.get(action.message)
             mail = JudgedMail(known, message.relations, judgement, flags, is_near_copy)

@@ -1,5 +1,6 @@
 """Decide where a judged message goes. Pure: values in, a decision out."""
 
+import math
 from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass
 
@@ -170,6 +171,15 @@ def is_near_copy(words: Set[str], others: Set[str]) -> bool:
     """
     least = min(len(words), len(others))
     return least >= _LEAST_WORDS and len(words & others) >= _LEAST_ALIKE * len(words | others)
+
+
+def shared_by_near_copies(words: Set[str]) -> int:
+    """Return how many of these words each near-copy of their message has at least; 0 if it can have none.
+
+    >>> shared_by_near_copies({f"word{number}" for number in range(21)}), shared_by_near_copies({"ok"})
+    (17, 0)
+    """
+    return math.ceil(_LEAST_ALIKE * len(words)) if len(words) >= _LEAST_WORDS else 0
 
 
 def too_many_newcomers(newcomers: int, judged: int) -> bool:

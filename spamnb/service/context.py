@@ -7,7 +7,6 @@ from pathlib import Path
 
 from spamnb.acts.may_move import MissingCache
 from spamnb.acts.moves import bases_now
-from spamnb.acts.ordered import NearCopies
 from spamnb.acts.reconsider import Trace, missed_spam
 from spamnb.base.label import Label, Role
 from spamnb.config import Config, Mailbox
@@ -61,7 +60,6 @@ class Context:
         self.reading = AccountsReading(reading or ReadingNow(), ledger, config.user)
         self.new_since = new_since
         self.bases = bases_now()
-        self.near_copies = NearCopies()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN
         self._asked_at = -math.inf

@@ -251,6 +251,25 @@ def test_teachers(lessons: Lessons) -> None:
     ]
 
 
+def test_which_lessons_hold_tokens(lessons: Lessons) -> None:
+    """Among the newest lessons of a label, those that hold enough of the tokens come, the newest first."""
+    lessons.learn([reading(1, a=1, b=1, c=9), reading(2, a=1)], SPAM, "a test", 1.0, how=How.HAND)
+    lessons.learn([reading(3, a=1, b=1, x=1), reading(4, a=1, b=1)], HAM, "a test", 2.0, how=How.HAND)
+    lessons.learn([reading(5, b=5, a=1, c=1)], SPAM, "a test", 3.0, weak=True, how=How.HAND)
+
+    def holding(tokens: str, least: int, label: Label, most: int = 9) -> list[int]:
+        return [one.digest[0] for one in lessons.holding(set(tokens), least, label, most)]
+
+    assert holding("abz", 2, SPAM) == [5, 1]
+    assert holding("abz", 1, SPAM) == [5, 2, 1]
+    assert holding("abz", 1, SPAM, 2) == [5, 2]
+    assert holding("abz", 3, SPAM) == []
+    assert holding("abx", 3, HAM) == [3]
+    assert holding("z", 1, HAM) == []
+    lessons.forget([digest(5)], "a test", 4.0, how=How.HAND)
+    assert holding("abz", 2, SPAM) == [1]
+
+
 def test_learned_tokens(lessons: Lessons) -> None:
     """Learned messages come in the order of the question, with their tokens and the tokens' counts."""
     lessons.learn([reading(1, a=2, b=1), reading(2)], HAM, "a test", 1.0, how=How.HAND)

@@ -146,6 +146,12 @@ class MemoryLessons:
         found = (kept.lesson for kept in self._kept.values() if kept.lesson.label is label)
         return heapq.nlargest(most, found, key=lambda lesson: lesson.number)
 
+    def holding(self, tokens: Collection[str], least: int, label: Label, most: int) -> list[Lesson]:
+        """Return those of the `newest` that hold at least `least` of these distinct tokens."""
+        met = {self._ids[token] for token in tokens if token in self._ids}
+        found = self.newest(label, most)
+        return [one for one in found if len(met.intersection(self._kept[one.digest].ids.tolist())) >= least]
+
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Return the messages among these that are learned now, in order, with their tokens and the tokens' counts."""
         found = [self._kept[digest] for digest in digests if digest in self._kept]

@@ -20,6 +20,7 @@ from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import Intent, Mover
 from spamnb.acts.newsletters import choose_by_move
+from spamnb.acts.ordered import is_near_order
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Config
@@ -92,7 +93,7 @@ class Performer:
         judgement, how, notes = self._judgement(arrival, config)
         verdict, probability = judgement.verdict, judgement.probability
         missing = self._missing(config)
-        is_near_copy = bool(missing) and self._context.near_copies.is_ordered(self._ledger, config, unread.reading)
+        is_near_copy = bool(missing) and is_near_order(self._ledger, config, unread.reading)
         with self._ledger.transaction():
             known = self._record(arrival, Step.JUDGE, judgement)
             # This very verdict may trip the circuit breaker.
@@ -145,10 +146,7 @@ class Performer:
 
         This may take half a second. The judgement is as old: it is made without the ledger too.
         """
-        missing = may_move.begin_if_ready(self._ledger, config.scoring, config.learning, self._context.remembered)
-        if not missing:
-            self._context.near_copies.forget()
-        return missing
+        return may_move.begin_if_ready(self._ledger, config.scoring, config.learning, self._context.remembered)
 
     def _adopt(self, arrival: Arrival, early: EarlyVerdict) -> None:
         """Record mail that a rule has filed by the verdict given at delivery, as if the filter had moved it there."""

@@ -133,6 +133,21 @@ class SqliteLessons(SqliteEvidence, SqliteSentMail):
         rows = self._db.all(f"{_LESSON} WHERE label = ? ORDER BY change DESC LIMIT ?", (label, most))
         return list(map(_lesson, rows))
 
+    def holding(self, tokens: Collection[str], least: int, label: Label, most: int) -> list[Lesson]:
+        """Return those of the `newest` that hold at least `least` of these distinct tokens."""
+        with self._db.snapshot():
+            met = [id_ for id_, _, counts in look_up_counts(self._db, list(tokens)) if counts[label]]
+            if len(met) < least:  # most messages end here
+                return []
+            is_asked = np.zeros(max(met, default=0) + 1, dtype=np.bool_)
+            is_asked[met] = True
+            found = []
+            for *row, blob in self._db.all(f"{_LEARNED} AND label = ? ORDER BY change DESC LIMIT ?", (label, most)):
+                ids, _ = unpacked(row[0], blob)
+                if is_asked[ids[: np.searchsorted(ids, len(is_asked))]].sum() >= least:
+                    found.append(_lesson(row))
+            return found
+
     def learned(self, digests: Sequence[bytes]) -> LearnedTokens:
         """Return the messages among these that are learned now, in order, with their tokens and the tokens' counts."""
         with self._db.snapshot():
