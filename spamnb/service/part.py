@@ -33,7 +33,7 @@ class Part(Protocol):
 
     @property
     def is_wanted(self) -> bool:
-        """Whether it has work under this configuration."""
+        """Whether the configuration gives work to the part."""
 
     @property
     def status(self) -> str:

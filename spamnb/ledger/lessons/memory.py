@@ -147,7 +147,7 @@ class MemoryLessons:
         return heapq.nlargest(most, found, key=lambda lesson: lesson.number)
 
     def holding(self, tokens: Collection[str], least: int, label: Label, most: int) -> list[Lesson]:
-        """Return those of the `newest` that hold at least `least` of these distinct tokens."""
+        """Return the lessons among the `newest` that hold at least `least` of these distinct tokens."""
         met = {self._ids[token] for token in tokens if token in self._ids}
         found = self.newest(label, most)
         return [one for one in found if len(met.intersection(self._kept[one.digest].ids.tolist())) >= least]

@@ -226,7 +226,7 @@ class Lessons(Protocol):
         """Return the messages that were last learned with this label, at most `most`, the newest first."""
 
     def holding(self, tokens: Collection[str], least: int, label: Label, most: int) -> list[Lesson]:
-        """Return those of the `newest` that hold at least `least` of these distinct tokens."""
+        """Return the lessons among the `newest` that hold at least `least` of these distinct tokens."""
 
     def learn(
         self, readings: Iterable[Reading], label: Label, why: str, at: float, *, how: How, weak: bool = False

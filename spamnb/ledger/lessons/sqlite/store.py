@@ -134,7 +134,7 @@ class SqliteLessons(SqliteEvidence, SqliteSentMail):
         return list(map(_lesson, rows))
 
     def holding(self, tokens: Collection[str], least: int, label: Label, most: int) -> list[Lesson]:
-        """Return those of the `newest` that hold at least `least` of these distinct tokens."""
+        """Return the lessons among the `newest` that hold at least `least` of these distinct tokens."""
         with self._db.snapshot():
             met = [id_ for id_, _, counts in look_up_counts(self._db, list(tokens)) if counts[label]]
             if len(met) < least:  # most messages end here
