@@ -50,15 +50,15 @@ def multinomial_boolean(n_tc: Quantity, _: Quantity, of: OfClass, alpha: float) 
     return n_tc + alpha, of.token_messages + alpha * of.vocabulary
 
 
-def log_odds(spam: tuple[float, float], ham: tuple[float, float]) -> float:
-    """Return log P(token | spam) - log P(token | ham) of these fractions; 0 if both are impossible.
+def log_odds(of_spam: float, of_ham: float) -> float:
+    """Return log P(token | spam) - log P(token | ham) of these logarithms; 0 if both are impossible.
 
-    >>> log_odds((3, 4), (1, 4)) == math.log(3), log_odds((0, 4), (1, 4)), log_odds((0, 0), (0, 4))
+    >>> log_odds(log(3, 4), log(1, 4)) == math.log(3), log_odds(log(0, 4), log(1, 4)), log_odds(log(0, 0), log(0, 4))
     (True, -inf, 0.0)
     """
-    above, below = _log(*spam), _log(*ham)
-    return 0.0 if above == below else above - below
+    return 0.0 if of_spam == of_ham else of_spam - of_ham
 
 
-def _log(numerator: float, denominator: float) -> float:
+def log(numerator: float, denominator: float) -> float:
+    """Return the logarithm of a fraction; log 0 is -inf."""
     return math.log(numerator) - math.log(denominator) if numerator else -math.inf

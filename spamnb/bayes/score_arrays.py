@@ -36,11 +36,11 @@ def weights_of(log_odds: FloatArray, families: IntArray, lengths: IntArray) -> F
     """
     message = np.repeat(np.arange(len(lengths)), lengths)
     cell = message * (int(families.max(initial=0)) + 1) + families
-    size = np.bincount(cell)[cell] if len(cell) else cell
+    of_size = np.maximum(np.bincount(cell), 1).astype(np.float64) ** FAMILY  # of each cell: a power takes long
     is_gram = families == _OF_GRAMS
     amount = np.abs(log_odds)
     share = np.where(amount > NOTHING, amount * np.sqrt(amount), UNKNOWN)
-    share *= np.where(is_gram, 1.0, size.astype(np.float64) ** FAMILY)
+    share *= np.where(is_gram, 1.0, of_size[cell])
     mean = 2 * message + is_gram
     sums = np.bincount(mean, share, 2 * len(lengths))
     grams = np.bincount(message, is_gram, len(lengths)).astype(np.int64)

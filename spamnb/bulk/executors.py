@@ -63,10 +63,13 @@ def _result(future: Future[T], executor: Executor) -> T:
 
 
 class Processes(ProcessPoolExecutor):
-    """A number of processes, forked at the first task. At shutdown, waiting tasks are dropped."""
+    """A number of processes, forked at the first task. At shutdown, waiting tasks are dropped.
 
-    def __init__(self, number: int) -> None:
-        super().__init__(number, get_context("fork"), _begin, (os.getpid(),))
+    carried: what each of them has from the fork, by `carried`; it is not copied through a pipe.
+    """
+
+    def __init__(self, number: int, carried: object = None) -> None:
+        super().__init__(number, get_context("fork"), _begin, (os.getpid(), carried))
         self.width = number
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -110,8 +113,18 @@ def _unblock(workers: list[Any], results: Any, calls: Any) -> None:
         calls._reader.close()
 
 
-def _begin(parent: int) -> None:
+def carried() -> Any:
+    """Return, in a worker, what its `Processes` carry into it."""
+    return _carried
+
+
+_carried: object = None
+
+
+def _begin(parent: int, carried: object) -> None:
     """Prepare a worker: the parent answers Ctrl-C, and without the parent the worker has nothing to do."""
+    global _carried  # noqa: PLW0603 - a worker has no other place from its fork to its tasks
+    _carried = carried
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)

@@ -9,7 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from spamnb.base.label import Label, Verdict
-from spamnb.bulk.executors import Processes, in_order
+from spamnb.bulk.executors import Processes, carried, in_order
 from spamnb.config import Learning, Scoring
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
@@ -73,13 +73,15 @@ class Life:
 
 
 def pace(came: Iterable[float]) -> int:
-    """Return how many of these messages came per day, at least one. came: seconds since the epoch, at least one.
+    """Return how many of these messages came per day with mail, at least one. came: seconds since the epoch.
 
-    >>> pace([0.0, 3600.0, DAY, 2 * DAY]), pace([7.0])
+    Days without mail do not count: after a gap of years, or with one odd date, the next day stays the next day.
+
+    >>> pace([0.0, 3600.0, 7200.0, 1000 * DAY]), pace([7.0])
     (2, 1)
     """
     times = list(came)
-    return max(1, round(len(times) / max(1.0, (max(times) - min(times)) / DAY)))
+    return max(1, round(len(times) / len({time // DAY for time in times})))
 
 
 @contextmanager
@@ -88,14 +90,19 @@ def lives(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learnin
 
     came: when each message of the mail came.
     """
-    work, cores = partial(_live, mail, came, rules), len(os.sched_getaffinity(0))
-    if cores == 1:
-        yield map(work, LIVES)
-        return
-    with Processes(min(len(LIVES), cores)) as workers, in_order(work, LIVES, workers) as done:
-        yield done
-
-
-def _live(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learning, bool], habit: str) -> Life:
     a_day = pace(map(came.__getitem__, mail.names()))
-    return Life(simulate(mail.near(), *rules, habit, messages_a_day=a_day, in_days=True), came)
+    work, cores = partial(_live, mail, rules, a_day), len(os.sched_getaffinity(0))
+    if cores == 1:
+        yield (Life(work(habit), came) for habit in LIVES)
+        return
+    with Processes(min(len(LIVES), cores), work) as workers, in_order(_live_there, LIVES, workers) as done:
+        yield (Life(run, came) for run in done)
+
+
+def _live_there(habit: str) -> UserRun:
+    run: UserRun = carried()(habit)
+    return run
+
+
+def _live(mail: Packed, rules: tuple[Scoring, Learning, bool], a_day: int, habit: str) -> UserRun:
+    return simulate(mail.near(), *rules, habit, messages_a_day=a_day, in_days=True, explained=True)

@@ -32,7 +32,7 @@ class Mailbox:
     def __init__(
         self, samples: Sequence[Sample], scoring: Scoring, learning: Learning, breaker: bool, run: UserRun
     ) -> None:
-        self._samples, self._has_breaker, self._run = samples, breaker, run
+        self._has_breaker, self._run = breaker, run
         self._goals = {Role.SPAM, *run.apart}
         self._mail = Mail(samples, scoring, learning, run.a_day)
         self._newcomers = Newcomers(self._mail.lessons, run.a_day)
@@ -55,7 +55,7 @@ class Mailbox:
 
     @now.setter
     def now(self, place: int) -> None:
-        self._mail.now = place
+        self._mail.come(place)
 
     @property
     def learned(self) -> tuple[int, int]:
@@ -64,7 +64,7 @@ class Mailbox:
 
     def label_of(self, place: int) -> Label:
         """Return what a message is."""
-        return self._samples[place].label
+        return self._mail.without_tokens(place).label
 
     # --- mail that comes
 
@@ -74,12 +74,12 @@ class Mailbox:
 
     def came(self, place: int) -> None:
         """Note the sender of a message that has come."""
-        self._newcomers.came(self._samples[place].reading)
+        self._newcomers.came(self._mail.without_tokens(place).reading)
 
     def arrive(self, place: int) -> Role | None:
         """Judge a message that comes. Returns the role of the folder to which it is moved; None: it stays."""
-        sample, lesson = self._samples[place], self._mail.lessons.find(self._mail.digest(place))
-        judgement, relations = self._mail.judge(place), sample.reading.relations
+        relations = self._mail.without_tokens(place).reading.relations
+        judgement, lesson = self._mail.judge(place), self._mail.lessons.find(self._mail.digest(place))
         self._verdicts.append(judgement.verdict)
         self._judged.append((place, judgement.verdict))
         if (missing := self._lacking()) and judgement.verdict is Verdict.SPAM:
@@ -101,12 +101,13 @@ class Mailbox:
             are_many=self._newcomers.are_many,
         ).goal
         self._note(place, judgement, goal)
-        self._explain_mistake(place, goal)
+        if self._run.is_explained:
+            self._explain_mistake(place, goal)
         return goal
 
     def _explain_mistake(self, place: int, goal: Role | None) -> None:
         """Note why the filter was mistaken about a message, while it knows what it knew."""
-        sample, run = self._samples[place], self._run
+        sample, run = self._mail.without_tokens(place), self._run
         has_missed = run.switched_on_at is not None and sample.label is Label.SPAM and goal is None
         run.missed += has_missed
         is_missed = has_missed and run.missed <= NAMED_SPAM
@@ -115,7 +116,7 @@ class Mailbox:
 
     def _note(self, place: int, judgement: Judgement, goal: Role | None) -> None:
         """Note the folder to which the filter moved a message, for the filter and for the figures."""
-        sample, is_moved = self._samples[place], goal is Role.SPAM
+        sample, is_moved = self._mail.without_tokens(place), goal is Role.SPAM
         self._newcomers.judged(goal is Role.NEWCOMERS)
         if is_moved:
             self._in_spam[place] = judgement.probability
@@ -244,7 +245,7 @@ class Mailbox:
             is_young=weak_lessons.is_young(mail.learned[Label.SPAM], mail.missed),
         )
         for place, then in list(self._in_spam.items()):
-            if mail.at(place) >= silence.before or mail.seen(place).known:
+            if then < silence.least or mail.at(place) >= silence.before or mail.seen(place).known:
                 continue
             if silence.teaches(then, mail.judge(place).probability):
                 mail.learn(place, Label.SPAM, silence.why, silence.how, weak=True)

@@ -35,14 +35,16 @@ def simulate(
     messages_a_day: int = USUAL_PACE,
     in_days: bool = False,
     apart: Collection[Role] = (),
+    explained: bool = False,
     shown: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> UserRun:
     """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock.
 
     in_days: the habit's delays keep their days at another pace, not their messages. apart: the roles of the mailbox's
-    folders for mail that is put apart. shown: is passed each place, to show progress.
+    folders for mail that is put apart. explained: why the filter was mistaken is kept. shown: is passed each place, to
+    show progress.
     """
-    run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart)
+    run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart, is_explained=explained)
     kind = HABITS[habit].at_pace(messages_a_day) if in_days else HABITS[habit]
     mailbox = Mailbox(samples, scoring, learning, breaker, run)
     person = Person(mailbox, kind, random.Random(seed), round(learning.kept_days * messages_a_day))  # noqa: S311 - repeatable

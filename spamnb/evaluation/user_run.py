@@ -19,8 +19,8 @@ class UserRun:
 
     switched_on_at: the message, counted from 0 over the whole order, before which moving began; None: never. apart: the
     roles of the folders for mail that is put apart. goals: to which folder each message was moved; None: it stayed.
-    clues: why the filter was mistaken, by the name of the message: of each ham that it moved to Junk, and of the first
-    `NAMED_SPAM` spam that stayed after moving began. missed: how many these are.
+    is_explained: `clues` are kept: why the filter was mistaken, by the name of the message, of each ham that it moved
+    to Junk, and of the first `NAMED_SPAM` spam that stayed after moving began. missed: how many these are.
     """
 
     habit: str
@@ -28,6 +28,7 @@ class UserRun:
     messages: int = 0
     a_day: int = 20
     apart: Collection[Role] = ()
+    is_explained: bool = False
     goals: list[Role | None] = field(default_factory=list)
     switched_on_at: int | None = None
     breaker_tripped: int = 0

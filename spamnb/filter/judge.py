@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from spamnb.base.label import Label, Verdict
 from spamnb.bayes.calibration import SLOPE, probability
-from spamnb.bayes.estimate import Estimate, bernoulli, log_odds, multinomial, multinomial_boolean
+from spamnb.bayes.estimate import Estimate, bernoulli, log, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.score_plain import message_weights, score, strength, unused_weight, weights
 from spamnb.config import Config, Model, Scoring, Senders
 from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted, voucher
@@ -263,13 +263,13 @@ class _Priority:
 def _log_odds(tokens: Sequence[str], evidence: Evidence, scoring: Scoring) -> list[float]:
     """Return the log-odds of each token: above 0 for spam, 0 for tokens that were never learned."""
     estimate, alpha = ESTIMATES[scoring.model], scoring.alpha
-    of_ham, of_spam = map(evidence.of_class, Label)
     never = 0, 0, 0, 0
     of_tokens: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
-    by_counts: dict[tuple[int, ...], float] = {never: 0.0}
-    for counts in {*of_tokens} - {never}:  # many tokens have the same counts
-        ham, spam, ham_occurrences, spam_occurrences = counts
-        by_counts[counts] = log_odds(
-            estimate(spam, spam_occurrences, of_spam, alpha), estimate(ham, ham_occurrences, of_ham, alpha)
-        )
+    distinct = {*of_tokens} - {never}  # many tokens have the same counts, and more have the same counts in one class
+    of_ham, of_spam = (
+        {pair: log(*estimate(pair[0], pair[1], of, alpha)) for pair in {counts[label::2] for counts in distinct}}
+        for label, of in zip(Label, map(evidence.of_class, Label), strict=True)
+    )
+    by_counts = {counts: log_odds(of_spam[counts[1::2]], of_ham[counts[::2]]) for counts in distinct}
+    by_counts[never] = 0.0
     return list(map(by_counts.__getitem__, of_tokens))

@@ -195,11 +195,14 @@ class _Others:
         labels = np.array([-1 if one.label is None else one.label for one in learned.lessons], dtype=np.int64)
         is_of = np.stack([labels == label for label in Label])
         rows = _rows(learned)
-        is_alone = len(np.unique(members)) == len(members)
-        self._cell, cell_group, cell_column = _cells(members[rows], learned.columns, is_alone=is_alone)
-        self._own = _sums(self._cell, is_of[:, rows], len(cell_group))
-        self._own_occurrences = _sums(self._cell, (of * learned.occurrences for of in is_of[:, rows]), len(cell_group))
-        of_cell = total.messages[:, cell_column]
+        own = np.repeat(is_of, learned.lengths, axis=1).astype(np.int64)
+        self._own, self._own_occurrences, self._cell = own, own * learned.occurrences, None
+        cell_group, cell_column = members[rows], learned.columns
+        if len(np.unique(members)) < len(members):
+            self._cell, cell_group, cell_column = _cells(cell_group, cell_column)
+            self._own = _sums(self._cell, self._own, len(cell_group))
+            self._own_occurrences = _sums(self._cell, self._own_occurrences, len(cell_group))
+        of_cell = np.take(total.messages, cell_column, axis=1)
         is_only_own = (of_cell == self._own).all(axis=0) & of_cell.any(axis=0)
         self._messages = total.class_messages[:, np.newaxis] - _sums(members, is_of, groups)
         self._token_messages = total.class_token_messages[:, np.newaxis] - _sums(cell_group, self._own, groups)
@@ -211,27 +214,26 @@ class _Others:
         """Return the counts for each entry's token, without the group of its message."""
         learned = self._found
         entries = _entries(learned, messages)
-        columns, cell = learned.columns[entries], self._cell[entries]
-        group = np.repeat(self._members[messages], learned.lengths[messages])
+        columns, members, lengths = learned.columns[entries], self._members[messages], learned.lengths[messages]
+
+        def others(counts: NDArray[np.int64], own: NDArray[np.int64]) -> NDArray[np.int64]:
+            mine = own[:, entries] if self._cell is None else np.take(own, self._cell[entries], axis=1)
+            return np.asarray(np.take(counts, columns, axis=1) - mine)
+
         return Counts(
-            learned.counts.messages[:, columns] - self._own[:, cell],
-            learned.counts.occurrences[:, columns] - self._own_occurrences[:, cell],
-            self._messages[:, group],
-            self._token_messages[:, group],
-            self._occurrences[:, group],
-            self._vocabulary[group],
+            others(learned.counts.messages, self._own),
+            others(learned.counts.occurrences, self._own_occurrences),
+            np.repeat(self._messages[:, members], lengths, axis=1),
+            np.repeat(self._token_messages[:, members], lengths, axis=1),
+            np.repeat(self._occurrences[:, members], lengths, axis=1),
+            np.repeat(self._vocabulary[members], lengths),
         )
 
 
 def _cells(
-    group: NDArray[np.int64], column: NDArray[np.int64], *, is_alone: bool
+    group: NDArray[np.int64], column: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the cell of each entry, and the group and the column of each cell. A cell is a token in a group.
-
-    is_alone: each message is a group of its own, so each entry is a cell.
-    """
-    if is_alone:
-        return np.arange(len(group)), group, column
+    """Return the cell of each entry, and the group and the column of each cell. A cell is a token in a group."""
     width = int(column.max(initial=0)) + 1
     cells, cell = np.unique(group * width + column, return_inverse=True)
     return cell, cells // width, cells % width

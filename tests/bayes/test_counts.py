@@ -11,7 +11,7 @@ from scipy.sparse import coo_matrix, csc_matrix, csr_array
 
 from spamnb.bayes.base import Counts
 from spamnb.bayes.bernoulli import Bernoulli
-from spamnb.bayes.estimate import OfClass, bernoulli, log_odds, multinomial, multinomial_boolean
+from spamnb.bayes.estimate import OfClass, bernoulli, log, log_odds, multinomial, multinomial_boolean
 from spamnb.bayes.multinomial import MultinomialBoolean, MultinomialTF
 from spamnb.bayes.score_arrays import log_odds_of
 from tests.profiles import daily
@@ -104,7 +104,7 @@ def test_a_token_by_itself_has_the_log_odds_it_has_in_arrays(estimate, rows, alp
     together = log_odds_of(Counts.of(table, totals), estimate, alpha)
     of_ham, of_spam = (OfClass(*totals[label:6:2].tolist(), len(rows)) for label in (0, 1))
     for (ham, spam, more_ham, more_spam), expected in zip(rows, together.tolist(), strict=True):
-        alone = log_odds(estimate(spam, more_spam, of_spam, alpha), estimate(ham, more_ham, of_ham, alpha))
+        alone = log_odds(log(*estimate(spam, more_spam, of_spam, alpha)), log(*estimate(ham, more_ham, of_ham, alpha)))
         assert (alone if ham or spam else 0.0) == pytest.approx(expected, abs=1e-12)
 
 

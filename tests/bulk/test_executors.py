@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.label import Label
-from spamnb.bulk.executors import Processes, in_order
+from spamnb.bulk.executors import Processes, carried, in_order
 from spamnb.bulk.judging import BulkJudge
 from spamnb.bulk.learning import forget, learn
 from spamnb.bulk.mapping import each, identify, read_all, read_batch
@@ -53,6 +53,18 @@ def test_results_are_those_of_this_process_in_order(executor: Executor) -> None:
             ours += done
     assert [(source, str(got)) for source, got in theirs] == [(source, str(got)) for source, got in ours]
     assert [source.where for source, _ in theirs][99:102] == ["99", "empty", "100"]
+
+
+def test_carried_by_the_fork() -> None:
+    """Each of our processes has what they carry, even what no pipe could send; this process has nothing."""
+    lock = threading.Lock()
+    with Processes(2, [lock, 7]) as workers, in_order(_numbers_carried, range(6), workers) as done:
+        assert list(done) == [7] * 6
+    assert carried() is None
+
+
+def _numbers_carried(_: int) -> object:
+    return carried()[1]
 
 
 @pytest.mark.thorough

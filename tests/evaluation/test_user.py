@@ -11,13 +11,16 @@ import pytest
 from spamnb.acts.may_move import missing_now
 from spamnb.base.label import How, Label, Verdict, is_unseen
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Learning, Scoring
+from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation import beginning
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.habits import HABITS
+from spamnb.evaluation.replay import DAY, pace
+from spamnb.evaluation.simulated_mail import Mail
 from spamnb.evaluation.simulated_mailbox import Mailbox
 from spamnb.evaluation.user import simulate
 from spamnb.evaluation.user_run import UserRun
+from spamnb.filter.judge import Filter
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Reading, read
 from spamnb.rules import weak_lessons
@@ -248,3 +251,34 @@ def test_ham_that_was_called_spam_and_left_is_learned(monkeypatch: pytest.Monkey
     ordered = mail(200)
     run("tidy", [*ordered[:110], *wanted, *ordered[110:]])
     assert weak_lessons.LEFT_BEHIND in reasons
+
+
+def test_judged_by_what_is_known_at_that_moment() -> None:
+    """A simulated filter judges a message as the filter of the program does, also after each lesson."""
+    samples = mail(30)
+    life = Mail(samples, Scoring(), Learning(), 20)
+    for place in range(len(samples)):
+        life.come(place)
+        if place % 3 == 0:
+            life.learn(place, samples[place].label, "a test", How.HAND)
+        judge = Filter(life.lessons, Scoring(), Senders())
+        again = [life.judge(earlier) for earlier in range(0, place, 7)]
+        assert again == [judge.judge(samples[earlier].reading) for earlier in range(0, place, 7)], place
+
+
+def test_explained_only_if_asked() -> None:
+    """A run keeps why the filter was mistaken if somebody asks for it; its figures are the same."""
+    samples = [*mail(100), *(Sample(f"spam/like ham {n}", Label.SPAM, reading("ham", 100 + n)) for n in range(5))]
+    asked, silent = (
+        simulate(samples, Scoring(), Learning(), True, "tidy", messages_a_day=40, explained=explained)
+        for explained in (True, False)
+    )
+    assert (asked.figures(), asked.outcomes) == (silent.figures(), silent.outcomes)
+    assert (asked.missed, len(asked.clues), silent.clues) == (5, 5, {})
+
+
+def test_a_pace_is_that_of_days_with_mail() -> None:
+    """Years without mail, or one odd date, are no reason to live through thousands of days."""
+    busy = [day * DAY + minute * 60 for day in range(10) for minute in range(30)]
+    assert pace(busy) == 30
+    assert pace([0.0, *(time + 5_000 * DAY for time in busy)]) == 27

