@@ -1,8 +1,8 @@
 """Lessons from a spam folder that nobody has ever opened: all are forgotten when a person first takes mail out of it.
 
 Such lessons hold each other up if they are wrong: ham that was moved to spam has taught that its like is spam. So the
-first rescue shows that none of them is to be relied on. The store unlearns exactly what they were learned with, in the
-transaction of the rescue. From then on, the folders count as opened.
+first rescue shows that none of them is to be relied on. In its transaction the store takes their own tokens out of the
+counts. From then on, the folders count as opened.
 """
 
 from collections.abc import Iterable

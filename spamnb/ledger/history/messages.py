@@ -90,7 +90,7 @@ _FATE = (
     "CASE WHEN m.label = 1 THEN iif(m.weak OR m.learned_at < m.judged_at, NULL, 1) WHEN m.label = 0 THEN 0"  # noqa: S608
     f" WHEN EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND {_LIES} AND {_LEFT_BEHIND}) THEN 0 END"
 )
-_TO_SPAM = (
+_TO_SPAM = (  # `kind <> 'judged'` names the index of the actions that are few
     "kind <> 'judged' AND kind = 'moved' AND goal = 'spam' AND takes_back IS NULL AND state IN ('done', 'undone')"
 )
 _MOVED = (
