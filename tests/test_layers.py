@@ -18,13 +18,14 @@ LAYERS = (
     {"filter", "host"},
     {"rules"},
     {"acts"},
-    {"review", "bulk", "delivery", "monitoring", "checkup", "exchange"},
+    {"review", "bulk", "delivery", "monitoring", "checkup"},
     {"setup"},
     {"service", "evaluation"},
-    {"spamd"},
+    {"spamd", "exchange"},
     {"web"},
     {"cli"},
 )
+PARTS = ("spamd", "exchange")  # of the service, which one can do without
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 
@@ -243,14 +244,14 @@ def test_only_the_command_line_prints() -> None:
 
 
 def test_only_the_service_and_the_pages_have_threads() -> None:
-    """Only `service`, `spamd` and `web` use threads, or what starts them; `cli` may use processes.
+    """Only `service`, its parts and `web` use threads, or what starts them; `cli` may use processes.
 
     What they import at its first use needs a lock.
     """
     threads = {"threading", "_thread", "queue", "watchdog", "asyncio"}
     offenders = {
         module: found
-        for module in outside("service", "spamd", "web")
+        for module in outside("service", *PARTS, "web")
         if module != "spamnb.base.lazy_module"
         and (found := used(module, threads) | {name for name in names(module) if "ThreadPool" in name})
     }
@@ -264,17 +265,17 @@ _APART = ("spamnb.web.background", "spamnb.maildir.notmuch")
 def test_only_bulk_and_the_command_line_have_processes() -> None:
     """Only `bulk`, `cli`, one module of `web` and the one that asks notmuch start processes.
 
-    `service` and `spamd` take nothing from `concurrent.futures` but threads.
+    `service` and its parts take nothing from `concurrent.futures` but threads.
     """
     processes = {"subprocess", "multiprocessing"}
     offenders = {
         module: found
-        for module in outside("cli", "bulk", "service", "spamd")
+        for module in outside("cli", "bulk", "service", *PARTS)
         if module not in _APART and (found := used(module, processes | {"concurrent"}))
     } | {
         module: found
         for module in MODULES
-        if package_of(module) in {"service", "spamd"}
+        if package_of(module) in {"service", *PARTS}
         and (found := used(module, processes) | {name for name in names(module) if "ProcessPool" in name})
     }
     assert not offenders

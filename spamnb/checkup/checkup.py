@@ -1,12 +1,11 @@
 """Run all checks: each result says what was found, what it means, and what to do. Nothing is written."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from spamnb.base.errors import ConfigError, SpamnbError
-from spamnb.checkup.exchange_checks import of_exchange, of_exchange_of_users
 from spamnb.checkup.finding import FAULT, Finding, fault, ok
 from spamnb.checkup.host_checks import (
     OWN_STEP,
@@ -23,6 +22,7 @@ from spamnb.checkup.ledger_checks import of_ledger
 from spamnb.checkup.mailbox_checks import of_mailboxes
 from spamnb.checkup.moved_file_checks import of_moved_file
 from spamnb.checkup.notmuch_checks import of_notmuch
+from spamnb.checkup.part_checks import PartChecks
 from spamnb.checkup.server_checks import of_server
 from spamnb.config import Config, default_ledger_path, load_any
 from spamnb.host.host import load_host, load_user
@@ -30,9 +30,6 @@ from spamnb.host.own_settings import own_faults
 from spamnb.host.shares import not_running, running
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.history.choices import in_force
-
-PartChecks = Callable[[Config, bool], Iterator[Finding]]
-"""Checks of a part of the service that one can do without: by a configuration, and whether the service runs."""
 
 
 def checkup(
@@ -66,8 +63,6 @@ def _findings(
         yield from _guarded(of_moved_file(config.service.moved_file))
         yield from _guarded(of_server(config))
         yield from _guarded(of_notmuch(config))
-        for checks in parts:
-            yield from _guarded(checks(config, is_running(str(config.claim))))
     except ConfigError as error:
         for line in str(error).splitlines():
             yield fault("configuration", line, _step(path, environ))
@@ -78,8 +73,9 @@ def _findings(
     else:
         here = installation(path, environ, config)
         yield from _guarded(of_ledger(ledger, config, here, whole=whole))
-        if config is not None and os.path.exists(ledger):
-            yield from _guarded(of_exchange(config, ledger, here.spamnb))
+        if config is not None:
+            for part in parts:
+                yield from _guarded(part.of_person(config, here.spamnb, is_running(str(config.claim))))
 
 
 def _with_choices(config: Config) -> Config:
@@ -98,9 +94,8 @@ def _of_host(path: Path, environ: Mapping[str, str], parts: Sequence[PartChecks]
     users = (of_users(host), of_not_shown(host, here.spamnb), of_own_settings(faulty, here.spamnb))
     for findings in (services, *users, of_limits(host), of_disks(host), register):
         yield from _guarded(findings)
-    yield from _guarded(of_exchange_of_users(host, here.spamnb))
-    for checks in parts:
-        yield from _guarded(checks(host.template, bool(running(host.directory))))
+    for part in parts:
+        yield from _guarded(part.of_host(host, here.spamnb, bool(running(host.directory))))
 
 
 def _step(path: Path, environ: Mapping[str, str]) -> str:

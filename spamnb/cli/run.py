@@ -27,6 +27,7 @@ from spamnb.cli.common.output import inform, is_terminal
 from spamnb.cli.common.stderr_log import set_form
 from spamnb.config import Config, load_any
 from spamnb.config.default_paths import instance
+from spamnb.exchange.part import ExchangeOfLessons
 from spamnb.host.host import Host
 from spamnb.host.shares import Share
 from spamnb.service import open_files
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     daemon = Daemon(
         lambda: _read(path, options.shard),
         _Notifier(path, options),
-        parts=(partial(SpamdService, inherited(os.environ, example=EXAMPLE)),),
+        parts=(partial(SpamdService, inherited(os.environ, example=EXAMPLE)), ExchangeOfLessons),
         instance=instance(os.environ),
         tells_faults=True,
     )

@@ -68,6 +68,7 @@ class Daemon:
         self._make_parts = parts
         self._instance = instance
         self._parts: list[Part] = []
+        self._forgotten: deque[SharingUser] = deque()  # on another host; grows in other threads
         self._measurements = Measurements()
         self._departures = Departures(now)
         self._reading = ReadingNow(tells_faults=tells_faults)
@@ -146,6 +147,7 @@ class Daemon:
 
     def _work(self, accounts: OnePerson | Roster) -> None:
         """Work until the service is told to stop or reload."""
+        self._forgotten.clear()  # the part says it again
         accounts.open(self._wait_for_ledger)
         for each in self._parts:
             each.use(self._config)
@@ -154,7 +156,9 @@ class Daemon:
         parts: list[Roster | Scheduler | Part] = [accounts] if isinstance(accounts, Roster) else []
         parts += [accounts.scheduler, *(each for each in self._parts if each.is_wanted)]
         longest = min(self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
-        with self._exchanging(accounts) as forgotten:
+        with ExitStack() as beside:
+            for each in self._parts:
+                beside.enter_context(each.beside(accounts.sharing, self._forget))
             while not (self._stop or self._reload):
                 for part in parts:
                     if part.due_in() <= 0.0:
@@ -162,28 +166,12 @@ class Daemon:
                 self._notify.alive()
                 for hint in self._watcher.read(min(longest, *(part.due_in() for part in parts))):
                     accounts.scheduler.take(hint)
-                while forgotten:
-                    accounts.forget(forgotten.popleft())
+                while self._forgotten:
+                    accounts.forget(self._forgotten.popleft())
 
-    @contextmanager
-    def _exchanging(self, accounts: OnePerson | Roster) -> Iterator[deque[SharingUser]]:
-        """Share lessons with other hosts, if the configuration says so; otherwise import nothing for it.
-
-        Yields a queue of the users who were forgotten on another host; the queue grows while the service runs.
-        """
-        forgotten: deque[SharingUser] = deque()
-        settings = self._of_service.exchange
-        if settings.database is None:
-            yield forgotten
-            return
-        from spamnb.service.exchanging import Exchanging
-
-        def forget(user: SharingUser) -> None:
-            forgotten.append(user)
-            self._wake()
-
-        with Exchanging(settings, accounts.sharing, self._measurements, forget):
-            yield forgotten
+    def _forget(self, user: SharingUser) -> None:
+        self._forgotten.append(user)
+        self._wake()
 
     def _begin(self, watched: str) -> None:
         status = f"{'watching' if self._watcher.number else 'polling'} {watched}"

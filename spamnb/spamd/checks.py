@@ -5,13 +5,14 @@ import socket
 from collections.abc import Iterator
 
 from spamnb.checkup.finding import Finding, fault, ok, warning
+from spamnb.checkup.part_checks import PartChecks
 from spamnb.config import Config
 
 _PATIENCE = 5.0  # seconds
 _PONG = b" 0 PONG"
 
 
-def of_spamd(config: Config, is_running: bool) -> Iterator[Finding]:
+def of_spamd(config: Config, _: str, is_running: bool) -> Iterator[Finding]:
     """Check that the users who may ask exist, and that a running service answers at its addresses."""
     spamd = config.spamd
     for name in spamd.peers:
@@ -20,6 +21,9 @@ def of_spamd(config: Config, is_running: bool) -> Iterator[Finding]:
     if is_running:
         for address in spamd.listen:
             yield _of_socket(address)
+
+
+CHECKS = PartChecks(of_spamd, lambda host, spamnb, is_running: of_spamd(host.template, spamnb, is_running))
 
 
 def _exists(name: str) -> bool:

@@ -12,7 +12,7 @@ from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.host.shares import Share, running
-from spamnb.service.part import PartTools
+from spamnb.service.part import Part, PartTools
 from spamnb.spamd.listeners import Listeners, Turn
 from spamnb.spamd.peers import allowed
 from spamnb.spamd.requests import Requests
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 _TRIED_EVERY = 5.0  # seconds, after which it tries again to listen where another service does
 
 
-class SpamdService:  # a Part
+class SpamdService(Part):
     """Answers on the configured sockets, and on those from systemd (`handed`), until `close`.
 
     `clock` gives seconds of a clock that is never set. If a fault ends the answering, `work` raises from then on, and
@@ -40,8 +40,8 @@ class SpamdService:  # a Part
         tools: PartTools,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        super().__init__(tools)
         self._listeners = Listeners(handed)
-        self._tools = tools
         self._running: tuple[SpamdServer, Requests] | None = None
         self._clock = clock
         self._config: Config | Host | None = None

@@ -18,14 +18,13 @@ from spamnb.acts.training import forget, learn, relabel
 from spamnb.base.errors import LedgerUnavailableError
 from spamnb.base.label import How, Label
 from spamnb.config import Exchange
-from spamnb.exchange import postgresql
+from spamnb.exchange import exchanging, postgresql
+from spamnb.exchange.exchanging import Exchanging
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
-from spamnb.service import exchanging
 from spamnb.service.account import SharingUser
-from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
 
 USERS = ("anna", "bert", "carl", "dora")

@@ -18,16 +18,15 @@ from spamnb.acts.training import learn
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Exchange
-from spamnb.exchange import postgresql
+from spamnb.exchange import exchanging, postgresql
 from spamnb.exchange.connecting import connected
+from spamnb.exchange.exchanging import Exchanging
 from spamnb.exchange.port import LessonLog
 from spamnb.exchange.rounds import Round
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
-from spamnb.service import exchanging
 from spamnb.service.account import SharingUser
-from spamnb.service.exchanging import Exchanging
 from spamnb.service.measurements import Measurements
 from tests.exchange.cluster import Cluster, made_log, run, why_not
 from tests.exchange.learned import ALL, by_the_ledger, by_the_log, files_with, letter_with

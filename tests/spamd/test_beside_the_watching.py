@@ -23,7 +23,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
-from spamnb.spamd.checks import of_spamd
+from spamnb.spamd.checks import CHECKS
 from spamnb.spamd.service import SpamdService
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site, in_thread
@@ -230,7 +230,7 @@ def test_doctor(answering: Site) -> None:
     """`doctor` asks the service at its sockets, and checks that the configured users exist."""
 
     def found() -> list[tuple[str, str]]:
-        of_all = checkup(answering.config, {}, parts=(of_spamd,))
+        of_all = checkup(answering.config, {}, parts=(CHECKS,))
         return [(one.state, one.means) for one in of_all if one.what == "spamd"]
 
     assert found() == [("ok", f"the service answers on {socket_of(answering)}")]

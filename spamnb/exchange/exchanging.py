@@ -1,4 +1,4 @@
-"""The exchange of lessons as a part of the service: a thread of its own, which delays no mail.
+"""The exchange of lessons beside the service: a thread of its own, which delays no mail.
 
 It has its own connections to the log and to the ledgers, and each transaction is short. If another thread writes to a
 ledger, this one leaves it for the next time; another thread waits a tenth of a second for it. One question asks for the

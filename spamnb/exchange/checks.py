@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from spamnb.base.wording import plural
 from spamnb.checkup.finding import Finding, fault, ok, warning
+from spamnb.checkup.part_checks import PartChecks
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.host.unsent import shared_by_users, unsent
@@ -16,15 +17,12 @@ _IS_LATE = 900.0  # seconds; an unreachable database is tried again after five m
 _STEP = "{} exchange --status says whether the database can be reached; see that the service runs"
 
 
-def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
-    """Check that lessons are sent and received, and name those that are never sent; nothing if nothing is shared.
-
-    spamnb: how a command begins here.
-    """
-    if config.exchange.database is None:
+def of_exchange(config: Config, spamnb: str, _: bool) -> Iterator[Finding]:
+    """Check that lessons are sent and received, and name those that are never sent; nothing if nothing is shared."""
+    if config.exchange.database is None or not config.ledger.exists():
         return
     yield from _installed()
-    with Ledger(present(path), only_read=True) as ledger:
+    with Ledger(present(str(config.ledger)), only_read=True) as ledger:
         shared, imported = ledger.shared(), sum(ledger.lessons.imported())
     if not shared.log or shared.received < shared.to_receive or _is_late(shared.waiting_since):
         yield warning("exchange", shared.words, _STEP.format(spamnb))
@@ -34,7 +32,7 @@ def of_exchange(config: Config, path: str, spamnb: str) -> Iterator[Finding]:
     yield ok("exchange", f"only on this host, never sent: {counts}the changes of `prune` and `train --again`")
 
 
-def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
+def of_exchange_of_users(host: Host, spamnb: str, _: bool) -> Iterator[Finding]:
     """Check that the lessons of all users of a mail host are sent; nothing if nothing is shared."""
     if host.template.exchange.database is None:
         return
@@ -44,6 +42,9 @@ def of_exchange_of_users(host: Host, spamnb: str) -> Iterator[Finding]:
         yield warning("exchange", found.words, _STEP.format(f"{spamnb} --user NAME"))
     else:
         yield ok("exchange", found.words)
+
+
+CHECKS = PartChecks(of_exchange, of_exchange_of_users)
 
 
 def _installed() -> Iterator[Finding]:
