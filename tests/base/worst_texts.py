@@ -769,13 +769,13 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "ledger.removal._UNFINISHED": (fullmatch, (fill(".part", NAME), fill("a", NAME, ".damaged-"))),
     "config.readers._USER": (fullmatch, (fill("a", BODY, after="/"), fill("a.-$", BODY))),
     "service.reading_now._THREAD": (every, (fill("Current thread 0x", BODY), fill("a", BODY, "Current thread 0x"))),
-    "service.report._TAKEN_FOR_NAMES": (every, (fill("A,", 4096), fill(",", 4096), fill("A", 4096))),
-    "service.protocol._FIRST": (
+    "spamd.report._TAKEN_FOR_NAMES": (every, (fill("A,", 4096), fill(",", 4096), fill("A", 4096))),
+    "spamd.protocol._FIRST": (
         fullmatch,
         (filled(b"A", LINE), filled(b"1", LINE, b"A SPAMC/"), filled(b" \t", LINE, b"A SPAMC/1.5", b"x")),
     ),
-    "service.protocol._NAME": (fullmatch, (filled(b"a", LINE, after=b" "), filled(b"a ", LINE))),
-    "service.protocol._LENGTH": (fullmatch, (filled(b"1", LINE), filled(b"1", 12, after=b"x"))),
+    "spamd.protocol._NAME": (fullmatch, (filled(b"a", LINE, after=b" "), filled(b"a ", LINE))),
+    "spamd.protocol._LENGTH": (fullmatch, (filled(b"1", LINE), filled(b"1", 12, after=b"x"))),
     "mail.header_block._SEPARATORS": (
         match,
         (filled(b"From ", BODY), filled(b">From \n", BODY), filled(b" ", BODY, b"From ", b":")),
