@@ -32,8 +32,9 @@ class Letter:
     summary: str
 
 
-def write(ledger: Ledger, inbox: FolderWithId, letter: Letter, at: float, record: Callable[[], object]) -> None:
-    """Write a letter into the inbox. record: notes in the ledger what the letter has told, in one transaction with it.
+def write(ledger: Ledger, inbox: FolderWithId, letter: Letter, at: float, record: Callable[[bytes], object]) -> None:
+    """Write a letter into the inbox. record: notes in the ledger what the letter has told, in one transaction with it;
+    it gets the letter's identity.
 
     at: the time, in seconds since the epoch. Raises OSError if the inbox cannot take it: then either nothing is noted,
     or the letter is under way, and `finish` delivers it later.
@@ -44,7 +45,7 @@ def write(ledger: Ledger, inbox: FolderWithId, letter: Letter, at: float, record
         ledger.messages.ensure(found.identity, letter.summary, found.header)
         ledger.state.letter = UnderWay(inbox.id, letter.base, found.identity, found.delivery)
         _place(ledger, at)
-        record()
+        record(found.identity)
     finish(ledger, inbox, at)
 
 

@@ -127,6 +127,7 @@ def run(options: argparse.Namespace) -> int:
     inform(options, f"\nWrote {escaped(str(path))}. Change a role there if a folder means something else to you.")
     if former is not None:
         inform(options, f"The old one is kept as {escaped(str(former))}.")
+    inform(options, "For a letter each month about what went to Junk, write there: service: {statement: monthly}")
     return _finish(proposals, options)
 
 

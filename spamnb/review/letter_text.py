@@ -55,7 +55,9 @@ def statement_letter(found: Statement, mark: str, at: float, who: Correspondents
         for one in found.shown:
             day = f"{datetime.fromtimestamp(one.moved.at):%-d %b}"
             paragraphs.append(f"- {day}: {harmless(one.moved.summary)}\n  {why_shown(one)}")
-    paragraphs += [*results(found), "The same, at any time: spamnb statement"]
+    if found.shown:
+        paragraphs.append("If none of these is yours, say so, and they teach the filter: spamnb statement --none")
+    paragraphs += results(found)
     name = f"statement {found.period}"
     return letter(name, f"spamnb: {title(found)}", paragraphs, mark, at, who, int(found.period.next.since))
 

@@ -71,14 +71,21 @@ class Statement:
 
 
 def statement(ledger: Ledger, config: Config, period: Period, most: int = MOST) -> Statement:
-    """Return the statement of a period; it reads only. most: as for `judge_own_mail`."""
+    """Return the statement of a period; it reads only. most: as for `judge_own_mail`.
+
+    If the newest letter was about the period, no other messages are shown than in the letter.
+    """
     with ledger.snapshot():
-        settled, mark = ledger.journal.all_settled(), ledger.state.mark
+        settled, mark, told = ledger.journal.all_settled(), ledger.state.mark, ledger.state.told
+        silent = frozenset(map(bytes.fromhex, ledger.state.silent))
         moved = ledger.messages.moved_to_spam(period.since, period.next.since)
         draws = [draw for each in _periods(ledger, period) for draw in _drawn(ledger, each, mark)]
-        answered = [Drawn(of, one.is_ham) for _, one, of in draws if one.is_answered or one.digest in settled]
+        said = {one.digest for _, one, _ in draws if one.is_answered} | settled | silent
+        answered = [Drawn(of, one.is_ham) for _, one, of in draws if one.digest in said]
         (caught,) = ledger.figures.caught([period.since, period.next.since], moved_nothing_until(ledger))
     to_ask = [one for one in moved if not one.is_answered and one.digest not in settled]
+    if told is not None and told.period == str(period):
+        to_ask = [one for one in to_ask if one.digest in told.shown]
     drawn = {one.digest for of_period, one, _ in draws if of_period == period}
     shown = tuple(_five(ledger, config, to_ask, drawn, most))
     back = sum(one.is_ham for one in moved)

@@ -7,8 +7,10 @@ import socket
 from typing import Final
 
 from spamnb.acts import letters
+from spamnb.acts.none_of_these import note_silence
 from spamnb.base.errors import LedgerUnavailableError, MaildirError, NotYetError
 from spamnb.base.label import Role
+from spamnb.ledger.history.state import Told
 from spamnb.review.period import Month, Period, Week
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.context import Context
@@ -46,6 +48,7 @@ class StatementLetters(ServiceJob):
             if inbox is not None:
                 if letters.finish(self._awake.context.ledger, inbox, now):
                     _log.info("wrote the letter into %s that was under way", inbox.name)
+                note_silence(self._awake.context.ledger, self._awake.context.config)
                 self._write_if_due(inbox, now)
                 self._note_fault("")
                 self._faults.clear(_LEDGER)
@@ -82,13 +85,16 @@ class StatementLetters(ServiceJob):
         while period.next.since > told and not moved(period.since, period.next.since):
             period = period.before
 
-        def record() -> None:
-            self._state.told_until = present.since
-
         if period.next.since <= told:
-            record()
+            self._state.told_until = present.since
             return
-        letters.write(context.ledger, inbox, _letter(context, period, now), now, record)
+        letter, shown, drawn = _letter(context, period, now)
+
+        def record(digest: bytes) -> None:
+            self._state.told_until = present.since
+            self._state.told = Told(str(period), digest, now, shown, drawn)
+
+        letters.write(context.ledger, inbox, letter, now, record)
         _log.info("wrote the statement of %s into %s", period, inbox.name)
 
     def _note_fault(self, fault: str) -> None:
@@ -104,14 +110,19 @@ class StatementLetters(ServiceJob):
             _log.debug("the fault is not noted in the ledger")
 
 
-def _letter(context: Context, period: Period, now: float) -> letters.Letter:
+def _letter(
+    context: Context, period: Period, now: float
+) -> tuple[letters.Letter, tuple[bytes, ...], tuple[bytes, ...]]:
+    """Return the letter, the messages that it shows, and which of these were drawn at random."""
     # They load what judges all learned mail: few services write a letter today.
     from spamnb.review.letter_text import Correspondents, statement_letter  # noqa: PLC0415
     from spamnb.review.statement import statement  # noqa: PLC0415
 
     found = statement(context.ledger, context.in_force, period, _MOST_JUDGED)
     who = Correspondents.of(context.config.user or os.environ.get("USER", ""), socket.gethostname())
-    return statement_letter(found, context.ledger.state.mark, now, who)
+    shown = tuple(one.moved.digest for one in found.shown)
+    drawn = tuple(one.moved.digest for one in found.shown if one.is_drawn)
+    return statement_letter(found, context.ledger.state.mark, now, who), shown, drawn
 
 
 def _words(fault: OSError | MaildirError) -> str:

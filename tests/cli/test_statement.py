@@ -12,6 +12,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.cli.statement import _lines
 from spamnb.identity.digests import identity
 from spamnb.ledger.history.messages import MovedToSpam
+from spamnb.ledger.history.state import Told
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.at_most import Drawn
 from spamnb.review.period import Month
@@ -84,3 +85,57 @@ def test_what_is_shown() -> None:
         "Drawn at random so far: 14. You have answered 12, and none of these was yours. So at most 265 of the 1200"
         " messages that they stand for were yours (95 %).",
     ]
+
+
+def told(home: Path) -> list[bytes]:
+    """The newest letter shows two messages that the filter learned weakly as spam. Returns them."""
+    shown = [message("spam", number) for number in (50, 51)]
+    with Ledger(str(ledger_file(home))) as ledger:
+        for content in shown:
+            training.learn_message(ledger, content, Label.SPAM, "kept", OCTOBER, how=How.SILENCE, weak=True)
+        ledger.state.told = Told("2026-10", b"letter", OCTOBER, tuple(map(identity, shown)), ())
+    return shown
+
+
+def decisions(home: Path, contents: list[bytes]) -> list[Label | None]:
+    """Return what a person has called these messages."""
+    with Ledger(str(ledger_file(home))) as ledger:
+        lessons = [ledger.lessons.find(identity(content)) for content in contents]
+    return [None if lesson is None else lesson.decision for lesson in lessons]
+
+
+def test_none_of_these_is_mine(home: Path, run: Run) -> None:
+    """--none learns as spam what the newest letter shows, except what was answered since; undo takes it back."""
+    shown = told(home)
+    with Ledger(str(ledger_file(home))) as ledger:
+        training.learn_message(ledger, shown[0], Label.HAM, "said", OCTOBER + 9, how=How.HAND)
+    out = run("statement", "--none").out
+    assert out.startswith("1 learned as spam, by your decision. To undo: spamnb undo ")
+    assert decisions(home, shown) == [Label.HAM, Label.SPAM]
+    assert run(*out.split()[-2:]).code == 0
+    assert decisions(home, shown) == [Label.HAM, None]
+    assert run("statement", "--none").out.startswith("1 learned")
+
+
+def test_none_without_a_letter(home: Path, run: Run) -> None:
+    """Without a letter, or with a month, --none is wrong usage, and says what to do."""
+    for arguments in ((), ("2026-10",)):
+        result = run("statement", *arguments, "--none")
+        assert (result.code, "at a terminal" in result.err) == (64, True)
+
+
+@pytest.mark.parametrize(("typed", "label"), [(b"y\n", Label.SPAM), (b"n\n", None), (b"\n", None), (b"", None)])
+def test_asked_at_a_terminal(
+    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch, typed: bytes, label: Label | None
+) -> None:
+    """At a terminal it asks about what it shows; only a yes is an answer."""
+    content = message("spam", 60)
+    with Ledger(str(ledger_file(home))) as ledger:
+        training.learn_message(ledger, content, Label.SPAM, "kept", OCTOBER, how=How.SILENCE, weak=True)
+    moved = MovedToSpam(identity(content), "Offer (a@b.example)", OCTOBER, 0.97, None, weak=False, rescued=False)
+    shown = (Shown(moved, CurrentFile("/x", Label.SPAM), 3, 2300, is_drawn=False),)
+    found = Statement(Month(2026, 10), 1, 0, 1, 1, shown, 1, ())
+    monkeypatch.setattr("spamnb.cli.statement.statement", lambda *_: found)
+    monkeypatch.setattr("spamnb.cli.statement.is_dialogue", lambda: True)
+    assert "Is all of this spam?" in run("statement", stdin=typed).out
+    assert decisions(home, [content]) == [label]

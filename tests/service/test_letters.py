@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.acts import training
+from spamnb.acts.answers import Answers
+from spamnb.acts.none_of_these import none_is_mine
 from spamnb.acts.wanted import wanted_questions
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
@@ -24,6 +26,7 @@ from spamnb.mail.reading import read
 from spamnb.maildir import messages
 from spamnb.review.letter_text import harmless
 from spamnb.review.period import Month, Period, Week
+from spamnb.review.statement import statement
 from spamnb.service.letters import StatementLetters
 from tests.service.desk import DAY, Desk, moving_desk
 from tests.service.test_untouched import fill_spam
@@ -350,3 +353,47 @@ def test_a_restored_ledger_does_not_write_it_again(desk: Desk, tmp_path: Path) -
     look(desk)
     assert len(letters(desk)) == 1
     assert desk.ledger.state.letter is None
+
+
+def test_silence(desk: Desk) -> None:
+    """Silence about the drawn messages is an answer if the letter was read, and somebody has looked into Junk since."""
+    content = with_letter(desk)
+    told = desk.ledger.state.told
+    assert told is not None
+    assert 1 <= len(told.drawn) <= 2
+    assert set(told.drawn) < set(told.shown)
+    month = Month.of(told.at).before
+
+    def answered() -> int:
+        look(desk)
+        return len(statement(desk.ledger, desk.config, month).answered)
+
+    assert answered() == 0
+    path = desk.paths(content, "INBOX")[0]
+    path.rename(path.parent.parent / "cur" / f"{path.name}:2,S")
+    assert answered() == 0
+    desk.ahead += DAY
+    desk.ledger.locations.set_spam_seen_at(1, desk.now())
+    before = desk.ledger.lessons.totals().tolist()
+    assert answered() == len(told.drawn)
+    assert answered() == len(told.drawn)
+    assert desk.ledger.lessons.totals().tolist() == before
+    assert statement(desk.ledger, desk.config, month).at_most is not None
+
+
+def test_the_statement_shows_what_the_letter_shows(desk: Desk) -> None:
+    """After an answer about one of the five, no other message comes in its place: nobody was asked about that."""
+    fill_spam(desk, 100, 8)
+    month = next_period(desk)
+    look(desk)
+    told = desk.ledger.state.told
+    assert told is not None
+    assert {one.moved.digest for one in statement(desk.ledger, desk.config, month).shown} == set(told.shown)
+    answers = Answers(desk.ledger, desk.config)
+    answers.call(told.shown[0], Label.HAM)
+    assert {one.moved.digest for one in statement(desk.ledger, desk.config, month).shown} == set(told.shown[1:])
+    done = none_is_mine(answers, desk.ledger, told.shown, "a test")
+    assert len(done.answers) == 4
+    labels = [desk.ledger.lessons.find(digest) for digest in told.shown]
+    assert [lesson and lesson.decision for lesson in labels] == [Label.HAM, *[Label.SPAM] * 4]
+    assert statement(desk.ledger, desk.config, month).shown == ()

@@ -94,6 +94,32 @@ class UnderWay:
         return json.dumps([self.folder, self.base, self.digest.hex(), self.delivery.hex()])
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The newest letter with a statement. period: its text. letter: the letter's identity. at: when it was written.
+
+    shown: the identities of the messages that it shows. drawn: which of them were drawn at random.
+    """
+
+    period: str
+    letter: bytes
+    at: float
+    shown: tuple[bytes, ...]
+    drawn: tuple[bytes, ...]
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read the text of `write`. Raises ValueError for any other."""
+        period, letter, at, *lists = json.loads(text)
+        shown, drawn = (tuple(map(bytes.fromhex, each)) for each in lists)
+        return cls(_name(period), bytes.fromhex(letter), _finite(at), shown, drawn)
+
+    def write(self) -> str:
+        """Return the values as text."""
+        lists = ([digest.hex() for digest in digests] for digests in (self.shown, self.drawn))
+        return json.dumps([self.period, self.letter.hex(), self.at, *lists])
+
+
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
@@ -169,6 +195,8 @@ class State:
     unseen_since: the number of a lesson before the first from a spam folder that nobody had opened, or None.
     read_again: the tokenizer's version that last read all existing mail again; 0 if none has.
     told_until: the end of the last week or month that a letter has told, or needed none; None without such letters.
+    told: the newest letter with a statement, or None.
+    silent: drawn messages, as hexadecimal identities; the person has read the letter, and has said nothing of them.
     letter: the letter that is under way into the inbox, or None.
     letter_fault: why a letter could not be written at the last try; "" if it could.
 
@@ -201,6 +229,8 @@ class State:
     unseen_since = _Value[int | None]("unseen since", int, None)
     read_again = _Value("read again", int, 0)
     told_until = _Value[float | None]("told until", _finite, None)
+    told = _Value[Told | None]("statement told", Told.read, None, lambda told: told.write() if told else "")
+    silent = _Value[tuple[str, ...]]("silent", _texts, (), json.dumps)
     letter = _Value[UnderWay | None]("letter", UnderWay.read, None, lambda letter: letter.write() if letter else "")
     letter_fault = _Value("letter fault", _name, "")
     log = _Value("log", _name, "")

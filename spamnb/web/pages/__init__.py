@@ -28,6 +28,7 @@ def other_routes() -> list[Route]:
         moving,
         review,
         senders,
+        statement,
         try_message,
         tune,
         undo,
@@ -36,4 +37,4 @@ def other_routes() -> list[Route]:
     )
 
     modules = (history, message, undo, moving, review, tune, audit, words, senders, choices, try_message, health)
-    return [route for module in (*modules, first_questions, wanted) for route in module.ROUTES]
+    return [route for module in (*modules, first_questions, wanted, statement) for route in module.ROUTES]

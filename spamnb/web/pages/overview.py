@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from spamnb.acts.none_of_these import unanswered
 from spamnb.acts.not_yet import moved_nothing_until
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import FAULT, OK, Finding
@@ -52,7 +53,9 @@ def overview(visit: Visit) -> Response:
     kept.judge_own_mail(ledger, config.scoring, visit.now, visit.after_answer)
     has_list = known.not_yet is not None and known.not_yet.questions > 0  # which asks about the same mail as Review
     waiting = 0 if has_list else kept.badges(ledger, config.learning).get("review", 0)
-    asked = _asked(kept.doubts(ledger, config.learning), waiting)
+    told = ledger.state.told
+    in_letter = 0 if told is None else len(unanswered(ledger, told.shown))
+    asked = _asked(kept.doubts(ledger, config.learning), waiting, in_letter)
     counts_after = moved_nothing_until(ledger)
     today = _today(ledger, visit.now, counts_after)
     heading = _urgent(known, bool(config.mailboxes), troubles)
@@ -114,11 +117,15 @@ class Heading(NamedTuple):
     resumes: bool = False
 
 
-def _asked(doubts: Doubts, waiting: int) -> list[Heading]:
-    """Return the questions that wait for the person: first about misfiled mail, then about mail that is not sure."""
+def _asked(doubts: Doubts, waiting: int, in_letter: int) -> list[Heading]:
+    """Return the questions that wait for the person: first about misfiled mail, then about mail that is not sure.
+
+    in_letter: the messages of the newest letter that nobody has decided on.
+    """
     asked = (
         ("audit", sum(doubts) if doubts.clear else 0, doubts.heading),
         ("review", waiting, f"Not sure about {waiting:,}"),
+        ("statement", in_letter, f"{plural(in_letter, 'message')} of your letter"),
     )
     return [
         Heading(words, page, f"Answer {'it' if number == 1 else 'them'}") for page, number, words in asked if number

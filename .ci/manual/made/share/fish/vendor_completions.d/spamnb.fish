@@ -163,6 +163,7 @@ complete -c spamnb -n '_shtab_spamnb_using explain; and test $_shtab_spamnb_npos
 complete -c spamnb -n '_shtab_spamnb_using; and test $_shtab_spamnb_npos -eq 0' -a statement -d 'show what went to Junk in a month, and what to look at'
 complete -c spamnb -n '_shtab_spamnb_using statement' -s h -l help -d 'show this help'
 complete -c spamnb -n '_shtab_spamnb_using statement' -l json -d 'as one JSON object'
+complete -c spamnb -n '_shtab_spamnb_using statement' -l none -d 'learn what the newest letter shows as spam'
 complete -c spamnb -n '_shtab_spamnb_using statement' -s q -l quiet -d 'print only what is wrong'
 complete -c spamnb -n '_shtab_spamnb_using statement' -s v -l verbose -d 'print more'
 complete -c spamnb -n '_shtab_spamnb_using statement' -l config -xka "(__fish_complete_path (commandline -ct))" -d 'the configuration (default: ~/.config/spamnb/config.yaml)'
