@@ -119,8 +119,9 @@ class PastMail:
             self.came[name] = found.came if came.at is None else came.at
             yield Sample(name, self._labels[name], came.reading)
 
-    def _order(self, name: str) -> tuple[float, str]:
-        return self.came[name], name
+    def _order(self, name: str) -> tuple[float, str, str]:
+        """Order by time; in the same second by the names of the files, which begin with a time, wherever they lie."""
+        return self.came[name], os.path.basename(name), name
 
     def sifted(self, scoring: Scoring, shown: Shown = iter) -> tuple[Packed, list[Doubted]]:
         """Return the messages as they came, with the labels that are left after the sift, and what it doubts."""

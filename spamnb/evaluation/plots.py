@@ -11,6 +11,7 @@ from spamnb.base.errors import SpamnbError
 from spamnb.base.label import Label, Verdict
 from spamnb.evaluation.comparison import Trial
 from spamnb.evaluation.measures import Outcome
+from spamnb.evaluation.replay import Life
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,6 +40,19 @@ def plot_run(directory: str, outcomes: Sequence[Outcome]) -> None:
     axes.legend()
     _label(axes, f"Learning curve (mean over {_WINDOW} messages of a class)", "messages", "percent")
     _save(figure, directory, "learning.png")
+
+
+def plot_months(directory: str, lives: Iterable[Life]) -> None:
+    """Write `months.png`: the share of the spam of each month that a life caught."""
+    figure, axes = _figure()
+    for life in lives:
+        months = life.months()
+        shares = [100 * month.caught / month.spam for month in months]
+        axes.plot([month.name for month in months], shares, marker="o", label=life.words)
+    axes.legend()
+    axes.tick_params("x", rotation=90)
+    _label(axes, "What it would have done", "month", "spam caught (%)")
+    _save(figure, directory, "months.png")
 
 
 def plot_comparison(directory: str, trials: Iterable[Trial]) -> None:

@@ -6,19 +6,38 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
-from spamnb.base.label import Label, Verdict
+from spamnb.base.label import Label, Role, Verdict
 from spamnb.bulk.executors import Processes, carried, in_order
-from spamnb.config import Learning, Scoring
+from spamnb.config import Config, Learning, Scoring
+from spamnb.config.settings import APART
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
 from spamnb.evaluation.user import simulate
 from spamnb.evaluation.user_run import UserRun
+from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
 
 DAY = 86_400.0
 LIVES = {"tidy": "You sort each mistake the next day", "blind": "You never look into Junk"}
 """Habits of `evaluation.habits`, in words."""
+
+
+class Rules(NamedTuple):
+    """What changes a life, beside the person. apart: the roles of the folders for mail that is put apart."""
+
+    scoring: Scoring
+    learning: Learning
+    breaker: bool = True
+    trusted: Trusted = NOBODY_TRUSTED
+    apart: frozenset[Role] = frozenset()
+
+    @classmethod
+    def of(cls, config: Config) -> Self:
+        """Return the rules of a configuration. Its lists of senders are left out: they are decisions of later."""
+        folders = ((role, key, mailbox) for mailbox in config.mailboxes for role, key in APART.items())
+        apart = frozenset(role for role, key, mailbox in folders if getattr(mailbox, key) is not None)
+        return cls(config.scoring, config.learning, config.breaker, Trusted.of(config), apart)
 
 
 class Month(NamedTuple):
@@ -62,6 +81,12 @@ class Life:
         outcomes = (one for one in self.run.outcomes if one.label is label)
         return sum(verdict is None or one.verdict is verdict for one in outcomes)
 
+    def put_apart(self) -> list[tuple[Role, int, int]]:
+        """Return how many ham and spam went to each folder for mail that is put apart."""
+        lying = list(zip(self.run.goals, self.run.outcomes, strict=True))
+        labels = {role: [one.label for goal, one in lying if goal is role] for role in self.run.apart}
+        return [(role, found.count(Label.HAM), found.count(Label.SPAM)) for role, found in labels.items()]
+
     def months(self) -> list[Month]:
         """Return the months in which spam came, in their order."""
         spam: dict[str, list[bool]] = {}
@@ -85,11 +110,8 @@ def pace(came: Iterable[float]) -> int:
 
 
 @contextmanager
-def lives(mail: Packed, came: Mapping[str, float], rules: tuple[Scoring, Learning, bool]) -> Iterator[Iterator[Life]]:
-    """Yield a life over mail for each of `LIVES`, at once on several cores. rules: as `simulate` takes them.
-
-    came: when each message of the mail came.
-    """
+def lives(mail: Packed, came: Mapping[str, float], rules: Rules) -> Iterator[Iterator[Life]]:
+    """Yield a life over mail for each of `LIVES`, at once on several cores. came: when each message of it came."""
     a_day = pace(map(came.__getitem__, mail.names()))
     work, cores = partial(_live, mail, rules, a_day), len(os.sched_getaffinity(0))
     if cores == 1:
@@ -104,5 +126,16 @@ def _live_there(habit: str) -> UserRun:
     return run
 
 
-def _live(mail: Packed, rules: tuple[Scoring, Learning, bool], a_day: int, habit: str) -> UserRun:
-    return simulate(mail.near(), *rules, habit, messages_a_day=a_day, in_days=True, explained=True)
+def _live(mail: Packed, rules: Rules, a_day: int, habit: str) -> UserRun:
+    return simulate(
+        mail.near(),
+        rules.scoring,
+        rules.learning,
+        rules.breaker,
+        habit,
+        messages_a_day=a_day,
+        in_days=True,
+        apart=sorted(rules.apart),
+        explained=True,
+        trusted=rules.trusted,
+    )

@@ -7,6 +7,7 @@ from spamnb.config import Learning, Scoring, Senders
 from spamnb.evaluation.corpus import Sample
 from spamnb.filter.first_clues import first_clues
 from spamnb.filter.judge import Clue, Filter, FrozenFilter, Judgement
+from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.lessons.acquaintance import Seen
 from spamnb.ledger.lessons.memory import MemoryLessons
@@ -24,13 +25,21 @@ class Mail:
     spam in the inbox, as far as the filter knows. Only judging and learning take a message with its tokens.
     """
 
-    def __init__(self, samples: Sequence[Sample], scoring: Scoring, learning: Learning, a_day: int) -> None:
+    def __init__(
+        self,
+        samples: Sequence[Sample],
+        scoring: Scoring,
+        learning: Learning,
+        a_day: int,
+        trusted: Trusted = NOBODY_TRUSTED,
+    ) -> None:
         self.samples, self.scoring, self.learning, self.a_day = samples, scoring, learning, a_day
+        self._trusted = trusted
         self._come: list[Sample] = []  # without their tokens
         self.lessons = MemoryLessons()
         self.now = 0
         self.missed = MissedSpam.UNKNOWN
-        self._frozen, self._frozen_at = FrozenFilter(self.lessons, scoring, Senders()), 0
+        self._frozen, self._frozen_at = FrozenFilter(self.lessons, scoring, Senders(), trusted), 0
 
     def come(self, place: int) -> None:
         """Take the next message."""
@@ -55,7 +64,7 @@ class Mail:
         Each day a filter judges all mail again that it doubts: until something is learned, it looks up a token once.
         """
         if (now := self.lessons.last_change()) != self._frozen_at:
-            self._frozen, self._frozen_at = FrozenFilter(self.lessons, self.scoring, Senders()), now
+            self._frozen, self._frozen_at = FrozenFilter(self.lessons, self.scoring, Senders(), self._trusted), now
         reading = self.samples[place].reading
         (judgement,) = self._frozen.judge_all([Content(reading.tokens, reading.relations)])
         return judgement

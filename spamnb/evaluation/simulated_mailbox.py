@@ -18,6 +18,7 @@ from spamnb.evaluation.newcomers import Newcomers
 from spamnb.evaluation.simulated_mail import DAY, Mail
 from spamnb.evaluation.user_run import NAMED_SPAM, UserRun
 from spamnb.filter.judge import Judgement
+from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
 from spamnb.mail.relations import Relations
 from spamnb.rules import weak_lessons
 from spamnb.rules.destination import destination_of, is_barely_spam, why_list_mail_stays
@@ -30,11 +31,17 @@ class Mailbox:
     """A mailbox, and the filter that watches it. Messages are named by their places in the order."""
 
     def __init__(
-        self, samples: Sequence[Sample], scoring: Scoring, learning: Learning, breaker: bool, run: UserRun
+        self,
+        samples: Sequence[Sample],
+        scoring: Scoring,
+        learning: Learning,
+        breaker: bool,
+        run: UserRun,
+        trusted: Trusted = NOBODY_TRUSTED,
     ) -> None:
         self._has_breaker, self._run = breaker, run
         self._goals = {Role.SPAM, *run.apart}
-        self._mail = Mail(samples, scoring, learning, run.a_day)
+        self._mail = Mail(samples, scoring, learning, run.a_day, trusted)
         self._newcomers = Newcomers(self._mail.lessons, run.a_day)
         self._beginning = Beginning(self._mail)
         self._traces: dict[int, Trace] = {}

@@ -22,6 +22,7 @@ from spamnb.evaluation.habits import HABITS, USUAL_PACE
 from spamnb.evaluation.person import Person
 from spamnb.evaluation.simulated_mailbox import Mailbox
 from spamnb.evaluation.user_run import UserRun
+from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
 
 
 def simulate(
@@ -36,17 +37,18 @@ def simulate(
     in_days: bool = False,
     apart: Collection[Role] = (),
     explained: bool = False,
+    trusted: Trusted = NOBODY_TRUSTED,
     shown: Callable[[Iterable[int]], Iterable[int]] = iter,
 ) -> UserRun:
     """Run the filter over messages, in their order, with a habit of `HABITS`; `messages_a_day` is the clock.
 
     in_days: the habit's delays keep their days at another pace, not their messages. apart: the roles of the mailbox's
-    folders for mail that is put apart. explained: why the filter was mistaken is kept. shown: is passed each place, to
-    show progress.
+    folders for mail that is put apart. explained: why the filter was mistaken is kept. trusted: the server that vouches
+    for senders. shown: is passed each place, to show progress.
     """
     run = UserRun(habit, messages=len(samples), a_day=messages_a_day, apart=apart, is_explained=explained)
     kind = HABITS[habit].at_pace(messages_a_day) if in_days else HABITS[habit]
-    mailbox = Mailbox(samples, scoring, learning, breaker, run)
+    mailbox = Mailbox(samples, scoring, learning, breaker, run, trusted)
     person = Person(mailbox, kind, random.Random(seed), round(learning.kept_days * messages_a_day))  # noqa: S311 - repeatable
     for place in shown(range(len(samples))):
         mailbox.now = place

@@ -10,6 +10,8 @@ import pytest
 from spamnb.base.label import Label
 from spamnb.cli import replay
 from spamnb.cli.common.sample_mail import message
+from spamnb.evaluation.past_mail import PastMail, found_in
+from spamnb.setup.proposal import propose
 from tests.cli.conftest import At, Run
 
 HAM, SPAM = 90, 60
@@ -141,6 +143,52 @@ def test_another_cutoff(run: Run, old_mail: Path) -> None:
     assert "spam_cutoff" in refused.err
 
 
+def test_another_mailbox(run: Run, old_mail: Path) -> None:
+    """--with tries folders for mail that is put apart, a server that vouches, and a filter without a breaker."""
+    for number in range(30):
+        news = message("ham", 500 + number).partition(b"\n\n")
+        field = b"\nList-Unsubscribe: <https://shop.example/off>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click"
+        put(old_mail, news[0] + field + b"\n\n" + news[2], f"{number}.news")
+    without, apart = (told(run, old_mail, *how)["lives"] for how in ((), ("--with", "newsletters_folder=News")))
+    (tidy, _), (sorting, _) = without, apart  # type: ignore[misc]
+    assert tidy["apart"] == {}
+    assert sorting["apart"]["newsletters"]["ham"] > 0
+    said = run("replay", old_mail, "--with", "newsletters_folder=News", "--with", "breaker=no").out
+    assert "  Put apart as newsletters: " in said
+    for fault in ("authserv_id=two words", "breaker=perhaps", "newsletters_folder=a: b", "ledger=/tmp/x", "breaker"):
+        refused = run("replay", old_mail, "--with", fault)
+        assert refused.code != 0 and refused.err.startswith("spamnb: ") and not refused.out, fault
+
+
+def test_a_server_that_vouches(run: Run, old_mail: Path) -> None:
+    """With `authserv_id`, newsletters stay that the server vouches for and that would have gone to Junk."""
+    head = (
+        "Authentication-Results: mx.mine.example; dmarc=pass header.from=shop.example\n"
+        "Received: from shop.example (shop.example [192.0.2.7]) by mx.mine.example; Mon, 1 Jun 2026 12:00:00 +0000\n"
+        "List-Unsubscribe: <https://shop.example/off>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
+        "From: Shop <news@shop.example>\n"
+    )
+    for number in range(12):
+        fields, _, body = message("spam", 900 + number).decode().partition("\n\n")
+        others = [line for line in fields.split("\n") if not line.startswith("From:")]
+        put(old_mail, (head + "\n".join(others) + "\n\n" + body).encode(), f"{number}.shop")
+    assert run("init", "--learn", old_mail).code == 0
+    for number in range(12):
+        assert run("train", "--ham", old_mail / "cur" / f"{number}.shop:2,S").code == 0
+    (lost, _), (spared, _) = (
+        told(run, *how)["lives"]
+        for how in ((), ("--with", "authserv_id=mx.mine.example"))  # type: ignore[misc]
+    )
+    assert spared["ham_moved"] < lost["ham_moved"]
+
+
+def test_pictures(process: Run, home: Path, old_mail: Path) -> None:
+    """--plots draws the months of each life."""
+    pytest.importorskip("matplotlib")
+    assert process("replay", old_mail, "--plots", home / "pictures").code == 0
+    assert (home / "pictures" / "months.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_the_newest_answer_first(run: Run, old_mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If there is much mail, the newest answers first; --limit leaves out older mail, and says so."""
     monkeypatch.setattr(replay, "QUICK", 60)
@@ -186,3 +234,51 @@ def test_what_is_no_maildir(run: Run, home: Path) -> None:
     for path in ("mbox", "missing"):
         assert run("replay", path).err.startswith("spamnb: "), path
     assert run("replay", "--csv", home / "no" / "file").code == 3
+
+
+def test_each_layout(run: Run, old_mail: Path, home: Path) -> None:
+    """The same mail gives the same figures in Maildir++ and in the layout fs."""
+    other = home / "other"
+    for part in ("cur", "new", "tmp"):
+        (other / "INBOX" / part).mkdir(parents=True)
+    for file in (old_mail / "cur").iterdir():
+        put(other / "INBOX", file.read_bytes(), file.name.partition(":")[0])
+    for file in (old_mail / ".Junk" / "cur").iterdir():
+        put(other / "Junk", file.read_bytes(), file.name.partition(":")[0])
+    found, same = told(run, old_mail), told(run, other)
+    drop = ("file", "name")
+    assert figures_of(found, drop) == figures_of(same, drop)
+
+
+def figures_of(found: object, drop: tuple[str, ...]) -> object:
+    """Return the figures without the paths of files."""
+    if isinstance(found, dict):
+        return {key: figures_of(value, drop) for key, value in found.items() if key not in drop}
+    return [figures_of(value, drop) for value in found] if isinstance(found, list) else found
+
+
+def test_without_dates(run: Run, home: Path) -> None:
+    """Mail without any date comes in the order of its files' times."""
+    root = home / "Maildir"
+    for number in range(60):
+        for label in Label:
+            lines = message(label.word, number).split(b"\n")
+            folder = root / ".Junk" if label is Label.SPAM else root
+            file = put(folder, b"\n".join(line for line in lines if not line.startswith(b"Date:")), f"{number}.x")
+            os.utime(file, (1_767_225_600 + number * 86_400 + label,) * 2)
+    assert run("replay", root, "--csv", home / "lines").code == 0
+    rows = [row for row in csv.DictReader((home / "lines").read_text().splitlines()) if row["habit"] == "tidy"]
+    assert [(Path(row["file"]).name, row["label"]) for row in rows] == [
+        (f"{number}.x:2,S", label.word) for number in range(60) for label in Label
+    ]
+
+
+def test_mail_that_is_being_delivered(old_mail: Path) -> None:
+    """Mail that leaves before it is read is counted, mail that comes since then is left out, and the rest is read."""
+    found = found_in([propose(old_mail)])
+    (old_mail / "cur" / "0.ham:2,S").unlink()
+    (old_mail / "cur" / "1.ham:2,S").rename(old_mail / "cur" / "1.ham:2,RS")
+    put(old_mail, message("ham", 800), "late")
+    mail = PastMail()
+    mail.add(found)
+    assert (len(mail), mail.unread, mail.again) == (HAM + SPAM - 2, 2, 0)

@@ -50,6 +50,7 @@ def figures(mail: PastMail, lives: Sequence[Life]) -> str:
             f"{life.words}: it moves mail {_since(life.began)}, catches {life.number(Label.SPAM, Verdict.SPAM):,} of"
             f" {spam:,} spam, and takes {len(life.moved):,} of {ham:,} letters for spam."
         )
+        lines += [f"  Put apart as {role}: {ham:,} letters, {spam:,} spam." for role, ham, spam in life.put_apart()]
     if all(life.began is None for life in lives):
         lines.append(
             "It does not begin: before that, it waits for letters that you read and keep, and for spam in Junk."
@@ -78,6 +79,7 @@ def as_object(mail: PastMail, lives: Sequence[Life], doubted: Sequence[Doubted])
                 "ham_moved": len(life.moved),
                 "spam_caught": life.number(Label.SPAM, Verdict.SPAM),
                 "began": life.began,
+                "apart": {role: {"ham": ham, "spam": spam} for role, ham, spam in life.put_apart()},
                 "months": [month._asdict() for month in life.months()],
                 "moved": [_named(life, one) for one in life.moved],
                 "missed": [_named(life, one) for one in life.missed],
@@ -96,7 +98,7 @@ def write_csv(path: str, mail: PastMail, lives: Sequence[Life]) -> None:
         for life in lives:
             for one, goal in zip(life.run.outcomes, life.run.goals, strict=True):
                 came = datetime.fromtimestamp(mail.came[one.name]).isoformat(timespec="seconds")
-                moved = "Junk" if goal is Role.SPAM else ""
+                moved = "" if goal is None else "Junk" if goal is Role.SPAM else goal
                 probability = f"{one.probability:.4f}"
                 rows.writerow([came, one.name, one.label.word, life.run.habit, moved, one.verdict, probability])
         file.write(text.getvalue().encode("utf-8", "surrogateescape"))
