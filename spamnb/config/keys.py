@@ -24,6 +24,7 @@ PLAIN = ("authserv_id", "notmuch_tag", "breaker", "retention_days")
 
 OF_PERSON = ("address_book", "notmuch_tag")
 """The keys that a mail host's configuration may not have, nor the settings of one of its users."""
+_NOT_OF_HOST = "is for one person, and not for the users of a mail host; leave it out"
 _HINTS = get_type_hints(Config, include_extras=True)
 
 WRITTEN = [role for role in Role if role not in APART]
@@ -217,7 +218,9 @@ def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if template is not None:
         for key in OF_PERSON:
             if values.get(key) is not None:
-                yield key, "is for one person, and not for the users of a mail host; leave it out"
+                yield key, _NOT_OF_HOST
+        if (service := values.get("service")) is not None and service.statement != "off":
+            yield "service", f"`statement` {_NOT_OF_HOST}"
         if len(mailboxes) > 1:
             yield "mailboxes", "has several entries, one of them with fields; a mail host needs one entry for all users"
         if "ledger" in values:

@@ -38,7 +38,6 @@ from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_share
-from spamnb.service.letters import StatementLetters
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
@@ -145,7 +144,6 @@ class Roster:
             DailyCopies(context, lambda: self._tools.alive("copying a ledger"), record, only_changed=True),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
-            StatementLetters(awake),
         )
 
     # --- who is there

@@ -89,12 +89,16 @@ def test_a_person_is_no_host() -> None:
 
 
 def test_what_is_of_one_person() -> None:
-    """A mail host's configuration names the server for all users, and no address book and no tag of notmuch."""
+    """A mail host's configuration names the server for all users; no address book, no tag of notmuch, no letters."""
     assert parse(f"{HOST}authserv_id: mx.example.org\n", "c.yaml", {}).authserv_id == "mx.example.org"
     assert faults(f"{HOST}authserv_id: mx.example.org\naddress_book: /srv/contacts\nnotmuch_tag: spam\n") == [
         f"c.yaml:{line}: {key}: is for one person, and not for the users of a mail host; leave it out"
         for line, key in ((6, "address_book"), (7, "notmuch_tag"))
     ]
+    assert faults(f"{HOST}service:\n  statement: monthly\n") == [
+        "c.yaml:6: service: `statement` is for one person, and not for the users of a mail host; leave it out"
+    ]
+    assert parse(f"{HOST}service:\n  statement: off\n", "c.yaml", {}).service.statement == "off"
 
 
 @pytest.mark.parametrize("more", ["/var/vmail/{user}", "/home/anna/Maildir"])
