@@ -17,7 +17,8 @@ from spamnb.mail.reading import Reading
 from spamnb.mail.tokens.kinds import kind
 from spamnb.rules.destination import NEAR_COPY, is_near_copy, shared_by_near_copies
 
-_MOST = 200  # newest lessons of each class
+# Newest lessons that are compared. Each takes 0.05 ms, and ham is asked only about what is near spam.
+_MOST = {Label.SPAM: 50, Label.HAM: 200}
 
 
 def is_near_order(ledger: Ledger, config: Config, reading: Reading) -> bool:
@@ -38,7 +39,7 @@ def _is_near(ledger: Ledger, words: Set[str], label: Label) -> bool:
     """
     if not (least := shared_by_near_copies(words)):
         return False
-    lessons = ledger.lessons.holding(words, least, label, _MOST)
+    lessons = ledger.lessons.holding(words, least, label, _MOST[label])
     digests = [one.digest for one in lessons if not (one.weak and label is Label.SPAM)]
     copies = ledger.lessons.copies_of(digests, with_tokens=digests) if digests else []
     return any(is_near_copy(words, _words(copy.with_its_tokens())) for copy in copies)
