@@ -372,7 +372,8 @@ class Sorting(RuleBasedStateMachine):
         known_before = file.settled or file.folder == "INBOX" or file.digest in self.unforeseen
         assert self.trusting or known_before, "learned and moved what nobody knew"
         is_answered = file.folder == "New" and ("R" in file.flags or file.digest in self.answered)
-        if file.flags.strip("DFPRST") == ("a" if folder == "Junk" else "b") and not is_answered:
+        is_judged = bool(file.settled) or folder != "New"  # else a client marked it before: it is new mail all the same
+        if file.flags.strip("DFPRST") == ("a" if folder == "Junk" else "b") and not is_answered and is_judged:
             self.judge_move_of_marked(file, folder)
             return
         assert folder in GOALS.get(file.folder, ())
