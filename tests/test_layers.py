@@ -26,6 +26,13 @@ LAYERS = (
     {"cli"},
 )
 PARTS = ("spamd", "exchange")  # of the service, which one can do without
+# Who reads, judges, decides, moves and remembers one person's mail; and what that person can do without.
+HEART = {
+    *("base", "identity", "mail", "bayes", "maildir", "config", "contacts", "ledger", "filter", "rules", "acts"),
+    *("review", "service"),
+}
+EDGES = {"host", "exchange", "spamd", "web", "evaluation", "bulk", "setup"}
+EDGES_IN_OTHER_ROOMS = {"spamnb.maildir.notmuch", "spamnb.service.notmuch_tag", "spamnb.monitoring.host"}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 
@@ -100,6 +107,36 @@ def test_imports_go_down() -> None:
         if LAYER[package_of(other)] >= LAYER[package_of(module)]
     ]
     assert not offenders
+
+
+# What the heart still knows of edges. A line goes when its import goes; none is added.
+KNOWN_EDGES = {
+    # The loop finds out whether it works for one person or for a mail host, and what of its configuration may change.
+    "spamnb.service.daemon": {"spamnb.host.host", "spamnb.host.shares"},
+    "spamnb.service.part": {"spamnb.host.host"},
+    # The users of a mail host are in the service, since they need its scheduler and its accounts.
+    "spamnb.service.roster": {
+        *("spamnb.host.find_users", "spamnb.host.host", "spamnb.host.own_settings", "spamnb.host.register"),
+        "spamnb.host.shares",
+    },
+    "spamnb.service.host_users": {"spamnb.host.register", "spamnb.host.shares", "spamnb.monitoring.host"},
+    "spamnb.service.sweeps": {"spamnb.host.register"},
+    # The file of metrics of one person and of a mail host is one job.
+    "spamnb.service.jobs": {"spamnb.host.register", "spamnb.monitoring.host"},
+    # One person's jobs are listed in one place.
+    "spamnb.service.one_person": {"spamnb.service.notmuch_tag"},
+    "spamnb.service.notmuch_tag": {"spamnb.maildir.notmuch"},
+}
+
+
+def test_the_heart_knows_no_edge() -> None:
+    """Who reads only the heart meets no name of an edge, except those that are listed above."""
+    of_heart = [module for module in MODULES if package_of(module) in HEART]
+    known = {
+        module: {other for other in imports(module) if package_of(other) in EDGES or other in EDGES_IN_OTHER_ROOMS}
+        for module in of_heart
+    }
+    assert {module: others for module, others in known.items() if others} == KNOWN_EDGES
 
 
 MAILBOX = "spamnb.service.mailbox"
