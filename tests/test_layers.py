@@ -21,7 +21,7 @@ LAYERS = (
     {"review", "bulk", "delivery", "monitoring", "checkup"},
     {"setup"},
     {"service", "evaluation"},
-    {"spamd", "exchange"},
+    {"spamd", "exchange", "notmuch"},
     {"web"},
     {"cli"},
 )
@@ -31,8 +31,8 @@ HEART = {
     *("base", "identity", "mail", "bayes", "maildir", "config", "contacts", "ledger", "filter", "rules", "acts"),
     *("review", "service"),
 }
-EDGES = {"host", "exchange", "spamd", "web", "evaluation", "bulk", "setup"}
-EDGES_IN_OTHER_ROOMS = {"spamnb.maildir.notmuch", "spamnb.service.notmuch_tag", "spamnb.monitoring.host"}
+EDGES = {"host", "exchange", "spamd", "notmuch", "web", "evaluation", "bulk", "setup"}
+EDGES_IN_OTHER_ROOMS = {"spamnb.monitoring.host"}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
 
@@ -123,9 +123,6 @@ KNOWN_EDGES = {
     "spamnb.service.sweeps": {"spamnb.host.register"},
     # The file of metrics of one person and of a mail host is one job.
     "spamnb.service.jobs": {"spamnb.host.register", "spamnb.monitoring.host"},
-    # One person's jobs are listed in one place.
-    "spamnb.service.one_person": {"spamnb.service.notmuch_tag"},
-    "spamnb.service.notmuch_tag": {"spamnb.maildir.notmuch"},
 }
 
 
@@ -296,7 +293,7 @@ def test_only_the_service_and_the_pages_have_threads() -> None:
 
 
 # What would leave the pages with its memory; and a program whose library pip cannot install. Each process ends.
-_APART = ("spamnb.web.background", "spamnb.maildir.notmuch")
+_APART = ("spamnb.web.background", "spamnb.notmuch.program")
 
 
 def test_only_bulk_and_the_command_line_have_processes() -> None:

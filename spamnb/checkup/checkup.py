@@ -21,7 +21,6 @@ from spamnb.checkup.installation import installation
 from spamnb.checkup.ledger_checks import of_ledger
 from spamnb.checkup.mailbox_checks import of_mailboxes
 from spamnb.checkup.moved_file_checks import of_moved_file
-from spamnb.checkup.notmuch_checks import of_notmuch
 from spamnb.checkup.part_checks import PartChecks
 from spamnb.checkup.server_checks import of_server
 from spamnb.config import Config, default_ledger_path, load_any
@@ -62,7 +61,6 @@ def _findings(
         yield from _guarded(of_mailboxes(_with_choices(config), whole=whole, of_all=roles))
         yield from _guarded(of_moved_file(config.service.moved_file))
         yield from _guarded(of_server(config))
-        yield from _guarded(of_notmuch(config))
     except ConfigError as error:
         for line in str(error).splitlines():
             yield fault("configuration", line, _step(path, environ))

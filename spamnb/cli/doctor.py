@@ -22,6 +22,7 @@ from spamnb.cli.common.arguments import add_json
 from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.output import as_json, inform, say
 from spamnb.exchange import checks as exchange_checks
+from spamnb.notmuch import checks as notmuch_checks
 from spamnb.spamd import checks as spamd_checks
 
 INTERRUPTED = "nothing was changed"
@@ -34,9 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the findings. Returns the exit code."""
-    found = checkup(
-        config_path(options), os.environ, options.for_user, parts=(spamd_checks.CHECKS, exchange_checks.CHECKS)
-    )
+    parts = notmuch_checks.CHECKS, spamd_checks.CHECKS, exchange_checks.CHECKS
+    found = checkup(config_path(options), os.environ, options.for_user, parts=parts)
     faults, warnings = (sum(one.state == state for one in found) for state in (FAULT, WARNING))
     code = exit_codes.FAULTS if faults else 0
     if options.json:

@@ -30,6 +30,7 @@ from spamnb.config.default_paths import instance
 from spamnb.exchange.part import ExchangeOfLessons
 from spamnb.host.host import Host
 from spamnb.host.shares import Share
+from spamnb.notmuch.part import TagInNotmuch
 from spamnb.service import open_files
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
@@ -53,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     daemon = Daemon(
         lambda: _read(path, options.shard),
         _Notifier(path, options),
-        parts=(partial(SpamdService, inherited(os.environ, example=EXAMPLE)), ExchangeOfLessons),
+        parts=(partial(SpamdService, inherited(os.environ, example=EXAMPLE)), ExchangeOfLessons, TagInNotmuch),
         instance=instance(os.environ),
         tells_faults=True,
     )

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import chain
 
 from spamnb.base.errors import SpamnbError
 from spamnb.config import Config
@@ -20,6 +21,8 @@ from spamnb.ledger import schema
 from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.departures import Departures
 from spamnb.service.account import LEDGER, Claim, ServiceTools, SharingUser
+from spamnb.service.awake_account import AwakeAccount
+from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
@@ -95,11 +98,7 @@ class Daemon:
 
     def run(self) -> None:
         """Watch until `stop`. Raises SpamnbError if it cannot begin, or cannot go on."""
-        with ExitStack() as stack:
-            claim = stack.enter_context(_only_service(self._config))
-            stack.enter_context(closing(self._reading))
-            tools = PartTools(self._now, self._measurements, self._reading, self._wake)
-            self._parts = [stack.enter_context(closing(make(tools))) for make in self._make_parts]
+        with self._alone() as claim:
             while not self._stop:
                 try:
                     with suppress(StoppedError), closing(self._accounts(claim)) as accounts:
@@ -118,12 +117,21 @@ class Daemon:
     def run_once(self) -> None:
         """Compare the folders with the ledger, judge and learn new mail, and return."""
         with (
-            _only_service(self._config) as claim,
-            closing(self._reading),
+            self._alone() as claim,
             suppress(StoppedError),
             closing(self._accounts(claim, is_strict=True)) as accounts,
         ):
             accounts.once(self._wait)
+
+    @contextmanager
+    def _alone(self) -> Iterator[Claim]:
+        """Be the only service, and have the parts, until the block ends. Yields how each ledger is claimed."""
+        tools = PartTools(self._now, self._measurements, self._reading, self._wake)
+        with ExitStack() as stack:
+            claim = stack.enter_context(_only_service(self._config))
+            stack.enter_context(closing(self._reading))
+            self._parts = [stack.enter_context(closing(make(tools))) for make in self._make_parts]
+            yield claim
 
     @property
     def _of_service(self) -> Config:
@@ -139,7 +147,10 @@ class Daemon:
         tools = ServiceTools(self._watcher, *common, is_strict=is_strict, is_replaced=self._is_replaced)
         if isinstance(self._config, Host):
             return Roster(self._config, tools, lambda: LogOnce(_log, logging.ERROR, self._count))
-        return OnePerson(self._config, tools, self._faults, self._notify.alive, self._instance)
+        return OnePerson(self._config, tools, self._faults, self._notify.alive, self._instance, self._jobs_of_parts)
+
+    def _jobs_of_parts(self, awake: AwakeAccount) -> Iterator[ServiceJob]:
+        return chain.from_iterable(each.jobs(awake) for each in self._parts)
 
     def _is_replaced(self) -> bool:
         """Whether a different version of the program was installed since this one began."""

@@ -1,6 +1,6 @@
 """One person's mail: one account with one ledger. It rests only after a fault. A mail host has a `roster` instead."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from spamnb.base.wording import plural
 from spamnb.config import Config
@@ -10,7 +10,6 @@ from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_ledger
 from spamnb.service.letters import StatementLetters
 from spamnb.service.log import LogOnce
-from spamnb.service.notmuch_tag import NotmuchTag
 from spamnb.service.scheduler import Scheduler, StoppedError
 
 
@@ -18,16 +17,23 @@ class OnePerson:
     """One person's account. scheduler: gives it its turns.
 
     faults: those of the account that may pass. alive: called during a copy of the ledger. instance: which of several
-    services of a host this is.
+    services of a host this is. jobs_of_parts: makes the jobs of what one can do without.
     """
 
     def __init__(
-        self, config: Config, tools: ServiceTools, faults: LogOnce, alive: Callable[[], None], instance: str
+        self,
+        config: Config,
+        tools: ServiceTools,
+        faults: LogOnce,
+        alive: Callable[[], None],
+        instance: str,
+        jobs_of_parts: Callable[[AwakeAccount], Iterable[ServiceJob]],
     ) -> None:
         self._config = config
         self._tools = tools
         self._alive = alive
         self._instance = instance
+        self._jobs_of_parts = jobs_of_parts
         roots = [str(mailbox.path) for mailbox in config.mailboxes]
         self._account = account = Account("", roots, lambda: config, self._jobs, faults)
         account.is_doubted = True  # for the first time, since it has no daily look
@@ -81,5 +87,5 @@ class OnePerson:
             OutdatedLessons(context),
             StatementLetters(awake),
             metrics_of_ledger(context, lambda: len(awake.directories), self._instance),
-            *([] if context.config.notmuch_tag is None else [NotmuchTag(awake, context.config.notmuch_tag)]),
+            *self._jobs_of_parts(awake),
         )

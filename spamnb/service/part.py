@@ -12,6 +12,8 @@ from typing import NamedTuple
 from spamnb.config import Config
 from spamnb.host.host import Host
 from spamnb.service.account import SharingUser
+from spamnb.service.awake_account import AwakeAccount
+from spamnb.service.jobs import ServiceJob
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
 
@@ -56,6 +58,10 @@ class Part:
         forgotten, and has the ledger closed and removed. Any thread may call both.
         """
         return nullcontext()
+
+    def jobs(self, awake: AwakeAccount) -> Sequence[ServiceJob]:
+        """Return repeated jobs beside the mail of one person, whose account has just woken; not for a mail host."""
+        return ()
 
     def due_in(self) -> float:
         """Return the seconds until the next call of `work`."""

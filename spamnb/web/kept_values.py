@@ -248,8 +248,9 @@ def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfile
 def _checked(key: _Minute, _: Tell, *, whole: bool = True) -> Checked:
     from spamnb.checkup.checkup import checkup  # noqa: PLC0415 - the server itself needs none of it
     from spamnb.exchange import checks as exchange_checks  # noqa: PLC0415 - as above
+    from spamnb.notmuch import checks as notmuch_checks  # noqa: PLC0415 - as above
     from spamnb.spamd import checks as spamd_checks  # noqa: PLC0415 - as above
 
     path, environ, user, minute = key
-    parts = spamd_checks.CHECKS, exchange_checks.CHECKS
+    parts = notmuch_checks.CHECKS, spamd_checks.CHECKS, exchange_checks.CHECKS
     return Checked(tuple(checkup(Path(path), environ, user, parts=parts, whole=whole)), minute * _MINUTE)

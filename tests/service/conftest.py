@@ -35,6 +35,7 @@ _TAUGHT: dict[int, bytes] = {}  # ledgers, by the number of lessons
 class Site(Mail, ServiceProcess):
     """A Maildir with folders of every role, its configuration and ledger, and the service over them."""
 
+    parts: Sequence[MakePart] = ()
     _made = 0  # folders, by `compared`
 
     def __init__(self, directory: Path, layout: str = "maildir++") -> None:
@@ -85,7 +86,7 @@ class Site(Mail, ServiceProcess):
     def work(self) -> None:
         """Do what `run --once` does, in this process; `cur/` is touched again at once, since no mail server looks."""
         with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
-            Daemon(lambda: load(self.config, {}), Notifier({})).run_once()
+            Daemon(lambda: load(self.config, {}), Notifier({}), parts=self.parts).run_once()
 
     def compared(self) -> None:
         """Wait until the service has compared all folders with the ledger, from beginning to end, after this moment.

@@ -15,16 +15,17 @@ import pytest
 
 from spamnb.base.errors import LedgerBusyError
 from spamnb.base.label import Label
-from spamnb.checkup.notmuch_checks import of_notmuch
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import load
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
-from spamnb.service import notmuch_tag
+from spamnb.notmuch import tag
+from spamnb.notmuch.checks import of_notmuch
+from spamnb.notmuch.part import TagInNotmuch
+from spamnb.notmuch.tag import NotmuchTag
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.context import Context
 from spamnb.service.log import LogOnce
-from spamnb.service.notmuch_tag import NotmuchTag
 from tests import warm
 from tests.documents import block
 from tests.patience import PATIENCE, until
@@ -32,8 +33,8 @@ from tests.service.conftest import Site
 
 pytestmark = pytest.mark.skipif(shutil.which("notmuch") is None, reason="needs notmuch (Debian: notmuch)")
 
-_OFTEN = "notmuch_tag._SECONDS = notmuch_tag._AGAIN_SECONDS = 0.1"
-_HURRIED = f"from spamnb.service import notmuch_tag; {_OFTEN}; {warm.HURRIED}"
+_OFTEN = "tag._SECONDS = tag._AGAIN_SECONDS = 0.1"
+_HURRIED = f"from spamnb.notmuch import tag; {_OFTEN}; {warm.HURRIED}"
 
 
 DOCUMENT = "docs/mail-server.md"
@@ -44,6 +45,7 @@ class Indexed:
 
     def __init__(self, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         self.site = site
+        site.parts = (TagInNotmuch,)
         configuration = site.directory / "notmuch-config"
         # As many people have it: spam is left out of searches, and flags are not written to file names.
         configuration.write_text(
@@ -203,7 +205,7 @@ def test_an_odd_message_id(indexed: Indexed) -> None:
 def test_too_many_at_once(indexed: Indexed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     """Nothing is learned of very many messages that get the tag at once; the next one teaches again."""
     caplog.set_level(logging.INFO, "spamnb")
-    monkeypatch.setattr(notmuch_tag, "_MOST", 2)
+    monkeypatch.setattr(tag, "_MOST", 2)
     mail = [indexed.deliver("ham", 720 + number) for number in range(3)]
     indexed.tag("+spam", *mail)
     assert [indexed.lesson(each) for each in mail] == [(None, False)] * 3

@@ -6,20 +6,21 @@ from collections.abc import Iterator
 from spamnb.base.errors import NotmuchError
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.finding import Finding, ok, warning
+from spamnb.checkup.part_checks import PartChecks
 from spamnb.config import Config
-from spamnb.maildir import notmuch
+from spamnb.notmuch import program
 
 _WHAT = "notmuch_tag"
 _OTHERWISE = "or leave `notmuch_tag` out of the configuration"
 
 
-def of_notmuch(config: Config) -> Iterator[Finding]:
+def of_notmuch(config: Config, *_: object) -> Iterator[Finding]:
     """Report how many messages have the tag, and each mailbox that notmuch does not index."""
     if config.notmuch_tag is None:
         return
     try:
-        number = int(notmuch.ask("count", "--exclude=false", "--", notmuch.tagged(config.notmuch_tag)))
-        root = os.fsdecode(notmuch.ask("config", "get", "database.mail_root").removesuffix(b"\n"))
+        number = int(program.ask("count", "--exclude=false", "--", program.tagged(config.notmuch_tag)))
+        root = os.fsdecode(program.ask("config", "get", "database.mail_root").removesuffix(b"\n"))
     except (NotmuchError, ValueError) as fault:
         step = f"install notmuch and call `notmuch new` as the user of the service, {_OTHERWISE}"
         yield warning(_WHAT, f"the tag teaches nothing: {fault}", step)
@@ -32,3 +33,6 @@ def of_notmuch(config: Config) -> Iterator[Finding]:
             yield warning(
                 _WHAT, means, f"set `database.mail_root` of notmuch to a directory that holds both, {_OTHERWISE}"
             )
+
+
+CHECKS = PartChecks(of_notmuch, lambda *_: iter(()))  # a mail host has no such tag

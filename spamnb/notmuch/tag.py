@@ -12,7 +12,7 @@ from collections.abc import Generator
 from spamnb.base.errors import NotmuchError
 from spamnb.base.wording import escaped, plural
 from spamnb.ledger.history.state import MARK_BYTES, SeenTags
-from spamnb.maildir import notmuch
+from spamnb.notmuch import program
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce
@@ -66,8 +66,8 @@ class NotmuchTag(ServiceJob):
 
     def _look(self) -> Generator[None, None, None]:
         """Look for messages that have got or lost the tag, and learn them."""
-        with_tag = notmuch.tagged(self._tag)
-        revision = notmuch.Revision.read((yield from _answer("count", "--lastmod", "--", "*")))
+        with_tag = program.tagged(self._tag)
+        revision = program.Revision.read((yield from _answer("count", "--lastmod", "--", "*")))
         seen = self._state.notmuch_seen
         if seen is None or (seen.tag, seen.database) != (self._tag, revision.database):
             marks = {_mark(message) for message in (yield from _found(with_tag))}
@@ -77,7 +77,7 @@ class NotmuchTag(ServiceJob):
             return
         if seen.revision == revision.number:
             return
-        changed = notmuch.changed(seen.revision, revision.number)
+        changed = program.changed(seen.revision, revision.number)
         got = [each for each in (yield from _found(f"{changed} and {with_tag}")) if _mark(each) not in seen.marks]
         lost = [each for each in (yield from _found(f"{changed} and not {with_tag}")) if _mark(each) in seen.marks]
         marks = set(seen.marks)
@@ -87,7 +87,7 @@ class NotmuchTag(ServiceJob):
             marks ^= {_mark(message) for message in got + lost}
         else:
             for message in got + lost:
-                paths = notmuch.found((yield from _answer(*notmuch.files(notmuch.named(message)))))
+                paths = program.found((yield from _answer(*program.files(program.named(message)))))
                 # notmuch does not know yet where a file is that the filter has moved. When it does, the message is
                 # changed again.
                 if self._awake.learn_by_tag(paths, is_tagged=_mark(message) not in marks):
@@ -95,7 +95,7 @@ class NotmuchTag(ServiceJob):
                 yield
         self._keep(revision, marks)
 
-    def _keep(self, revision: notmuch.Revision, marks: set[bytes]) -> None:
+    def _keep(self, revision: program.Revision, marks: set[bytes]) -> None:
         self._state.notmuch_seen = SeenTags(self._tag, revision.database, revision.number, frozenset(marks))
 
 
@@ -105,12 +105,12 @@ def _mark(message: str) -> bytes:
 
 def _found(query: str) -> Generator[None, None, list[str]]:
     """Return the names of messages."""
-    return notmuch.found((yield from _answer(*notmuch.messages(query))))
+    return program.found((yield from _answer(*program.messages(query))))
 
 
 def _answer(*arguments: str) -> Generator[None, None, bytes]:
     """Ask notmuch; yield while there is no answer."""
-    with notmuch.Question(*arguments) as question:
+    with program.Question(*arguments) as question:
         while (answer := question.answer(_MOMENT)) is None:
             yield
         return answer
