@@ -21,7 +21,7 @@ LAYERS = (
     {"review", "bulk", "delivery", "monitoring", "checkup"},
     {"setup"},
     {"service", "evaluation"},
-    {"spamd", "exchange", "notmuch"},
+    {"spamd", "exchange", "notmuch", "provider"},
     {"web"},
     {"cli"},
 )
@@ -31,7 +31,7 @@ HEART = {
     *("base", "identity", "mail", "bayes", "maildir", "config", "contacts", "ledger", "filter", "rules", "acts"),
     *("review", "service"),
 }
-EDGES = {"host", "exchange", "spamd", "notmuch", "web", "evaluation", "bulk", "setup"}
+EDGES = {"host", "exchange", "spamd", "notmuch", "provider", "web", "evaluation", "bulk", "setup"}
 EDGES_IN_OTHER_ROOMS = {"spamnb.monitoring.host"}
 LAYER = {package: number for number, packages in enumerate(LAYERS) for package in packages}
 
@@ -292,12 +292,12 @@ def test_only_the_service_and_the_pages_have_threads() -> None:
     assert not offenders
 
 
-# What would leave the pages with its memory; and a program whose library pip cannot install. Each process ends.
-_APART = ("spamnb.web.background", "spamnb.notmuch.program")
+# What would leave the pages with its memory; and two programs that pip cannot install. Each process ends.
+_APART = ("spamnb.web.background", "spamnb.notmuch.program", "spamnb.provider.mbsync")
 
 
 def test_only_bulk_and_the_command_line_have_processes() -> None:
-    """Only `bulk`, `cli`, one module of `web` and the one that asks notmuch start processes.
+    """Only `bulk`, `cli`, one module of `web`, and those that call notmuch and mbsync start processes.
 
     `service` and its parts take nothing from `concurrent.futures` but threads.
     """

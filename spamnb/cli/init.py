@@ -57,10 +57,11 @@ from spamnb.config.writing import add_mailboxes, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.ledger.history.choices import in_force
 from spamnb.maildir.find_maildir import absolute, find_maildirs
+from spamnb.provider.isync import account
+from spamnb.provider.providers import site_at
 from spamnb.review import first_lessons
 from spamnb.review.first_questions import in_both, in_both_kinds
 from spamnb.service.awake_account import record_existing
-from spamnb.setup.isync import account
 from spamnb.setup.learn_folders import known_files
 from spamnb.setup.own_server import own_server
 from spamnb.setup.proposal import TAUGHT, Proposal, as_configured, check_apart, check_rights, propose, with_roles
@@ -116,8 +117,8 @@ def run(options: argparse.Namespace) -> int:
     proposals = [_propose(root, options) for root in find_maildirs(options.maildirs)]
     check_apart(proposals, ())
     ledger = new_ledger_path(options)
-    host = "" if options.imap is None else account(options.imap).host
-    mailboxes, server = [one.mailbox for one in proposals], own_server(proposals, host)
+    of_provider = "" if options.imap is None else site_at(account(options.imap).host)
+    mailboxes, server = [one.mailbox for one in proposals], of_provider or own_server(proposals)
     with only_service(str(parse(render(mailboxes, ledger), str(path), os.environ).ledger)):
         pass  # a running service records a new mailbox by itself, and does not expect a changed configuration
     _show_all(proposals, options)

@@ -8,21 +8,13 @@ from spamnb.checkup.server_checks import newest
 from spamnb.host.host import Host, User
 from spamnb.mail.own_server import Servers, agreed_by, servers_of
 from spamnb.setup.proposal import Proposal
-from spamnb.setup.providers import provider_at
 
 _NEWEST = 100  # messages to look at
 _USERS, _OF_EACH = 50, 20  # of a mail host
 
 
-def own_server(proposals: Sequence[Proposal], host: str = "") -> str | None:
-    """Return the `authserv_id` to propose; None if nothing tells it.
-
-    It is that of a known provider, or else that on which the newest messages of all folders agree. host: the name of
-    the provider's IMAP server.
-    """
-    provider = provider_at(host)
-    if provider is not None and provider.site:
-        return provider.site
+def own_server(proposals: Sequence[Proposal]) -> str | None:
+    """Return the `authserv_id` to propose, on which the newest messages of all folders agree; None if they do not."""
     sources = [source for one in proposals for some in one.messages.values() for source in some[-_NEWEST:]]
     newest = sorted(sources, key=lambda source: source.where.rpartition("/")[2])[-_NEWEST:]
     return servers_of(_contents(newest)).agreed

@@ -27,7 +27,7 @@ from spamnb.mail.parsing.fields import first_word
 from spamnb.mail.parsing.message import parse
 from spamnb.mail.tokens.nesting import surely_end
 from spamnb.mail.tokens.tokenizer import tokenize
-from spamnb.setup.isync import ImapAccount, fault_in
+from spamnb.provider.isync import ImapAccount, fault_in
 from spamnb.web.http import Response
 from spamnb.web.routes import Route
 
@@ -676,9 +676,9 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     "setup.units._COMMAND": (every, (fill("Exec", HELP), fill("/spamnb", HELP, "Exec="), fill("a", HELP, "Exec"))),
     "setup.units._TO_QUOTE": (every, (fill(" ", NAME), fill("a", NAME))),
     "setup.units._TO_ESCAPE": (every, (fill('"', NAME), fill("a", NAME))),
-    "setup.isync._ACCOUNT": (fullmatch, (fill("a", NAME), fill("@", NAME), fill("1", NAME, "a@b:"))),
-    "setup.isync._VERSION": (every, (fill("isync 1\n", HELP), fill("1", HELP, "isync "), fill("\n", HELP))),
-    "setup.isync._LISTED": (
+    "provider.isync._ACCOUNT": (fullmatch, (fill("a", NAME), fill("@", NAME), fill("1", NAME, "a@b:"))),
+    "provider.isync._VERSION": (every, (fill("isync 1\n", HELP), fill("1", HELP, "isync "), fill("\n", HELP))),
+    "provider.isync._LISTED": (
         fullmatch,
         (
             fill("a", TEXT, "* LIST ("),
@@ -687,9 +687,9 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
             fill(" ", TEXT, '* LIST () "/" "a"', "x"),
         ),
     ),
-    "setup.isync._ESCAPED": (every, (fill("\\", NAME), fill("a", NAME))),
-    "setup.isync._NAMESPACE": (every, (fill('* NAMESPACE (("', TEXT), fill("\\a", TEXT, '* NAMESPACE (("'))),
-    "setup.isync._FETCHED": (every, (fill(" N: +1", HELP), fill("1", HELP, " N: +"), fill("1", HELP, " N: +1/"))),
+    "provider.isync._ESCAPED": (every, (fill("\\", NAME), fill("a", NAME))),
+    "provider.isync._NAMESPACE": (every, (fill('* NAMESPACE (("', TEXT), fill("\\a", TEXT, '* NAMESPACE (("'))),
+    "provider.isync._FETCHED": (every, (fill(" N: +1", HELP), fill("1", HELP, " N: +"), fill("1", HELP, " N: +1/"))),
     "setup.units._MARK": (match, (fill("a", HELP, "# Written by `spamnb install-unit` ("),)),
     "config.named_senders._LETTER": (every, (fill("*", NAME), fill("?.", NAME))),
     "mail.shown_addresses._PLAIN": (
@@ -885,7 +885,7 @@ WITHIN: dict[str, tuple[Callable[[object], object], tuple[object, ...]]] = {
         lambda raw: tokenize(parse(raw)),
         (filled(b"1", VALUE, b"From: ", b"@a\n\n"), filled(b"11a", VALUE, b"From: ", b"@a\n\n")),
     ),
-    "setup.isync.fault_in": (
+    "provider.isync.fault_in": (
         lambda said: fault_in(said, ImapAccount("you", "imap.example", 993), "pass show mail", Path("/")),
         (fill("LOGIN ", TEXT), fill("a", TEXT, "LOGIN"), fill("\n", TEXT)),
     ),

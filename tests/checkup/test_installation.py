@@ -156,6 +156,6 @@ def test_one_module_knows() -> None:
     package = Path(spamnb.__file__).parent
     sources = [*package.rglob("*.py"), *package.rglob("*.html")]
     named = {str(path.relative_to(package)) for path in sources if "systemctl" in path.read_text()}
-    installing = {"cli/install_unit.py", "cli/common/init_imap.py", "setup/units.py", "setup/sync_units.py"}
+    installing = {"cli/install_unit.py", "cli/common/init_imap.py", "setup/units.py", "provider/sync_units.py"}
     printing = {"cli/common/wrapping.py"}  # it keeps a command on one line
     assert named == {"checkup/installation.py", *installing, *printing}

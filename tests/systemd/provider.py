@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.setup.isync import ImapAccount, fault_in
+from spamnb.provider.isync import ImapAccount, fault_in
 from tests.patience import PATIENCE, until
 from tests.systemd.machine import Machine
 

@@ -18,15 +18,15 @@ from spamnb.base import durable
 from spamnb.base.errors import ConfigError, SpamnbError, UsageError
 from spamnb.base.wording import escaped, plural
 from spamnb.checkup.installation import has_systemd, is_in_container
-from spamnb.cli.common import mbsync
 from spamnb.cli.common.config_and_ledger import config_path, configuration, new_ledger_path, path_for_init
 from spamnb.cli.common.output import asked_secretly, inform, is_confirmed, is_dialogue, is_terminal, progress_bar, warn
 from spamnb.config import default_ledger_path
 from spamnb.config.writing import put_aside
 from spamnb.maildir.find_maildir import absolute
-from spamnb.setup import isync, sync_units, units
-from spamnb.setup.isync import ImapAccount, ServerFolders
-from spamnb.setup.providers import Wanted, provider_at
+from spamnb.provider import isync, mbsync, sync_units
+from spamnb.provider.isync import ImapAccount, ServerFolders
+from spamnb.provider.providers import Wanted, provider_at
+from spamnb.setup import units
 
 _RC, _PASSWORD, _MAIL = "~/.mbsyncrc", "~/.mbsync-password", "~/Mail"
 _NOTIFY = "imapnotify/spamnb.conf"  # below ~/.config

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 
-from spamnb.setup.isync import fetched_in
+from spamnb.provider.isync import fetched_in
 
 _LONGEST = 200  # characters of the counters that may be cut in two
 

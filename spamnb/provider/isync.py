@@ -14,7 +14,7 @@ from spamnb.base.label import Role
 from spamnb.base.patterns import lazy_pattern
 from spamnb.base.wording import escaped
 from spamnb.maildir.folders import decode
-from spamnb.setup.providers import provider_at
+from spamnb.provider.providers import provider_at
 
 CHANNEL = "mail"
 PORT = 993  # of IMAP over TLS

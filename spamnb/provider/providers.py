@@ -103,3 +103,9 @@ def provider_at(host: str) -> Provider | None:
     'GMX'
     """
     return _BY_HOST.get(host.lower())
+
+
+def site_at(host: str) -> str:
+    """Return the site of the servers that write Authentication-Results for that IMAP server; "" if mail must tell."""
+    provider = provider_at(host)
+    return "" if provider is None else provider.site

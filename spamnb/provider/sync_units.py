@@ -12,7 +12,7 @@ import json
 import shlex
 from pathlib import Path
 
-from spamnb.setup.isync import CHANNEL, ImapAccount
+from spamnb.provider.isync import CHANNEL, ImapAccount
 from spamnb.setup.units import as_word
 
 SERVICE, TIMER, MOVES, LISTENER = "mbsync.service", "mbsync.timer", "mbsync.path", "imapnotify.service"

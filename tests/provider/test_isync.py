@@ -11,11 +11,10 @@ from spamnb.base.errors import SpamnbError, UsageError
 from spamnb.base.label import Role
 from spamnb.config.settings import Mailbox
 from spamnb.mail.path import site_of
-from spamnb.setup import isync, sync_units
-from spamnb.setup.isync import ImapAccount, account, fault_in, folders_in, rc, version_in
-from spamnb.setup.own_server import own_server
+from spamnb.provider import isync, sync_units
+from spamnb.provider.isync import ImapAccount, account, fault_in, folders_in, rc, version_in
+from spamnb.provider.providers import PROVIDERS, Wanted, provider_at, site_at
 from spamnb.setup.proposal import Proposal, with_roles
-from spamnb.setup.providers import PROVIDERS, Wanted, provider_at
 from tests.patience import PATIENCE
 from tests.table import over_rows
 
@@ -127,9 +126,9 @@ def test_what_providers_ask_for() -> None:
 def test_the_servers_of_a_provider() -> None:
     """The site of a known provider's servers is proposed, without looking at mail; for others the mail tells."""
     for host, site in (("imap.fastmail.com", "messagingengine.com"), ("IMAP.aol.com", "yahoo.com")):
-        assert own_server([], host) == site
+        assert site_at(host) == site
     for host in ("imap.zoho.eu", "imap.mailbox.org", "mail.example", ""):
-        assert own_server([], host) is None
+        assert site_at(host) == ""
 
 
 def test_a_program_on_this_machine() -> None:
