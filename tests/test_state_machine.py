@@ -31,6 +31,7 @@ from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Mailbox
 from spamnb.config.settings import APART
+from spamnb.filter.judge import Filter
 from spamnb.identity.digests import header_digest, identity
 from spamnb.ledger.history.actions import Action
 from spamnb.ledger.ledger import Ledger
@@ -406,7 +407,9 @@ class Sorting(RuleBasedStateMachine):
     def is_ordered(self, file: File) -> bool:
         """Whether a person has called the message spam, or one that is almost the same: that needs no lessons."""
         called = {self.labels.get(file.digest), label_of(self.ledger, file.digest)}
-        return Label.SPAM in called or is_near_order(self.ledger, self.config, read(file.content))
+        reading = read(file.content)
+        verdict = Filter.of(self.ledger.lessons, self.config).judge(reading).verdict
+        return Label.SPAM in called or is_near_order(self.ledger, self.config, reading, verdict)
 
     # Rules: mail comes.
 

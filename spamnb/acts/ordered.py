@@ -21,14 +21,18 @@ from spamnb.rules.destination import NEAR_COPY, is_near_copy, shared_by_near_cop
 _MOST = {Label.SPAM: 50, Label.HAM: 200}
 
 
-def is_near_order(ledger: Ledger, config: Config, reading: Reading) -> bool:
+def is_near_order(ledger: Ledger, config: Config, reading: Reading, verdict: Verdict) -> bool:
     """Tell whether a message is a near-copy of one that a person called spam.
 
-    It is not if ham is as near, or if the person knows its sender. Mail of lists is never one, since a message may come
-    over a list and without it. config: with the person's choices.
+    It is not if ham is as near, or if the person knows its sender, or by a verdict of ham: the spam was learned, so
+    much must speak for ham. Mail of lists is never one, since a message may come over a list and without it.
+
+    config: with the person's choices. verdict: the filter's own.
     """
+    if verdict is Verdict.HAM or reading.relations.list_id:  # most mail: what follows takes as long as the verdict
+        return False
     words = _words(reading.tokens)
-    is_near = not reading.relations.list_id and _is_near(ledger, words, Label.SPAM)
+    is_near = _is_near(ledger, words, Label.SPAM)
     return is_near and not _is_near(ledger, words, Label.HAM) and not why_known(ledger, config, reading.relations)
 
 
@@ -63,11 +67,11 @@ def moved_by_order(ledger: Ledger, digest: bytes) -> str:
     return f"The filter moved it on your order: {moves[-1].why}."
 
 
-def order_about(ledger: Ledger, config: Config, reading: Reading) -> str:
+def order_about(ledger: Ledger, config: Config, reading: Reading, verdict: Verdict) -> str:
     """Return a sentence if a message was moved by order, or goes to spam by order; else "".
 
     Nothing is said of a message that a person has called something, nor of a sender with a fixed label: both are said
-    elsewhere. config: with the person's choices.
+    elsewhere. config: with the person's choices. verdict: the filter's own.
     """
     if moved := moved_by_order(ledger, reading.digest):
         return moved
@@ -75,7 +79,7 @@ def order_about(ledger: Ledger, config: Config, reading: Reading) -> str:
     is_decided = lesson is not None and lesson.decision is not None
     if has_begun(ledger, config.learning) or is_decided or config.senders.named(relations.senders, relations.list_id):
         return ""
-    is_ordered = is_near_order(ledger, config, reading)
+    is_ordered = is_near_order(ledger, config, reading, verdict)
     return f"The filter moves it on your order, though it knows little yet: {NEAR_COPY}." if is_ordered else ""
 
 

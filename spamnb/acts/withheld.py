@@ -110,7 +110,7 @@ class _Review:
             return _GONE
         message = read(file.raw)
         judgement, flags = Filter.of(self.ledger.lessons, self.config).judge(message), parse_name(file.entry.name).flags
-        is_near_copy = bool(self.missing) and is_near_order(self.ledger, self.config, message)
+        is_near_copy = bool(self.missing) and is_near_order(self.ledger, self.config, message, judgement.verdict)
         with self.ledger.transaction():
             known = self.ledger.messages.get(action.message)
             mail = JudgedMail(known, message.relations, judgement, flags, is_near_copy)

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         judge = Filter.of(lessons, config)
         explanation = judge.explain(reading, without_itself=options.without_itself)
         sender = "" if ledger is None else of_sender(ledger, config, reading.relations)
-        order = "" if ledger is None else order_about(ledger, config, reading)
+        order = "" if ledger is None else order_about(ledger, config, reading, explanation.judgement.verdict)
         is_guess = ledger is None or only_guesses(ledger, config.learning)
         who = WhoItIs() if ledger is None else who_it_is(ledger, config, source.read(), reading)
     if options.json:

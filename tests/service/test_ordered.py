@@ -207,11 +207,11 @@ def test_what_is_said_of_it(desk: Desk) -> None:
     *_, near = ordered_mail(desk)
     told = "a near-copy of a message that a person called spam"
     before, after = "The filter moves it on your order, though it knows little yet", "The filter moved it on your order"
-    assert order_about(desk.ledger, desk.config, read(near)) == f"{before}: {told}."
+    assert order_about(desk.ledger, desk.config, read(near), Verdict.UNSURE) == f"{before}: {told}."
     desk.deliver(near)
     assert why(desk) == told
-    assert order_about(desk.ledger, desk.config, read(near)) == f"{after}: {told}."
-    assert order_about(desk.ledger, desk.config, read(mail(9, "see you tomorrow"))) == ""
+    assert order_about(desk.ledger, desk.config, read(near), Verdict.UNSURE) == f"{after}: {told}."
+    assert order_about(desk.ledger, desk.config, read(mail(9, "see you tomorrow")), Verdict.UNSURE) == ""
     (moved,) = (one for one in since(desk.ledger, -1e10) if one.digest == identity(near))
     list(undo(desk.ledger, desk.config, [moved], desk.now))
     assert moved_by_order(desk.ledger, identity(near)) == ""

@@ -93,7 +93,7 @@ class Performer:
         judgement, how, notes = self._judgement(arrival, config)
         verdict, probability = judgement.verdict, judgement.probability
         missing = self._missing(config)
-        is_near_copy = bool(missing) and is_near_order(self._ledger, config, unread.reading)
+        is_near_copy = bool(missing) and is_near_order(self._ledger, config, unread.reading, verdict)
         with self._ledger.transaction():
             known = self._record(arrival, Step.JUDGE, judgement)
             # This very verdict may trip the circuit breaker.
