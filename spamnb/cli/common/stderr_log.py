@@ -64,7 +64,8 @@ def _priority(record: logging.LogRecord) -> int:
 
 def _in_one_line(text: str) -> str:
     """Return text that is safe for a terminal."""
-    return "".join(c if c.isprintable() else "?" for c in text.replace("\n", " | "))
+    line = text.replace("\n", " | ")
+    return line if line.isprintable() else "".join(c if c.isprintable() else "?" for c in line)
 
 
 def _values(record: logging.LogRecord) -> dict[str, object]:

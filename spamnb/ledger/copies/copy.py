@@ -84,8 +84,8 @@ def roll(ledger: str, at: float, keep: int, alive: Alive = lambda: None) -> str:
 
 def is_copied(ledger: Ledger, copied_at: float | None) -> bool:
     """Whether nothing was judged, learned or moved since the newest copy was made; None: there is no copy."""
-    newest = next(ledger.journal.newest(1), None)
-    return copied_at is not None and (newest is None or newest.at < copied_at)
+    newest = ledger.journal.newest_at()
+    return copied_at is not None and (newest is None or newest < copied_at)
 
 
 def write(ledger: str, final: str, alive: Alive = lambda: None, *, replace: bool = True) -> Held:

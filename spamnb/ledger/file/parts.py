@@ -14,6 +14,9 @@ SQLITE_PARTS = ("-wal", "-shm", "-journal")  # the endings of SQLite's files bes
 SERVICE_LOCK, USE_LOCK = ".lock", ".use.lock"
 PACKED = ".gz"  # the end of a copy's name; a copy without it is plain SQLite
 _DAY = 86_400.0
+# The ends of the copies' names, as patterns.
+_OF_DAY = r"\d{4}-\d\d-\d\d\.sqlite(?:\.gz)?"
+_BEFORE_UPGRADE = r"before-\d{1,9}\.sqlite\.gz"
 _USER_VERSION = slice(60, 64)  # in a database's first bytes, big-endian (SQLite's file format, section 1.3)
 
 
@@ -27,7 +30,7 @@ class Sizes(NamedTuple):
 
 def sizes(ledger: str) -> Sizes:
     """Return the sizes of a ledger on its disk; 0 for a missing part. Raises LedgerError if they are unknown."""
-    return Sizes(_size(ledger), _size(ledger + "-wal"), _size(*rolling(ledger), *before_upgrades(ledger)))
+    return Sizes(_size(ledger), _size(ledger + "-wal"), _size(*_copies(ledger, f"(?:{_OF_DAY}|{_BEFORE_UPGRADE})")))
 
 
 def _size(*paths: str) -> int:
@@ -61,7 +64,7 @@ def rolling(ledger: str, at: float | None = None) -> list[str]:
     at: now, in seconds since the epoch. Then copies dated after tomorrow come last: a wrong clock has made them.
     Tomorrow may have begun in another time zone.
     """
-    copies = sorted(_copies(ledger, r"\d{4}-\d\d-\d\d\.sqlite(?:\.gz)?"), reverse=True)
+    copies = sorted(_copies(ledger, _OF_DAY), reverse=True)
     if at is not None:
         last = of_day(ledger, at + _DAY)
         copies.sort(key=lambda copy: copy > last)
@@ -83,7 +86,7 @@ def before_upgrade(ledger: str, version: int) -> str:
 
 def before_upgrades(ledger: str) -> list[str]:
     """Return the paths of the copies that were made before upgrades, the one before the latest version first."""
-    copies = _copies(ledger, r"before-\d{1,9}\.sqlite\.gz")
+    copies = _copies(ledger, _BEFORE_UPGRADE)
     return sorted(copies, key=lambda copy: (len(copy), copy), reverse=True)
 
 

@@ -299,6 +299,11 @@ class Journal:
         """Return the id of the newest action, 0 if there is none."""
         return int(self._db.row("SELECT coalesce(max(id), 0) FROM action")[0])
 
+    def newest_at(self) -> float | None:
+        """Return when the newest action began, in seconds since the epoch; None if there is none."""
+        row = self._db.row("SELECT at FROM action ORDER BY id DESC LIMIT 1")
+        return None if row is None else float(row[0])
+
     def first_id_after(self, at: float) -> int:
         """Return the id of the first action after that time, in seconds since the epoch; one more than all without one.
 
