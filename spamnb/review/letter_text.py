@@ -8,7 +8,9 @@ from datetime import datetime
 from email.utils import formatdate
 
 from spamnb.acts.letters import Letter
+from spamnb.base.wording import clock_near, plural
 from spamnb.mail.reading import printable
+from spamnb.review.period import Period
 from spamnb.review.statement import Statement
 from spamnb.review.statement_words import question, results, title, why_shown
 
@@ -60,6 +62,27 @@ def statement_letter(found: Statement, mark: str, at: float, who: Correspondents
     paragraphs += results(found)
     name = f"statement {found.period}"
     return letter(name, f"spamnb: {title(found)}", paragraphs, mark, at, who, int(found.period.next.since))
+
+
+def stopped_letter(since: float, withheld: int, mark: str, at: float, who: Correspondents) -> Letter:
+    """Return the letter that tells that the circuit breaker has stopped moving. withheld: messages that stay for it."""
+    paragraphs = [
+        f"Since {clock_near(since, at)} too much of your mail has looked like spam. So the filter moves none of it, and"
+        f" {plural(withheld, 'message')} that it calls spam {'stays' if withheld == 1 else 'stay'} in your inbox.",
+        "Look at what it calls spam: spamnb history --verdict spam. Then let it go on: spamnb resume",
+    ]
+    subject = "spamnb: the filter has stopped moving mail"
+    return letter(f"stopped at {since}", subject, paragraphs, mark, at, who, int(since))
+
+
+def cannot_move_letter(why: str, week: Period, mark: str, at: float, who: Correspondents) -> Letter:
+    """Return the letter of a week that tells that mail cannot be moved. why: in words."""
+    paragraphs = [
+        f"Your mail cannot be moved for now. The last try said: {_without_links(printable(why))}.",
+        "Mail that it would move stays where it is. Nothing is lost. Once you have repaired that, it goes on.",
+        "This says what is wrong, and what to do: spamnb doctor",
+    ]
+    return letter(f"cannot move {week}", "spamnb: mail cannot be moved", paragraphs, mark, at, who, int(week.since))
 
 
 def letter(

@@ -1,12 +1,16 @@
-"""Letters that the service writes into the inbox: the statement of a week or month, if the person wants it."""
+"""Letters that the service writes into the inbox, if the person wants them.
+
+They tell the statement of a week or month, and that mail is not moved until somebody does something.
+"""
 
 import errno
 import logging
 import os
 import socket
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spamnb.acts import letters
+from spamnb.acts.may_move import stop_of
 from spamnb.acts.none_of_these import note_silence
 from spamnb.base.errors import LedgerUnavailableError, MaildirError, NotYetError
 from spamnb.base.label import Role
@@ -18,6 +22,9 @@ from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce
 from spamnb.service.mailbox.folders import WatchedFolder
 
+if TYPE_CHECKING:
+    from spamnb.review.letter_text import Correspondents
+
 _log = logging.getLogger(__name__)
 _AGAIN_SECONDS = 3600.0  # until a letter that could not be written is tried again
 _PERIODS: Final[dict[str, type[Month] | type[Week]]] = {"monthly": Month, "weekly": Week}
@@ -26,11 +33,14 @@ _MOST_JUDGED = 5_000
 _INBOX, _LEDGER = "inbox", "ledger"  # the subjects of faults
 
 
-class StatementLetters(ServiceJob):
+class Letters(ServiceJob):
     """Writes a letter after the end of each week or month in which mail went to spam; into the first mailbox.
 
     After a time without the service it writes one, for the last of these in which mail was moved. A letter that is
     under way is delivered, even if the person has asked for no more.
+
+    Each time that the circuit breaker stops moving, one letter tells it. If mail cannot be moved for more than an hour,
+    one letter per week tells why. A damaged ledger without a copy has no letter: the ledger makes a letter ours.
     """
 
     def __init__(self, awake: AwakeAccount) -> None:
@@ -39,6 +49,7 @@ class StatementLetters(ServiceJob):
         self._awake = awake
         self._state = context.ledger.state
         self._kind = _PERIODS.get(context.config.service.statement)
+        self._why_unmoved = ""  # at the last look
         self._faults = LogOnce(_log, count=lambda _: context.measurements.fault("disk"))
 
     def _step(self, now: float) -> None:
@@ -50,6 +61,7 @@ class StatementLetters(ServiceJob):
                     _log.info("wrote the letter into %s that was under way", inbox.name)
                 note_silence(self._awake.context.ledger, self._awake.context.config)
                 self._write_if_due(inbox, now)
+                self._write_if_stopped(inbox, now)
                 self._note_fault("")
                 self._faults.clear(_LEDGER)
         except LedgerUnavailableError as fault:
@@ -97,6 +109,31 @@ class StatementLetters(ServiceJob):
         letters.write(context.ledger, inbox, letter, now, record)
         _log.info("wrote the statement of %s into %s", period, inbox.name)
 
+    def _write_if_stopped(self, inbox: WatchedFolder, now: float) -> None:
+        """Tell of a stop that a person must end, if no letter has told it yet."""
+        ledger, faults, lasts = self._awake.context.ledger, self._awake.context.faults, bool(self._why_unmoved)
+        self._why_unmoved = faults.moves.text
+        stop, week = stop_of(ledger, now), Week.of(now)
+        tripped_at = None if stop is None else stop.tripped_at
+        news = f"cannot move {week}" if tripped_at is None else f"stopped at {tripped_at}"
+        is_news = tripped_at is not None or (lasts and bool(self._why_unmoved))
+        if self._kind is None or not is_news or self._state.stop_told == news:
+            return
+        from spamnb.review.letter_text import cannot_move_letter, stopped_letter  # noqa: PLC0415 - as for `_letter`
+
+        about = self._state.mark, now, _correspondents(self._awake.context)
+        letter = (
+            cannot_move_letter(self._why_unmoved, week, *about)
+            if tripped_at is None
+            else stopped_letter(tripped_at, len(ledger.journal.withheld()), *about)
+        )
+
+        def record(_: bytes) -> None:
+            self._state.stop_told = news
+
+        letters.write(ledger, inbox, letter, now, record)
+        _log.info("wrote a letter into %s: mail is not moved", inbox.name)
+
     def _note_fault(self, fault: str) -> None:
         """Log a fault once, and note it in the ledger for `status` and `doctor`, if that can be written."""
         if fault:
@@ -115,14 +152,19 @@ def _letter(
 ) -> tuple[letters.Letter, tuple[bytes, ...], tuple[bytes, ...]]:
     """Return the letter, the messages that it shows, and which of these were drawn at random."""
     # They load what judges all learned mail: few services write a letter today.
-    from spamnb.review.letter_text import Correspondents, statement_letter  # noqa: PLC0415
+    from spamnb.review.letter_text import statement_letter  # noqa: PLC0415
     from spamnb.review.statement import statement  # noqa: PLC0415
 
     found = statement(context.ledger, context.in_force, period, _MOST_JUDGED)
-    who = Correspondents.of(context.config.user or os.environ.get("USER", ""), socket.gethostname())
     shown = tuple(one.moved.digest for one in found.shown)
     drawn = tuple(one.moved.digest for one in found.shown if one.is_drawn)
-    return statement_letter(found, context.ledger.state.mark, now, who), shown, drawn
+    return statement_letter(found, context.ledger.state.mark, now, _correspondents(context)), shown, drawn
+
+
+def _correspondents(context: Context) -> "Correspondents":
+    from spamnb.review.letter_text import Correspondents  # noqa: PLC0415
+
+    return Correspondents.of(context.config.user or os.environ.get("USER", ""), socket.gethostname())
 
 
 def _words(fault: OSError | MaildirError) -> str:

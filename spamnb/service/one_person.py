@@ -8,7 +8,7 @@ from spamnb.ledger.file.last_end import EndRecord
 from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_ledger
-from spamnb.service.letters import StatementLetters
+from spamnb.service.letters import Letters
 from spamnb.service.log import LogOnce
 from spamnb.service.scheduler import Scheduler, StoppedError
 
@@ -85,7 +85,7 @@ class OnePerson:
             DailyCopies(context, self._alive, record),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
-            StatementLetters(awake),
+            Letters(awake),
             metrics_of_ledger(context, lambda: len(awake.directories), self._instance),
             *self._jobs_of_parts(awake),
         )

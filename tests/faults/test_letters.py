@@ -16,7 +16,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures
 from spamnb.maildir.folders import create_folder
 from spamnb.service.daemon import Daemon
-from spamnb.service.letters import StatementLetters
+from spamnb.service.letters import Letters
 from spamnb.service.notify import Notifier
 from tests.dying import killed_at
 from tests.faults.conftest import Faulty, filled, mounted, read_only
@@ -128,7 +128,7 @@ def test_killed_at_each_call_of_the_ledger_and_the_disk(tmp_path: Path) -> None:
     site = Lettered(tmp_path / "site")
 
     def write(ledger: Ledger) -> None:
-        job = StatementLetters(awake(load(site.config, {}), ledger, lambda: time.time() + LATER))
+        job = Letters(awake(load(site.config, {}), ledger, lambda: time.time() + LATER))
         while job.step_if_due(time.time() + LATER):
             pass
 

@@ -2,6 +2,7 @@
 
 import email
 import email.policy
+import errno
 import logging
 import os
 import re
@@ -16,6 +17,7 @@ from spamnb.acts import training
 from spamnb.acts.answers import Answers
 from spamnb.acts.none_of_these import none_is_mine
 from spamnb.acts.wanted import wanted_questions
+from spamnb.acts.withheld import resume
 from spamnb.base.label import How, Label
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Service
@@ -27,7 +29,7 @@ from spamnb.maildir import messages
 from spamnb.review.letter_text import harmless
 from spamnb.review.period import Month, Period, Week
 from spamnb.review.statement import statement
-from spamnb.service.letters import StatementLetters
+from spamnb.service.letters import Letters
 from tests.service.desk import DAY, Desk, moving_desk
 from tests.service.test_untouched import fill_spam
 
@@ -52,7 +54,7 @@ def go_to(desk: Desk, at: float) -> None:
 
 def look(desk: Desk) -> None:
     """The job is due, then the service works."""
-    job = StatementLetters(desk.account)
+    job = Letters(desk.account)
     while job.step_if_due(desk.now()):
         pass
     desk.work()
@@ -279,6 +281,66 @@ def test_a_person_cannot_teach_it(desk: Desk) -> None:
     assert desk.ledger.lessons.totals().tolist()[0] == before[0] + 1
 
 
+def trip(desk: Desk, number: int = 700) -> None:
+    """The circuit breaker has just stopped moving, and a message stays for it."""
+    desk.ledger.state.stopped_at = desk.now()
+    desk.deliver(message("spam", number))
+    assert desk.where(message("spam", number)) == ["INBOX"]
+
+
+def test_a_stop_is_told_once(desk: Desk) -> None:
+    """When the circuit breaker stops moving, one letter says so and what to do; the next stop is told again."""
+    trip(desk)
+    for _ in range(3):
+        look(desk)
+        go_to(desk, desk.now() + 3600)
+    desk.restart()
+    look(desk)
+    (letter,) = letters(desk, "INBOX")
+    found = parsed(letter)
+    assert found["Subject"] == "spamnb: the filter has stopped moving mail"
+    assert "1 message that it calls spam stays in your inbox" in found.get_content().replace("\n", " ")
+    assert "spamnb resume" in found.get_content()
+    resume(desk.ledger, desk.now())
+    look(desk)
+    assert len(letters(desk)) == 1
+    go_to(desk, desk.now() + DAY)
+    trip(desk, 701)
+    look(desk)
+    assert len(letters(desk, "INBOX")) == 2
+
+
+def test_mail_that_cannot_be_moved_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If Junk takes no mail for an hour, one letter says why, however often that happens in a week."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    for number in range(3):
+        with monkeypatch.context() as patch:
+            patch.setattr("spamnb.acts.moves.move", full)
+            desk.deliver(message("spam", 700 + number))
+            job = Letters(desk.account)
+            for hour in range(3):
+                go_to(desk, desk.now() + 3600)
+                desk.work()
+                job.step_if_due(desk.now())
+                assert len(letters(desk, "INBOX")) == (number > 0 or hour > 0)
+        desk.work()
+        job.step_if_due(desk.now())
+    (letter,) = letters(desk)
+    assert "No space left on device." in parsed(letter).get_content().replace("\n", " ")
+
+
+def test_nobody_is_told_who_wants_no_letters(desk: Desk) -> None:
+    """Without `service.statement` no letter tells of a stop."""
+    desk.service = Service()
+    desk.restart()
+    trip(desk)
+    look(desk)
+    assert letters(desk) == []
+
+
 def test_an_inbox_that_takes_nothing(
     desk: Desk, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -291,7 +353,7 @@ def test_an_inbox_that_takes_nothing(
 
     with monkeypatch.context() as patch, caplog.at_level(logging.WARNING):
         patch.setattr("spamnb.acts.letters.write_draft", full)
-        job = StatementLetters(desk.account)
+        job = Letters(desk.account)
         for _ in range(3):
             job.step_if_due(desk.now())
             go_to(desk, desk.now() + 3600)
