@@ -33,10 +33,10 @@ class Letter:
 
 
 def write(ledger: Ledger, inbox: FolderWithId, letter: Letter, at: float, record: Callable[[bytes], object]) -> None:
-    """Write a letter into the inbox. record: notes in the ledger what the letter has told, in one transaction with it;
-    it gets the letter's identity.
+    """Write a letter into the inbox.
 
-    at: the time, in seconds since the epoch. Raises OSError if the inbox cannot take it: then either nothing is noted,
+    at: the time, in seconds since the epoch. record: notes in the ledger what the letter has told, in one transaction
+    with it; it gets the letter's identity. Raises OSError if the inbox cannot take it: then either nothing is noted,
     or the letter is under way, and `finish` delivers it later.
     """
     write_draft(inbox, letter.content, letter.base)

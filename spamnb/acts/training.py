@@ -6,7 +6,7 @@ Each function first changes the lessons, and then records the changes in the his
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, compress
 
 from spamnb.acts import unseen
 from spamnb.base.errors import LedgerError
@@ -37,7 +37,8 @@ def learn_together(
 ) -> list[Change]:
     """Learn several messages in one transaction. Returns those that changed, with their earlier state."""
     if how in _BY_CONTENT:
-        readings = [reading for reading in readings if not ledger.locations.is_letter(reading.digest)]
+        ours = ledger.locations.letters_among([reading.digest for reading in readings])
+        readings = [reading for reading in readings if reading.digest not in ours]
     with ledger.transaction():
         unseen.note(ledger, is_unseen(label, weak, how))
         changed = ledger.lessons.learn(readings, label, why, at, how=how, weak=weak)
@@ -97,12 +98,11 @@ def learn_batches(
 
 def _without_letters(ledger: Ledger, batch: Batch) -> Batch:
     """Return a batch without letters that the filter wrote: they speak of spam, and teach nothing."""
-    is_letter = [ledger.locations.is_letter(digest) for digest in batch.digests]
-    if not any(is_letter):
+    ours = ledger.locations.letters_among(batch.digests)
+    if not ours:
         return batch
-    readings = [reading for reading, left_out in zip(batch.readings(), is_letter, strict=True) if not left_out]
-    paths = batch.paths and [path for path, left_out in zip(batch.paths, is_letter, strict=True) if not left_out]
-    return Batch.of(readings, paths)
+    kept = [digest not in ours for digest in batch.digests]
+    return Batch.of(list(compress(batch.readings(), kept)), batch.paths and list(compress(batch.paths, kept)))
 
 
 def learn_message(

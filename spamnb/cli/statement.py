@@ -16,11 +16,10 @@ example:
 """
 
 import argparse
-import contextlib
 import re
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import datetime
 
 from spamnb.acts.answers import WHY, Answers
@@ -94,7 +93,7 @@ def _learn(shown: Sequence[bytes], options: argparse.Namespace) -> None:
 def _period(text: str) -> Period:
     found = re.fullmatch(r"([0-9]{4})-(?:(0[1-9]|1[0-2])|W([0-5][0-9]))", text)
     if found is not None and 1970 < int(found[1]) < 9998:
-        with contextlib.suppress(ValueError):  # not every year has a week 53
+        with suppress(ValueError):  # not every year has a week 53
             year = int(found[1])
             return Month(year, int(found[2])) if found[2] else Week.of(_monday(year, int(found[3])))
     raise argparse.ArgumentTypeError("write a month as 2026-11, and a week as 2026-W48")

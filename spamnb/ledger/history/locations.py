@@ -8,6 +8,7 @@ from typing import Literal
 from spamnb.base.label import Origin
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.messages import FORGOTTEN_BY_FILTER
+from spamnb.ledger.queries import look_up_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +38,7 @@ _UNANSWERED = f"""
         SELECT m.id, m.judged_at, m.rescued_at FROM message AS m
         WHERE m.weak AND m.learned_at >= ?1 AND m.judged_at >= ?1 AND {FORGOTTEN_BY_FILTER}
     ) WHERE rescued_at IS NULL ORDER BY judged_at DESC LIMIT ?2"""  # noqa: S608 - no text from outside
-_IS_LETTER = (
-    "SELECT EXISTS (SELECT 1 FROM message AS m JOIN file AS f ON f.message = m.id"
-    " WHERE m.digest = ? AND f.origin = 'letter')"
-)
+_LETTERS = "SELECT m.digest FROM message AS m JOIN file AS f ON f.message = m.id WHERE f.origin = 'letter' AND m.digest"
 _SELECT = (
     "SELECT f.folder, o.mailbox, o.name, f.base, f.message, f.origin, f.content, f.flags, f.since, f.gone_at"
     " FROM file AS f {index} JOIN folder AS o ON o.id = f.folder JOIN message AS m ON m.id = f.message WHERE "
@@ -150,9 +148,9 @@ class Locations:
         )
         return ((digest, (os.fsdecode(base), flags)) for digest, base, flags in rows)
 
-    def is_letter(self, digest: bytes) -> bool:
-        """Tell whether a file of this message is, or was, a letter that the filter wrote."""
-        return bool(self._db.row(_IS_LETTER, (digest,))[0])
+    def letters_among(self, digests: Sequence[bytes]) -> set[bytes]:
+        """Return which of these messages are letters that the filter wrote: a file of them is one, or was."""
+        return {digest for (digest,) in look_up_bound(self._db, _LETTERS, digests)}
 
     def recorded_in(self, path: str, folder: str) -> dict[str, tuple[bytes, bool]]:
         """Return base name to message for each file in a folder: its identity, and whether the filter has judged it.
