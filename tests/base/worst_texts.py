@@ -117,6 +117,16 @@ WORST: dict[str, tuple[Use, tuple[str | bytes, ...]]] = {
     ),
     "mail.encoded_words._FOLD": (every, (fill("\n", VALUE), fill("\n \t", VALUE), fill("\r\n   ", VALUE))),
     "mail.excerpt._BLANK_LINES": (every, (fill("\n", TEXT), fill("\n ", TEXT, "\n\n"), fill(" ", TEXT, "\n\n", "x"))),
+    "mail.unsubscribe._ADDRESS": (
+        every,
+        (
+            fill("<", VALUE),
+            fill("< ", VALUE),
+            fill(" ", VALUE, "<"),
+            fill("<mailto:", VALUE),
+            fill("a", VALUE, "<http:"),
+        ),
+    ),
     "web.access._HOST": (fullmatch, (fill("a.", HEADER), fill("0:", HEADER, "["), fill("1", HEADER, "a:"))),
     "web.connections._CODED": (
         every,

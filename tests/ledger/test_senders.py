@@ -6,7 +6,7 @@ from spamnb.acts import training
 from spamnb.acts.undo import undo
 from spamnb.base.label import How, Label, Verdict
 from spamnb.ledger.history.lines import Wanted
-from spamnb.ledger.history.senders import Learned
+from spamnb.ledger.history.senders import Came, Learned
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import Reading
 from spamnb.mail.relations import Relations
@@ -79,3 +79,24 @@ def test_what_is_learned_of_an_address_and_a_list(ledger: Ledger) -> None:
     training.forget(ledger, [b"three"], "a test", 3.0, how=How.HAND)
     assert ledger.senders.learned("ben@b.example", "talk.b.example") == (Learned(), Learned(1, 0))
     assert ledger.senders.with_ham(20) == 1
+
+
+def test_what_came_and_was_opened(ledger: Ledger) -> None:
+    """Mail since a time is counted by list, else by address; read, answered, moved and wanted mail was opened."""
+    mailbox, *_ = ledger.locations.mailbox("/mail")
+    inbox, archive = (ledger.locations.folder(mailbox, name) for name in ("INBOX", "Archive"))
+    flags = ["", "S", "R", "F", "P"]
+    for number in range(8):
+        name, of_list = f"issue {number}", "news.shop.example" if number % 2 else ""
+        known = ledger.messages.ensure(name.encode(), name)
+        ledger.messages.judged(known.id, "ham", 0.1, float(number), "news@shop.example", of_list)
+        ledger.locations.put(inbox, str(number), known.id, "appeared", b"", (flags + [""] * 3)[number], 0.0)
+        if number == 5:
+            ledger.locations.gone(inbox, [str(number)], 1.0)
+            ledger.locations.put(archive, str(number), known.id, "appeared", b"", "", 1.0)
+    of = {ledger.senders.get(id_).name: came for id_, came in ledger.senders.came(1.0, 100).items()}  # type: ignore[union-attr]
+    assert of == {"news.shop.example": Came(4, 3, 1.0, 7.0), "news@shop.example": Came(3, 1, 2.0, 6.0)}
+    assert ledger.senders.come_since("news.shop.example", 3.0, is_list=True) == 2
+    assert ledger.senders.come_since("news@shop.example", 1.0, is_list=False) == 7 - 1
+    assert ledger.senders.come_since("nobody@shop.example", 1.0, is_list=False) == 0
+    assert sum(came.messages for came in ledger.senders.came(0.0, 2).values()) == 2

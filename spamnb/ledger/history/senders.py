@@ -22,6 +22,19 @@ _SUMS = (
     " UNION ALL SELECT list, verdict, label, weak FROM message WHERE list IS NOT NULL) GROUP BY origin"
 )
 
+# Mail that is not spam. Opened: a file of it was marked as read, answered or flagged, or was moved by a person, or a
+# person has called it ham. A list goes before its authors.
+_CAME = """
+    SELECT origin, count(*), count(*) FILTER (WHERE opened), min(judged_at), max(judged_at) FROM (
+        SELECT coalesce(m.list, m.sender) AS origin, m.judged_at, (
+            (m.label = 0 AND NOT m.weak)
+            OR EXISTS (SELECT 1 FROM file AS f WHERE f.message = m.id AND f.flags GLOB '*[FRS]*')
+            OR (SELECT count(DISTINCT f.folder) FROM file AS f WHERE f.message = m.id AND f.origin = 'appeared') > 1
+        ) AS opened
+        FROM message AS m WHERE m.judged_at >= ? AND (m.verdict <> 'spam' OR m.label = 0) AND m.label IS NOT 1
+        ORDER BY m.judged_at DESC LIMIT ?
+    ) WHERE origin IS NOT NULL GROUP BY origin ORDER BY count(*) DESC, origin"""
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:
@@ -58,6 +71,18 @@ class Learned(NamedTuple):
     def mostly_ham(self) -> bool:
         """Whether more of it is ham."""
         return self.ham > self.spam
+
+
+class Came(NamedTuple):
+    """Mail that came and is not spam: the messages, and how many of them were opened.
+
+    first_at, last_at: when the first and the last were judged, in seconds since the epoch.
+    """
+
+    messages: int
+    opened: int
+    first_at: float
+    last_at: float
 
 
 class Earlier(NamedTuple):
@@ -143,6 +168,23 @@ class SenderRecords:
             (site, most),
         )
         return [row[0] for row in rows]
+
+    def came(self, since: float, most: int) -> dict[int, Came]:
+        """Return what has come since a time, by the ids of the senders, at most the newest `most` messages.
+
+        It looks at each of these messages: 15 ms for 5,000.
+        """
+        return {row[0]: Came(*row[1:]) for row in self._db.all(_CAME, (since, most))}
+
+    def come_since(self, name: str, at: float, *, is_list: bool) -> int:
+        """Return how many messages of an address or a list were judged after a time."""
+        column = "list" if is_list else "sender"
+        row = self._db.row(
+            f"SELECT count(*) FROM message WHERE judged_at > ? AND {column} ="  # noqa: S608 - no text from outside
+            " (SELECT id FROM sender WHERE is_list = ? AND name = ?)",
+            (at, is_list, name),
+        )
+        return int(row[0])
 
     def with_most_ham(self, most: int) -> list[str]:
         """Return the addresses with more learned ham than spam, at most `most`, those with the most mail first."""

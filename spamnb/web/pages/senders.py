@@ -12,8 +12,12 @@ from spamnb.acts.answers import ON_A_PAGE
 from spamnb.acts.current_files import CurrentFile, CurrentFiles
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Label, Role
+from spamnb.config.named_senders import exact_pattern, is_of_list
+from spamnb.ledger.history.choices import Choice
 from spamnb.ledger.history.messages import MessageRow
-from spamnb.ledger.history.senders import Sender
+from spamnb.ledger.history.senders import Came, Sender
+from spamnb.mail.unsubscribe import unsubscribe_addresses
+from spamnb.rules.never_opened import SPAN, never_opened
 from spamnb.web.http import HttpError, Response, whole_number
 from spamnb.web.parts.offers import FixedLabel, Offer, fixed_label_of, offers
 from spamnb.web.parts.split_bar import split_bar
@@ -24,6 +28,9 @@ _ON_A_PAGE = 50
 _AT_ONCE = 50  # messages that the page shows, and teaches in one go
 _MANY = 20  # messages: from this number on, the page asks before it teaches them
 _CHOSEN = 100  # choices shown
+_MOST_LOOKED_AT = 5_000  # messages among which mail that is never opened is looked for
+_MOST_UNOPENED = 10  # senders shown
+_MOST_READ = 5  # messages of a sender in which an address to unsubscribe is looked for
 
 
 class SenderRow(NamedTuple):
@@ -34,6 +41,14 @@ class SenderRow(NamedTuple):
     offer: Offer | None
     bar: Markup
     words: str
+
+
+class UnopenedRow(NamedTuple):
+    """A sender whose mail comes and is never opened, and the offer to choose."""
+
+    sender: Sender
+    came: Came
+    offer: Offer
 
 
 class LabelEffect(NamedTuple):
@@ -66,8 +81,11 @@ def senders(visit: Visit) -> Response:
     found = choices.standing(visit.ledger, visit.site.config(), _CHOSEN)
     standing = [one for one in found if one.choice.is_of_senders]
     written = config.senders
+    is_first = not text and after is None
     return visit.page(
         "senders.html",
+        unopened=_never_opened(visit) if is_first else [],
+        came_since={one.choice.action: _come_since(visit, one.choice) for one in standing},
         title="Senders",
         senders=[_row(visit, one) for one in page],
         q=text,
@@ -86,6 +104,28 @@ def _row(visit: Visit, sender: Sender) -> SenderRow:
     words = [f"{number:,} {word}" for word, number in verdicts.items() if number] or ["none judged"]
     corrected = f", {sender.corrected:,} corrected" if sender.corrected else ""
     return SenderRow(sender, _said(visit, sender), offer, split_bar(verdicts), f"{', '.join(words)}{corrected}")
+
+
+def _never_opened(visit: Visit) -> list[UnopenedRow]:
+    """Return the senders whose mail is never opened, and about whom nothing is said yet, those with most mail first."""
+    records, rows = visit.ledger.senders, list[UnopenedRow]()
+    of_senders = records.came(visit.now - SPAN, _MOST_LOOKED_AT)
+    for found in filter(None, map(records.get, never_opened(of_senders, visit.now))):
+        offer = next((one for one in _offers(visit, found) if one.kind != "domain"), None)
+        address, list_id = ("", found.name) if found.is_list else (found.name, "")
+        is_said = _said(visit, found) is not None or visit.ledger.choices.sorted_to(address, list_id) is not None
+        if offer is not None and not is_said:
+            rows.append(UnopenedRow(found, of_senders[found.id], offer))
+    return rows[:_MOST_UNOPENED]
+
+
+def _come_since(visit: Visit, choice: Choice) -> int | None:
+    """Return how much mail has come since a choice about one address or list; None if it is about others too."""
+    name = str(choice.value)
+    is_list = is_of_list(name)
+    is_one = is_list or (exact_pattern(name) == name and "@" in name)
+    name = name.partition(":")[2] if is_list else name
+    return visit.ledger.senders.come_since(name, choice.at, is_list=is_list) if is_one else None
 
 
 def _offers(visit: Visit, sender: Sender) -> list[Offer]:
@@ -116,7 +156,19 @@ def sender(visit: Visit) -> Response:
         many=_MANY,
         failed=visit.outcome("failed"),
         previews={label.word: _sum_of(listed, label.word) for label in Label},
+        unsubscribe=_unsubscribe(visit, messages),
     )
+
+
+def _unsubscribe(visit: Visit, messages: Sequence[MessageRow]) -> list[str]:
+    """Return the addresses at which one can unsubscribe, by the newest message that is there."""
+    places = CurrentFiles(visit.ledger, visit.config)
+    for message in messages[:_MOST_READ]:
+        for file in places.of(message.digest):
+            content = None if file.location is None else places.read(file.location, message.digest)
+            if content is not None:
+                return unsubscribe_addresses(content[1])
+    return []
 
 
 def _sender(visit: Visit) -> Sender:
