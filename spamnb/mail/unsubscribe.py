@@ -1,4 +1,4 @@
-"""Where one can unsubscribe, as a message says (RFC 2369, section 3.2). Nothing here calls that address."""
+"""The addresses at which one can unsubscribe, as a message says (RFC 2369, section 3.2). Nothing here calls them."""
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.mail.parsing.message import parse
