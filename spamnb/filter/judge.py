@@ -5,30 +5,24 @@ message.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from spamnb.base.label import Label, Verdict
 from spamnb.bayes.calibration import SLOPE, probability
-from spamnb.bayes.estimate import Estimate, bernoulli, log, log_odds, multinomial, multinomial_boolean
-from spamnb.bayes.score_plain import message_weights, score, strength, unused_weight, weights
-from spamnb.config import Config, Model, Scoring, Senders
+from spamnb.bayes.score_plain import message_weights, score, unused_weight, weights
+from spamnb.config import Config, Scoring, Senders
+from spamnb.filter.met_tokens import MetTokens, log_odds_of
 from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted, voucher
 from spamnb.ledger.lessons.acquaintance import Acquaintance, Seen, SignedBefore, tokens_of
-from spamnb.ledger.lessons.evidence import Evidence, Evident
+from spamnb.ledger.lessons.evidence import Evident
 from spamnb.mail.reading import Content, Reading
 from spamnb.mail.relations import Relations
 from spamnb.mail.tokens.kinds import family_of
 
 if TYPE_CHECKING:  # numpy is not imported to judge one message
     from spamnb.ledger.lessons.port import Lessons, Teacher
-
-ESTIMATES: dict[Model, Estimate] = {
-    "bernoulli": bernoulli,
-    "multinomial": multinomial,
-    "multinomial-boolean": multinomial_boolean,
-}
 
 
 class Judgement(NamedTuple):
@@ -92,35 +86,41 @@ class Explanation(NamedTuple):
         return len(self.clues)
 
 
-_MOST_REMEMBERED = 200_000  # tokens, in some 30 MB
 UNTAUGHT = Judgement(Verdict.UNSURE, 0.5, 0.0)
 UNREAD = "it goes past a limit, so some of its text was not read, and that may be spam"
 
 
 class Filter:
-    """Judges messages by the present counts of their tokens, and gives reasons."""
+    """Judges messages by the present counts of their tokens, and gives reasons.
+
+    met: the tokens that it has met, if it judges many messages between two lessons.
+    """
 
     def __init__(
-        self, lessons: "Lessons", scoring: Scoring, senders: Senders, trusted: Trusted = NOBODY_TRUSTED
+        self,
+        lessons: "Lessons",
+        scoring: Scoring,
+        senders: Senders,
+        trusted: Trusted = NOBODY_TRUSTED,
+        met: MetTokens | None = None,
     ) -> None:
         self._lessons = lessons
         self._scoring = scoring
         self._priority = _Priority(senders, trusted)
+        self._met = met
 
     @classmethod
-    def of(cls, lessons: "Lessons", config: Config) -> Self:
+    def of(cls, lessons: "Lessons", config: Config, met: MetTokens | None = None) -> Self:
         """Return the filter of a configuration."""
-        return cls(lessons, config.scoring, config.senders, Trusted.of(config))
+        return cls(lessons, config.scoring, config.senders, Trusted.of(config), met)
 
     def judge(self, reading: Reading | Content) -> Judgement:
         """Score a message. A filter that has learned nothing of one class is unsure."""
         (seen,) = self._lessons.seen([reading.relations])
         tokens = [*reading.tokens, *tokens_of(seen.known)]
-        evidence = self._lessons.evidence(tokens)
-        judgement = UNTAUGHT
-        if evidence.is_taught:
-            odds = _log_odds(tokens, evidence, self._scoring)
-            judgement = judgement_of(score(odds, weights(odds, list(map(family_of, tokens)))), self._scoring)
+        met = MetTokens() if self._met is None else self._met
+        is_taught = met.look_up(tokens, self._lessons, self._scoring)
+        judgement = _judgement_of_met(tokens, met, self._scoring) if is_taught else UNTAUGHT
         return self._priority.decided(judgement, reading, seen, self._lessons.signed_before)
 
     def judged_before(self, judgement: Judgement, relations: Relations) -> Judgement:
@@ -140,7 +140,7 @@ class Filter:
         (seen,) = self._lessons.seen([reading.relations], without)
         tokens = [*reading.tokens, *tokens_of(seen.known)]
         evidence = self._lessons.evidence(tokens, without)
-        odds = _log_odds(tokens, evidence, self._scoring)
+        odds = log_odds_of(tokens, evidence, self._scoring)
         weight = weights(odds, list(map(family_of, tokens)))
         judgement = judgement_of(score(odds, weight), self._scoring) if evidence.is_taught else UNTAUGHT
         slope = SLOPE if evidence.is_taught else 0.0
@@ -163,7 +163,7 @@ class FrozenFilter:
         self._lessons = lessons
         self._scoring = scoring
         self._priority = _Priority(senders, trusted)
-        self._met: dict[str, tuple[float, float, str]] = {}  # log-odds, strength and family of each token
+        self._met = MetTokens()
 
     @classmethod
     def of(cls, lessons: Evident, config: Config) -> Self:
@@ -175,8 +175,8 @@ class FrozenFilter:
         senders = self._lessons.seen([message.relations for message in messages])
         tokens = [[*message.tokens, *tokens_of(seen.known)] for message, seen in zip(messages, senders, strict=True)]
         judgements = [UNTAUGHT] * len(messages)
-        if self._look_up(set(itertools.chain.from_iterable(tokens))):
-            judgements = list(map(self._judge_met, tokens))
+        if self._met.look_up({*itertools.chain.from_iterable(tokens)}, self._lessons, self._scoring):
+            judgements = [_judgement_of_met(one, self._met, self._scoring) for one in tokens]
         return [
             self._priority.decided(judgement, message, seen, self._lessons.signed_before)
             for judgement, message, seen in zip(judgements, messages, senders, strict=True)
@@ -186,9 +186,9 @@ class FrozenFilter:
         """Return the strongest clues on the side of a message's score, at most `most`, the strongest first."""
         (seen,) = self._lessons.seen([message.relations])
         tokens = [*message.tokens, *tokens_of(seen.known)]
-        if not tokens or not self._look_up(set(tokens)):
+        if not self._met.look_up(tokens, self._lessons, self._scoring):
             return []
-        odds, strengths, families = zip(*map(self._met.__getitem__, tokens), strict=True)
+        odds, strengths, families = self._met.columns(tokens)
         weighed = zip(tokens, odds, message_weights(strengths, families), strict=True)
         side = [one for one in weighed if one[1] * one[2] * judgement.log_odds > 0]
         side = sorted(side, key=lambda one: (-abs(one[1] * one[2]), one[0]))[:most]
@@ -196,22 +196,10 @@ class FrozenFilter:
         clues = [Clue(token, counts[token][0], counts[token][1], *rest) for token, *rest in side]
         return sorted(clues, key=lambda clue: (-abs(clue.contribution), -clue.ham - clue.spam, clue.token))
 
-    def _judge_met(self, tokens: Sequence[str]) -> Judgement:
-        if not tokens:
-            return judgement_of(score((), ()), self._scoring)
-        odds, strengths, families = zip(*map(self._met.__getitem__, tokens), strict=True)
-        return judgement_of(score(odds, message_weights(strengths, families)), self._scoring)
 
-    def _look_up(self, vocabulary: Iterable[str]) -> bool:
-        """Look up the new tokens. Returns whether the filter has learned anything of both classes."""
-        if len(self._met) > _MOST_REMEMBERED:
-            self._met.clear()
-        new = [token for token in vocabulary if token not in self._met]
-        evidence = self._lessons.evidence(new)
-        if evidence.is_taught:
-            odds = _log_odds(new, evidence, self._scoring)
-            self._met.update(zip(new, zip(odds, map(strength, odds), map(family_of, new), strict=True), strict=True))
-        return evidence.is_taught
+def _judgement_of_met(tokens: Sequence[str], met: MetTokens, scoring: Scoring) -> Judgement:
+    odds, strengths, families = met.columns(tokens)
+    return judgement_of(score(odds, message_weights(strengths, families)), scoring)
 
 
 def judgement_of(mean: float, scoring: Scoring) -> Judgement:
@@ -258,18 +246,3 @@ class _Priority:
         if judgement.verdict is Verdict.HAM and message.is_in_part:
             return judgement._replace(verdict=Verdict.UNSURE, unread=UNREAD)
         return judgement
-
-
-def _log_odds(tokens: Sequence[str], evidence: Evidence, scoring: Scoring) -> list[float]:
-    """Return the log-odds of each token: above 0 for spam, 0 for tokens that were never learned."""
-    estimate, alpha = ESTIMATES[scoring.model], scoring.alpha
-    never = 0, 0, 0, 0
-    of_tokens: list[tuple[int, ...]] = list(map(tuple, map(evidence.counts.get, tokens, itertools.repeat(never))))
-    distinct = {*of_tokens} - {never}  # many tokens have the same counts, and more have the same counts in one class
-    of_ham, of_spam = (
-        {pair: log(*estimate(pair[0], pair[1], of, alpha)) for pair in {counts[label::2] for counts in distinct}}
-        for label, of in zip(Label, map(evidence.of_class, Label), strict=True)
-    )
-    by_counts = {counts: log_odds(of_spam[counts[1::2]], of_ham[counts[::2]]) for counts in distinct}
-    by_counts[never] = 0.0
-    return list(map(by_counts.__getitem__, of_tokens))

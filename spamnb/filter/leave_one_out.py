@@ -21,7 +21,8 @@ from spamnb.base.label import Label
 from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import log_odds_of, scores_of, weights_of
 from spamnb.config import Scoring
-from spamnb.filter.judge import ESTIMATES, UNTAUGHT, Clue, Judgement, judgement_of
+from spamnb.filter.judge import UNTAUGHT, Clue, Judgement, judgement_of
+from spamnb.filter.met_tokens import ESTIMATES
 from spamnb.ledger.lessons.port import LearnedTokens, Lesson, Lessons, pages
 
 _MESSAGES = 500  # at a time, in some 30 MB; 2,000 at a time are not faster

@@ -11,7 +11,7 @@ from spamnb.bayes.base import Counts
 from spamnb.bayes.score_arrays import log_odds_of
 from spamnb.bayes.score_plain import GRAMS
 from spamnb.config import Scoring
-from spamnb.filter.judge import ESTIMATES
+from spamnb.filter.met_tokens import ESTIMATES
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.kinds import is_seen
 

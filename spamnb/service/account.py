@@ -19,7 +19,7 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 from typing import Final, NamedTuple
@@ -35,6 +35,7 @@ from spamnb.base.errors import (
     SpamnbError,
 )
 from spamnb.config import Config
+from spamnb.filter.met_tokens import Bound
 from spamnb.ledger.copies.recovery import open_sound
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.ledger import Ledger
@@ -51,6 +52,7 @@ _log = logging.getLogger(__name__)
 _MOST_HINTS = 1000  # hints that may wait for one account; if more come, its folders are compared instead
 _SOON_SECONDS = 0.5  # until changed folders are compared
 _QUIET_SECONDS, _LONGEST_FILLING = 10.0, 600.0  # of silence, or in all, until a new Maildir is compared
+_MOST_MET = 50_000  # tokens, in some 8 MB
 _RETRY_SECONDS = 10.0  # until a fault that may pass is tried again
 _BUSY_SECONDS = 1.0  # the same, if another process held the ledger
 _RELEASED_SECONDS = 2.0  # until a ledger is used again that a command has asked for
@@ -94,7 +96,8 @@ class ServiceTools:
     this one began. most_awake: how many accounts may be awake at once. idle_seconds: an account
     without work sleeps after this time. has_others: a fault puts only its account to rest, and the service goes on for
     the others; the jobs of an account are a part of its daily look. For one person a fault that lasts ends the service,
-    and one that may pass stops only the mailbox that it is about.
+    and one that may pass stops only the mailbox that it is about. met: how many tokens the filters of the accounts that
+    are awake keep in mind together.
     """
 
     watcher: Watcher
@@ -112,6 +115,7 @@ class ServiceTools:
     most_awake: int = 1
     idle_seconds: float = math.inf
     has_others: bool = False
+    met: Bound = field(default_factory=lambda: Bound(_MOST_MET))
 
 
 class SharingUser(NamedTuple):
@@ -237,7 +241,9 @@ class Account:
                 await_nobody(ledger)
             self._mail_faults = self._mail_faults or MailFaults(tools.measurements.fault)
             with ledger.without_fsync():  # after a power cut, the next waking makes the rows of a new mailbox again
-                context = Context(self.config, ledger, *common, self._remembered, self._mail_faults, self.new_since)
+                kept = self._remembered, self._mail_faults, self.new_since, tools.met
+                context = Context(self.config, ledger, *common, *kept)
+                stack.callback(context.met.clear)
                 awake = AwakeAccount(context, self.faults, strict=tools.is_strict, watch=tools.watcher.watch)
                 stack.callback(awake.close)
                 awake.open_new()

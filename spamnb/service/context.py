@@ -11,6 +11,7 @@ from spamnb.acts.reconsider import Trace, missed_spam
 from spamnb.base.label import Label, Role
 from spamnb.config import Config, Mailbox
 from spamnb.filter.judge import Filter
+from spamnb.filter.met_tokens import Bound, MetTokens
 from spamnb.ledger.history.messages import ActedOn
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
@@ -33,7 +34,8 @@ class Context:
     since the epoch. `alive` is called during long work, with its name, outside any transaction; it may raise to end the
     work. departures: shared by all mailboxes of the service. reading: notes what is being read. remembered: what the
     filter still lacked before it may move mail. faults: the lasting faults of the mail.
-    new_since: mail that came later is new, even if its mailbox is recorded only after it came.
+    new_since: mail that came later is new, even if its mailbox is recorded only after it came. bound: how many
+    tokens it keeps in mind, with other accounts.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Context:
         remembered: MissingCache | None = None,
         faults: MailFaults | None = None,
         new_since: float = math.inf,
+        bound: Bound | None = None,
     ) -> None:
         self.config = config
         self.ledger = ledger
@@ -59,6 +62,7 @@ class Context:
         self.faults = faults or MailFaults(self.measurements.fault)
         self.reading = AccountsReading(reading or ReadingNow(), ledger, config.user)
         self.new_since = new_since
+        self.met = MetTokens(bound)
         self.bases = bases_now()
         self.doubted: dict[bytes, float] = {}  # kept mail that was not learned: its probability at the last look
         self._missed_spam = MissedSpam.UNKNOWN
@@ -82,7 +86,7 @@ class Context:
 
     def filter(self) -> Filter:
         """The filter that judges a message now."""
-        return Filter.of(self.ledger.lessons, self.in_force)
+        return Filter.of(self.ledger.lessons, self.in_force, self.met)
 
     # --- folders and lessons
 

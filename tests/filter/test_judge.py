@@ -6,14 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import spamnb.filter.judge
 from spamnb.base.label import How, Label, Verdict
 from spamnb.bayes import score_plain
 from spamnb.bayes.calibration import SLOPE
 from spamnb.config import Model, Scoring, Senders
 from spamnb.filter.explain import sides
 from spamnb.filter.judge import Filter, FrozenFilter
+from spamnb.filter.met_tokens import ESTIMATES, Bound, MetTokens
 from spamnb.ledger.lessons.memory import MemoryLessons
+from spamnb.ledger.lessons.port import Relabel
 from spamnb.mail.reading import Content, Reading
 from tests.profiles import daily
 
@@ -37,7 +38,7 @@ def taught(lessons: list[tuple[int, dict[str, int]]]) -> MemoryLessons:
 @pytest.mark.parametrize("model", get_args(Model))
 def test_every_event_model_that_may_be_configured_judges(model: Model) -> None:
     """Each event model that `scoring.model` may name judges a message, and the filter knows no other."""
-    assert list(spamnb.filter.judge.ESTIMATES) == list(get_args(Model))
+    assert list(ESTIMATES) == list(get_args(Model))
     learned = taught([(0, {"x": 1}), (1, {"y": 1})])
     judge = Filter(learned, Scoring(model=model), Senders()).judge
     assert judge(reading({"x": 2})).log_odds < 0 < judge(reading({"y": 2})).log_odds
@@ -51,8 +52,9 @@ def test_many_messages_are_judged_as_each_by_itself(
     """Judged in batches, however few tokens are kept in mind between them, a message gets the judgement of its own."""
     learned = taught(lessons)
     alone, together = Filter(learned, Scoring(), Senders()), FrozenFilter(learned, Scoring(), Senders())
+    one_by_one = Filter(learned, Scoring(), Senders(), met=MetTokens(Bound(remembered)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(spamnb.filter.judge, "_MOST_REMEMBERED", remembered)
+        patch.setattr(together._met._bound, "most", remembered)
         patch.setattr(score_plain, "LEAST_GRAMS", 2)
         for batch in batches:
             readings = [reading(tokens) for tokens in batch]
@@ -62,6 +64,41 @@ def test_many_messages_are_judged_as_each_by_itself(
                 assert one.verdict == other.verdict
                 assert one.log_odds == pytest.approx(other.log_odds, abs=1e-12)
                 assert one.probability == pytest.approx(other.probability, abs=1e-12)
+            assert list(map(one_by_one.judge, readings)) == list(map(alone.judge, readings))
+
+
+@settings(max_examples=daily(30))
+@given(st.data())
+def test_tokens_are_kept_until_the_lessons_change(data: st.DataObject) -> None:
+    """Whatever is learned, corrected and forgotten in between, kept tokens give the judgements of a new filter."""
+    learned, bound = taught([(0, {"x": 1}), (1, {"y": 1})]), Bound(data.draw(st.integers(0, 20)))
+    met, others = MetTokens(bound), MetTokens(bound)
+    for _ in range(data.draw(st.integers(1, 8))):
+        act, number = data.draw(st.sampled_from(["learn", "correct", "forget", "judge"])), data.draw(st.integers(0, 3))
+        if act == "learn":
+            learned.learn([Reading(bytes([number]), "", data.draw(TOKENS))], Label.HAM, "", 0.0, how=How.HAND)
+        elif act == "correct":
+            learned.learn([Reading(bytes([number]), "", {})], Label.SPAM, "", 0.0, how=How.HAND)
+        elif act == "forget":
+            learned.forget([bytes([number])], "", 0.0, how=How.HAND)
+        message = reading(data.draw(TOKENS))
+        for kept in (met, others):
+            judge = Filter(learned, Scoring(), Senders(), met=kept).judge
+            assert judge(message) == Filter(learned, Scoring(), Senders()).judge(message)
+    met.clear()
+    others.clear()
+    assert bound.kept == 0
+
+
+def test_labels_that_are_swapped() -> None:
+    """Two messages of one size that swap their labels leave all totals as they were, but not what tokens point to."""
+    learned = taught([(0, {"x": 1}), (1, {"y": 1})])
+    judge = Filter(learned, Scoring(), Senders(), met=MetTokens()).judge
+    before = judge(reading({"x": 1})).log_odds
+    for number, label in enumerate(Label):
+        relabel = Relabel(bytes([number]), label, False, Label(1 - label), False, "", How.HAND)
+        assert learned.relabel([relabel], 0.0) == [True]
+    assert judge(reading({"x": 1})).log_odds == -before > 0
 
 
 @pytest.mark.parametrize("label", [0, 1])

@@ -17,11 +17,17 @@ class Evidence(NamedTuple):
 
     counts: of each token that a learned message holds, and perhaps of others: the messages with it, ham then spam, and
     its occurrences in them, ham then spam. totals: messages, tokens summed over messages, and occurrences, each ham
-    then spam; vocabulary.
+    then spam; vocabulary. change: the number of the last change of the lessons.
     """
 
     counts: Mapping[str, Sequence[int]]
     totals: Sequence[int]
+    change: int
+
+    @property
+    def state(self) -> tuple[int, ...]:
+        """Two equal states have the same counts of all tokens. Pruning has no number of a change, but other totals."""
+        return *self.totals, self.change
 
     @property
     def is_taught(self) -> bool:
@@ -55,7 +61,7 @@ class NoEvidence:
 
     def evidence(self, tokens: Sequence[str]) -> Evidence:
         """Return no counts."""
-        return Evidence({}, (0,) * 7)
+        return Evidence({}, (0,) * 7, 0)
 
     def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return nothing for each message."""

@@ -112,7 +112,7 @@ class MemoryLessons:
         rows = np.concatenate([found.messages, found.occurrences]).T.tolist()
         sums = found.class_messages, found.class_token_messages, found.class_occurrences
         totals = [*np.concatenate(sums).tolist(), int(found.vocabulary_size)]
-        return Evidence(dict(zip(tokens, rows, strict=True)), totals)
+        return Evidence(dict(zip(tokens, rows, strict=True)), totals, self._last)
 
     def _counts_of(self, ids: NDArray[np.int64]) -> Counts:
         return Counts.of(self._counts[:, ids], self._totals.copy())

@@ -127,7 +127,7 @@ class Performer:
 
         It takes milliseconds, so the ledger is not held.
         """
-        unread, spam_filter = arrival.unread, Filter.of(self._ledger.lessons, config)
+        unread, spam_filter = arrival.unread, Filter.of(self._ledger.lessons, config, self._context.met)
         notes = _ALIKE if self._ledger.messages.has_alike(unread.header_digest, unread.digest) else ""
         early = arrival.early()
         if early is None:

@@ -84,7 +84,8 @@ class SqliteEvidence:
         """Return the counts of these tokens."""
         with self._db.snapshot():  # counts and totals of one moment: a class has the messages of its tokens
             rows = look_up_counts(self._db, tokens)
-            return Evidence({text: counts for _, text, counts in rows}, total(self._db, TOTALS))
+            *totals, change = total(self._db, f"{TOTALS}, change")
+            return Evidence({text: counts for _, text, counts in rows}, totals, change)
 
     def seen(self, messages: Sequence[Relations]) -> list[Seen]:
         """Return what decisions and sent mail say of each of these messages."""

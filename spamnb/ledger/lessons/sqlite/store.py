@@ -87,10 +87,10 @@ class SqliteLessons(SqliteEvidence, SqliteSentMail):
         if without is None:
             return super().evidence(tokens)
         with self._db.snapshot():
-            rows, totals = look_up_counts(self._db, tokens), self.totals()
+            rows, totals, change = look_up_counts(self._db, tokens), self.totals(), self.last_change()
             own = self._learned(without)
             if own is None:
-                return Evidence({text: counts for _, text, counts in rows}, totals.tolist())
+                return Evidence({text: counts for _, text, counts in rows}, totals.tolist(), change)
             _, label, ids, occurrences = own
             totals[[label, 2 + label, 4 + label]] -= [1, len(ids), occurrences.sum()]
             totals[6] -= int((counts_of(self._db, ids)[:, :2].sum(axis=1) == 1).sum())
@@ -100,7 +100,7 @@ class SqliteLessons(SqliteEvidence, SqliteSentMail):
             if id_ in in_message:
                 counts[text][label] -= 1
                 counts[text][2 + label] -= in_message[id_]
-        return Evidence(counts, totals.tolist())
+        return Evidence(counts, totals.tolist(), change)
 
     def counts(self, tokens: Sequence[str], without: bytes | None = None) -> Counts:
         """Return the counts of these tokens, in their order; zeros for tokens never learned."""
