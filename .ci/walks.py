@@ -1,9 +1,10 @@
 """Count what a new message passes on its way to Junk: `.venv/bin/python .ci/walks.py [-v]`.
 
 It runs the service, delivers a spam message, and notes the functions that are called until the message is in Junk: for
-one person, and for a user of a mail host whose account is asleep. Only `service`, `rules` and `acts` are counted, since
-they decide what happens; the loop is `service` without `service/mailbox`. Lines are all lines of a function, with its
-docstring. A function that CONTRIBUTING.md names in this way, and that the message does not pass, is an error.
+one person, and for a user of a mail host whose account is asleep. Only `service`, `host/service`, `rules` and `acts`
+are counted, since they decide what happens; the loop is all of a service but `service/mailbox`. Lines are all lines of
+a function, with its docstring. A function that CONTRIBUTING.md names in this way, and that the message does not pass,
+is an error.
 
 -v lists the functions.
 """
@@ -24,17 +25,20 @@ from types import CodeType, FrameType
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, load
-from spamnb.host.host import Host
+from spamnb.config import load
+from spamnb.host.service.served import ServedHost
 from spamnb.maildir.messages import deliver, scan
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
+from spamnb.service.served import Served
 from tests.mail_under_service import Mail
 from tests.service.conftest import Site
 from tests.service.hosts.inn import Disk
 
 ROOT = Path(__file__).parent.parent
-_COUNTED = "service", "rules", "acts"
+_COUNTED = re.compile(r"spamnb/(?:(?:host/)?service|rules|acts)/")
+_OF_LOOP = re.compile(r"spamnb/(?:host/)?service/(?!mailbox/)")
 _WAY = re.compile(r"^## The way of a message.*?(?=^## )", re.MULTILINE | re.DOTALL)
 _STEP = re.compile(r"`(spamnb/[a-z_/]+\.py)`\s+`([A-Za-z_.]+)`")
 _QUIET = 0.5  # seconds without a step of the loop, after which it has nothing to do
@@ -108,7 +112,7 @@ def _functions(path: Path) -> dict[int, tuple[str, int]]:
     return found
 
 
-def passed(load_: Callable[[], Config | Host], mail: Mail) -> dict[tuple[str, str], int]:
+def passed(load_: Callable[[], Served], mail: Mail) -> dict[tuple[str, str], int]:
     """Return the lines of each function that a new message passes, by its file and its name."""
     notifier = _Passed(mail)
     notifier.daemon = Daemon(load_, notifier, running=notifier.running)
@@ -127,9 +131,9 @@ def passed(load_: Callable[[], Config | Host], mail: Mail) -> dict[tuple[str, st
 def _report(who: str, lines: dict[tuple[str, str], int], *, is_verbose: bool) -> None:
     by_file: dict[str, list[tuple[str, int]]] = defaultdict(list)
     for (path, name), number in sorted(lines.items()):
-        if path.split("/")[1] in _COUNTED:
+        if _COUNTED.match(path):
             by_file[path].append((name, number))
-    of_loop = {path for path in by_file if re.match(r"spamnb/service/(?!mailbox/)", path)}
+    of_loop = {path for path in by_file if _OF_LOOP.match(path)}
     for what, paths in (("all", by_file.keys()), ("the loop", of_loop)):
         functions = [number for path in paths for _, number in by_file[path]]
         print(f"{who}, {what}: {len(paths)} files, {len(functions)} functions, {sum(functions)} lines")
@@ -147,11 +151,11 @@ def main() -> None:
         of_host.mkdir()
         site = Site(of_person)
         site.teach()
-        for_one = passed(lambda: load(site.config, {}), site)
+        for_one = passed(lambda: Person(load(site.config, {})), site)
         disk = Disk(of_host, of_person / "taught", 0)
         shutil.copy(site.ledger, of_person / "taught")
         disk.add("u@one.example")
-        for_user = passed(disk.host, disk.mail("u@one.example"))
+        for_user = passed(lambda: ServedHost(disk.host()), disk.mail("u@one.example"))
     _report("one person", for_one, is_verbose=is_verbose)
     _report("a user of a host", for_user, is_verbose=is_verbose)
     way = _WAY.search((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Final
 
 _MODULES: Final = (
-    *("spamnb.cli.main", "spamnb.cli.run", "spamnb.cli.web", "spamnb.service.daemon", "spamnb.service.roster"),
+    *("spamnb.cli.main", "spamnb.cli.run", "spamnb.cli.web", "spamnb.service.daemon", "spamnb.host.service.roster"),
     *("spamnb.spamd.service", "spamnb.mail.reading", "spamnb.filter.judge", "spamnb.web.page_server"),
 )
 MOST: Final = 1 << 20  # bytes of a request: an environment is smaller

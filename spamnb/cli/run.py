@@ -25,15 +25,18 @@ from spamnb.cli.common.config_and_ledger import config_path
 from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import inform, is_terminal
 from spamnb.cli.common.stderr_log import set_form
-from spamnb.config import Config, load_any
+from spamnb.config import load_any
 from spamnb.config.default_paths import instance
 from spamnb.exchange.part import ExchangeOfLessons
 from spamnb.host.host import Host
+from spamnb.host.service.served import ServedHost
 from spamnb.host.shares import Share
 from spamnb.notmuch.part import TagInNotmuch
 from spamnb.service import open_files
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
+from spamnb.service.served import Served
 from spamnb.spamd.listeners import EXAMPLE
 from spamnb.spamd.service import SpamdService
 
@@ -55,7 +58,6 @@ def run(options: argparse.Namespace) -> int:
         lambda: _read(path, options.shard),
         _Notifier(path, options),
         parts=(partial(SpamdService, inherited(os.environ, example=EXAMPLE)), ExchangeOfLessons, TagInNotmuch),
-        instance=instance(os.environ),
         tells_faults=True,
     )
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
@@ -93,14 +95,14 @@ class _Notifier(Notifier):
         return ends if config.is_template else f"{whether_it_moves(self._options)}\n{ends}"
 
 
-def _read(path: Path, shard: Share | None) -> Config | Host:
-    """Return the configuration of one person, or of a host, and let the log have its form."""
+def _read(path: Path, shard: Share | None) -> Served:
+    """Return whom the configuration is for: one person, or a mail host. The log gets its form."""
     config = load_any(path, os.environ)
     set_form(config.service.log)
     if config.is_template:
-        return Host(config, path, shard or Share())
+        return ServedHost(Host(config, path, shard or Share()))
     if shard is not None:
         raise UsageError(
             f"{escaped(str(path))} is the configuration of one person, who has one service: leave --shard out"
         )
-    return config
+    return Person(config, instance(os.environ))

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from spamnb.config import Config, Exchange
-from spamnb.host.host import Host
+from spamnb.config import Exchange
 from spamnb.service.account import SharingUser
 from spamnb.service.part import Part
+from spamnb.service.served import Served
 
 
 class ExchangeOfLessons(Part):
@@ -14,9 +14,9 @@ class ExchangeOfLessons(Part):
 
     _settings = Exchange()
 
-    def use(self, config: Config | Host) -> None:
+    def use(self, served: Served) -> None:
         """Go on with another configuration."""
-        self._settings = (config.template if isinstance(config, Host) else config).exchange
+        self._settings = served.config.exchange
 
     def beside(
         self, accounts: Callable[[], Sequence[SharingUser]], forgotten: Callable[[SharingUser], object]

@@ -1,7 +1,7 @@
 """The service as a whole: start, the loop, reload, stop.
 
-One loop works for one person, with one account (`one_person`), or for the users of a mail host, with thousands
-(`roster`). `scheduler` gives the turns.
+One loop works for one person, with one account (`one_person`), or for whoever else is `served`: a mail host has
+thousands of accounts. `scheduler` gives the turns.
 """
 
 import logging
@@ -9,16 +9,11 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
-from functools import partial
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain
 
 from spamnb.base.errors import SpamnbError
-from spamnb.config import Config
-from spamnb.host.host import Host
-from spamnb.host.shares import Share, claimed
 from spamnb.ledger import schema
-from spamnb.ledger.file.locks import only_service
 from spamnb.maildir.departures import Departures
 from spamnb.service.account import LEDGER, Claim, ServiceTools, SharingUser
 from spamnb.service.awake_account import AwakeAccount
@@ -26,16 +21,14 @@ from spamnb.service.jobs import ServiceJob
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.notify import Notifier
-from spamnb.service.one_person import OnePerson
 from spamnb.service.part import MakePart, Part, PartTools
 from spamnb.service.reading_now import ReadingNow
-from spamnb.service.roster import Roster
-from spamnb.service.scheduler import Scheduler, StoppedError
+from spamnb.service.scheduler import StoppedError
+from spamnb.service.served import Accounts, LoopTools, Served
 from spamnb.service.watcher import Watcher
 
 _log = logging.getLogger(__name__)
 _LONGEST_WAIT = 60.0
-_MOST_WATCHES = 400  # per user of a host; a user with more folders is polled
 _STEP_SECONDS = 120.0  # a step of long work may take this before the service manager loses patience
 _REPORT_SECONDS = 1.0  # between reports of long work
 
@@ -53,12 +46,11 @@ class Daemon:
 
     def __init__(
         self,
-        load: Callable[[], Config | Host],
+        load: Callable[[], Served],
         notifier: Notifier,
         now: Callable[[], float] = time.time,
         running: Callable[[], float] = time.monotonic,
         parts: Sequence[MakePart] = (),
-        instance: str = "",
         *,
         tells_faults: bool = False,
     ) -> None:
@@ -66,17 +58,16 @@ class Daemon:
         self._notify = notifier
         self._now = now
         self._running = running
-        self._config = load()
+        self._served = load()
         self._watcher = self._new_watcher()
         self._make_parts = parts
-        self._instance = instance
         self._parts: list[Part] = []
         self._forgotten: deque[SharingUser] = deque()  # on another host; grows in other threads
         self._measurements = Measurements()
         self._departures = Departures(now)
         self._reading = ReadingNow(tells_faults=tells_faults)
-        self._faults = LogOnce(_log, logging.ERROR, self._count)
-        self._former: Config | Host | None = None  # the old one, until the new one after a reload has worked
+        self._faults = self._new_faults()
+        self._former: Served | None = None  # the old one, until the new one after a reload has worked
         self._reservation = ""
         self._next_report = 0.0
         self._stop = False
@@ -128,26 +119,23 @@ class Daemon:
         """Be the only service, and have the parts, until the block ends. Yields how each ledger is claimed."""
         tools = PartTools(self._now, self._measurements, self._reading, self._wake)
         with ExitStack() as stack:
-            claim = stack.enter_context(_only_service(self._config))
+            claim = stack.enter_context(self._served.alone())
             stack.enter_context(closing(self._reading))
             self._parts = [stack.enter_context(closing(make(tools))) for make in self._make_parts]
             yield claim
 
-    @property
-    def _of_service(self) -> Config:
-        """The configuration of the service itself: one person's, or the template of a host."""
-        return self._config.template if isinstance(self._config, Host) else self._config
-
     def _new_watcher(self) -> Watcher:
-        return Watcher(self._of_service.service.watch, _MOST_WATCHES if isinstance(self._config, Host) else None)
+        return Watcher(self._served.config.service.watch, self._served.most_watches)
 
-    def _accounts(self, claim: Claim, *, is_strict: bool = False) -> OnePerson | Roster:
+    def _accounts(self, claim: Claim, *, is_strict: bool = False) -> Accounts:
         clocks = self._now, self._running
         common = *clocks, self._long_work, self._measurements, self._departures, self._reading, claim
         tools = ServiceTools(self._watcher, *common, is_strict=is_strict, is_replaced=self._is_replaced)
-        if isinstance(self._config, Host):
-            return Roster(self._config, tools, lambda: LogOnce(_log, logging.ERROR, self._count))
-        return OnePerson(self._config, tools, self._faults, self._notify.alive, self._instance, self._jobs_of_parts)
+        loop = LoopTools(self._faults, self._new_faults, self._notify.alive, self._jobs_of_parts)
+        return self._served.accounts(tools, loop)
+
+    def _new_faults(self) -> LogOnce:
+        return LogOnce(_log, logging.ERROR, self._count)
 
     def _jobs_of_parts(self, awake: AwakeAccount) -> Iterator[ServiceJob]:
         return chain.from_iterable(each.jobs(awake) for each in self._parts)
@@ -156,16 +144,15 @@ class Daemon:
         """Whether a different version of the program was installed since this one began."""
         return _program() != self._program
 
-    def _work(self, accounts: OnePerson | Roster) -> None:
+    def _work(self, accounts: Accounts) -> None:
         """Work until the service is told to stop or reload."""
         self._forgotten.clear()  # the part says it again
         accounts.open(self._wait_for_ledger)
         for each in self._parts:
-            each.use(self._config)
+            each.use(self._served)
         self._watcher.start()
         self._begin(accounts.watch())
-        parts: list[Roster | Scheduler | Part] = [accounts] if isinstance(accounts, Roster) else []
-        parts += [accounts.scheduler, *(each for each in self._parts if each.is_wanted)]
+        parts = [*accounts.loop, *(each for each in self._parts if each.is_wanted)]
         longest = min(self._notify.watchdog_seconds or _LONGEST_WAIT, _LONGEST_WAIT)
         with ExitStack() as beside:
             for each in self._parts:
@@ -218,37 +205,26 @@ class Daemon:
         self._notify.reloading()
         self._reservation = "; the new configuration is faulty, the old one stays in force"
         try:
-            config = self._load()
+            served = self._load()
         except SpamnbError as fault:
             _log.error("the configuration is faulty, the old one stays in force: %s", fault)
             return
-        if (moved := _moved(self._config, config)) is not None:
+        if (moved := self._served.moved(served)) is not None:
             _log.error("%s cannot be changed while the service runs: restart it", moved)
             return
-        self._former = self._config
-        self._use(config, "")
+        self._former = self._served
+        self._use(served, "")
         _log.info("read the configuration again")
 
-    def _go_back(self, former: Config | Host, fault: SpamnbError) -> None:
+    def _go_back(self, former: Served, fault: SpamnbError) -> None:
         _log.error("cannot work with the new configuration, the old one stays in force: %s", fault)
         self._former = None
         self._watcher.stop()
         self._use(former, "; the new configuration cannot be used, the old one stays in force")
 
-    def _use(self, config: Config | Host, reservation: str) -> None:
-        self._config, self._reservation = config, reservation
+    def _use(self, served: Served, reservation: str) -> None:
+        self._served, self._reservation = served, reservation
         self._watcher = self._new_watcher()
-
-
-@contextmanager
-def _only_service(config: Config | Host) -> Iterator[Claim]:
-    """Be the only service of a person or of a host's share. Yields how each ledger is claimed."""
-    if isinstance(config, Host):
-        with claimed(config.directory, config.share or Share()):
-            yield partial(only_service, patience=0.0)
-    else:
-        with only_service(str(config.ledger)) as lock:  # held over a reload, so that `status` knows since when it runs
-            yield lambda _: nullcontext(lock)
 
 
 def _program() -> tuple[int, int] | None:
@@ -257,13 +233,3 @@ def _program() -> tuple[int, int] | None:
         found = os.stat(schema.__file__)
         return found.st_ino, found.st_mtime_ns
     return None
-
-
-def _moved(before: Config | Host, after: Config | Host) -> str | None:
-    """Return the changed setting that a running service cannot change, or None."""
-    if isinstance(before, Config) and isinstance(after, Config):
-        return "the ledger" if before.ledger != after.ledger else None
-    if isinstance(before, Host) and isinstance(after, Host):
-        is_same = before.directory == after.directory
-        return None if is_same else "the directory of the ledgers"
-    return "the kind of configuration (one person's or a host's)"

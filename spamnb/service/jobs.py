@@ -1,4 +1,4 @@
-"""The repeated jobs of the service beside the mail; `service.one_person` and `service.roster` list them.
+"""The repeated jobs of the service beside the mail; `service.one_person` and the roster of a mail host list them.
 
 A job makes one step at a time, when no mail waits. So mail waits for one step at most. If a job cannot be done now, the
 service goes on and tries it again later.
@@ -10,20 +10,17 @@ import logging
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from spamnb.acts import reconsider, training
 from spamnb.base.errors import LedgerDamagedError, LedgerError, LedgerUnavailableError
 from spamnb.base.wording import plural
 from spamnb.config import Config
-from spamnb.host.register import AccountRow, Sums
 from spamnb.ledger.copies.copy import is_copied, roll
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.parts import newest_copy, of_day
 from spamnb.ledger.history.state import Job
 from spamnb.ledger.ledger import Ledger
-from spamnb.monitoring.exposition import Histogram, Metric
-from spamnb.monitoring.host import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
 from spamnb.service.context import DAY, Context
 from spamnb.service.log import LogOnce
@@ -145,25 +142,6 @@ def metrics_of_ledger(context: Context, watched: Callable[[], int], instance: st
     def text(now: float) -> str:
         ledger.tallies.keep(now)
         return metrics(config, ledger, now, measurements.metrics(watched()), instance)
-
-    return MetricsFile(config, instance, text, measurements)
-
-
-def metrics_of_share(
-    config: Config,
-    rows: Callable[[], Iterable[AccountRow]],
-    of_service: Callable[[], Iterable[Metric | Histogram]],
-    instance: str,
-    measurements: Measurements,
-) -> MetricsFile:
-    """Return the job that writes the metrics of one service of a mail host, for the users of its share.
-
-    rows: returns the rows of these users. of_service: returns what the service has measured until now.
-    """
-
-    def text(now: float) -> str:
-        sums = Sums.of(rows())
-        return host_metrics(config, sums, now, is_running=True, of_service=of_service(), instance=instance)
 
     return MetricsFile(config, instance, text, measurements)
 

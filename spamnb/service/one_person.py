@@ -1,45 +1,68 @@
 """One person's mail: one account with one ledger. It rests only after a fault. A mail host has a `roster` instead."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from spamnb.base.wording import plural
 from spamnb.config import Config
 from spamnb.ledger.file.last_end import EndRecord
-from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
+from spamnb.ledger.file.locks import only_service
+from spamnb.service.account import Account, Claim, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_ledger
 from spamnb.service.letters import Letters
-from spamnb.service.log import LogOnce
 from spamnb.service.scheduler import Scheduler, StoppedError
+from spamnb.service.served import OTHER_KIND, Accounts, Due, LoopTools, Served
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One person, as the one for whom a service works. instance: which of several services of a machine this is."""
+
+    config: Config
+    instance: str = ""
+
+    @property
+    def most_watches(self) -> None:
+        """All directories are watched."""
+
+    @contextmanager
+    def alone(self) -> Iterator[Claim]:
+        """Be the only service of this person. It lasts over a reload, so that `status` knows since when it runs."""
+        with only_service(str(self.config.ledger)) as lock:
+            yield lambda _: nullcontext(lock)
+
+    def accounts(self, tools: ServiceTools, loop: LoopTools) -> Accounts:
+        """Return the only account."""
+        return OnePerson(self.config, tools, loop, self.instance)
+
+    def moved(self, after: Served) -> str | None:
+        """Return the setting that a reload changes, though a running service cannot change it."""
+        if not isinstance(after, Person):
+            return OTHER_KIND
+        return None if self.config.ledger == after.config.ledger else "the ledger"
 
 
 class OnePerson:
-    """One person's account. scheduler: gives it its turns.
+    """One person's account. scheduler: gives it its turns."""
 
-    faults: those of the account that may pass. alive: called during a copy of the ledger. instance: which of several
-    services of a host this is. jobs_of_parts: makes the jobs of what one can do without.
-    """
-
-    def __init__(
-        self,
-        config: Config,
-        tools: ServiceTools,
-        faults: LogOnce,
-        alive: Callable[[], None],
-        instance: str,
-        jobs_of_parts: Callable[[AwakeAccount], Iterable[ServiceJob]],
-    ) -> None:
+    def __init__(self, config: Config, tools: ServiceTools, loop: LoopTools, instance: str) -> None:
         self._config = config
         self._tools = tools
-        self._alive = alive
+        self._loop_tools = loop
         self._instance = instance
-        self._jobs_of_parts = jobs_of_parts
         roots = [str(mailbox.path) for mailbox in config.mailboxes]
-        self._account = account = Account("", roots, lambda: config, self._jobs, faults)
+        self._account = account = Account("", roots, lambda: config, self._jobs, loop.faults)
         account.is_doubted = True  # for the first time, since it has no daily look
         # A hint without a mailbox says that hints were lost.
         self.scheduler = Scheduler(tools, lambda _: self.scheduler.compare(account))
         self.scheduler.add(account)
+
+    @property
+    def loop(self) -> Sequence[Due]:
+        """The account has its turns, and nothing else is done."""
+        return (self.scheduler,)
 
     def open(self, wait: Wait) -> None:
         """Open the ledger, once it can be used, and lock the mailboxes."""
@@ -82,10 +105,10 @@ class OnePerson:
         """Return the repeated jobs beside the mail, in their order."""
         context = awake.context
         return (
-            DailyCopies(context, self._alive, record),
+            DailyCopies(context, self._loop_tools.alive, record),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
             Letters(awake),
             metrics_of_ledger(context, lambda: len(awake.directories), self._instance),
-            *self._jobs_of_parts(awake),
+            *self._loop_tools.jobs(awake),
         )

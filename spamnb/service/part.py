@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from spamnb.config import Config
-from spamnb.host.host import Host
 from spamnb.service.account import SharingUser
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.jobs import ServiceJob
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
+from spamnb.service.served import Served
 
 
 class PartTools(NamedTuple):
@@ -36,7 +35,7 @@ class Part:
     def __init__(self, tools: PartTools) -> None:
         self._tools = tools
 
-    def use(self, config: Config | Host) -> None:
+    def use(self, served: Served) -> None:
         """Begin, or go on with another configuration. Raises SpamnbError if it cannot, and then changes nothing."""
 
     @property

@@ -11,8 +11,10 @@ from spamnb.base.sockets import Listener, TakenError
 from spamnb.base.wording import escaped
 from spamnb.config import Config
 from spamnb.host.host import Host
+from spamnb.host.service.served import ServedHost
 from spamnb.host.shares import Share, running
 from spamnb.service.part import Part, PartTools
+from spamnb.service.served import Served
 from spamnb.spamd.listeners import Listeners, Turn
 from spamnb.spamd.peers import allowed
 from spamnb.spamd.requests import Requests
@@ -44,7 +46,7 @@ class SpamdService(Part):
         self._listeners = Listeners(handed)
         self._running: tuple[SpamdServer, Requests] | None = None
         self._clock = clock
-        self._config: Config | Host | None = None
+        self._served: Served | None = None
         self._tried_at = -math.inf
         self.addresses: list[str] = []
 
@@ -58,13 +60,13 @@ class SpamdService(Part):
         """Return where it answers."""
         return f"answering on {escaped(' and '.join(self.addresses))}" if self.addresses else ""
 
-    def use(self, config: Config | Host) -> None:
+    def use(self, served: Served) -> None:
         """Begin to answer, or go on with a new configuration of these ledgers; unchanged sockets stay open.
 
         Raises SpamnbError if a socket cannot be opened or a user does not exist, and then changes nothing. Raises it
         also if answering has ended.
         """
-        spamd = config.template.spamd if isinstance(config, Host) else config.spamd
+        spamd, config = served.config.spamd, served.host if isinstance(served, ServedHost) else served.config
         users = allowed(spamd.peers)
         listeners = self._listeners.open(spamd, _turn(config))
         if listeners and self._running is None:
@@ -83,7 +85,7 @@ class SpamdService(Part):
         if not listeners:
             self._end()
         self.addresses = [listener.address for listener in listeners]
-        self._config, self._tried_at = config, self._clock()
+        self._served, self._tried_at = served, self._clock()
 
     def work(self) -> None:
         """Take the place of another service that has ended. Raises SpamnbError if nobody is answered, although there
@@ -91,10 +93,10 @@ class SpamdService(Part):
         """
         if self._running is not None:
             self._running[0].check()
-        if self._config is not None and self._waits_for() <= 0.0:
+        if self._served is not None and self._waits_for() <= 0.0:
             before = {*self.addresses}
             try:
-                self.use(self._config)
+                self.use(self._served)
             except TakenError:  # another program was faster; it may end too
                 self._tried_at = self._clock()
             if new := [address for address in self.addresses if address not in before]:

@@ -18,6 +18,7 @@ from spamnb.maildir.folders import create_folder
 from spamnb.service.daemon import Daemon
 from spamnb.service.letters import Letters
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
 from tests.dying import killed_at
 from tests.faults.conftest import Faulty, filled, mounted, read_only
 from tests.service.desk import awake
@@ -51,7 +52,7 @@ class Lettered(Faulty):
     def at(self, later: float = LATER) -> None:
         """Do what `run --once` does, so many seconds from now."""
         with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
-            Daemon(lambda: load(self.config, {}), Notifier({}), lambda: time.time() + later).run_once()
+            Daemon(lambda: Person(load(self.config, {})), Notifier({}), lambda: time.time() + later).run_once()
 
     def again(self) -> None:
         """All as it was before."""

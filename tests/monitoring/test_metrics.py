@@ -24,6 +24,7 @@ from spamnb.base.label import LEARNED_BY, How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Mailbox, Service
 from spamnb.host.register import AccountRow, FilterState, Sums
+from spamnb.host.service.host_users import metrics_of_share
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.parts import of_day
 from spamnb.ledger.history.tallies import Tally
@@ -32,7 +33,6 @@ from spamnb.maildir.folders import create_folder
 from spamnb.monitoring.exposition import Histogram, Metric, exposition
 from spamnb.monitoring.host import host_metrics
 from spamnb.monitoring.metrics import metrics, of_instance, write
-from spamnb.service.jobs import metrics_of_share
 from spamnb.service.measurements import Measurements
 from tests.documents import ROOT, read
 from tests.lessons import learn, sample_lessons

@@ -22,6 +22,7 @@ from spamnb.maildir import departures
 from spamnb.maildir.folders import create_folder
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
 from spamnb.service.part import MakePart
 from tests.lessons import learn, sample_lessons
 from tests.mail_under_service import Mail, ServiceProcess
@@ -86,7 +87,7 @@ class Site(Mail, ServiceProcess):
     def work(self) -> None:
         """Do what `run --once` does, in this process; `cur/` is touched again at once, since no mail server looks."""
         with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001,)):
-            Daemon(lambda: load(self.config, {}), Notifier({}), parts=self.parts).run_once()
+            Daemon(lambda: Person(load(self.config, {})), Notifier({}), parts=self.parts).run_once()
 
     def compared(self) -> None:
         """Wait until the service has compared all folders with the ledger, from beginning to end, after this moment.
@@ -161,7 +162,7 @@ def in_thread(
     It is stopped in any case. If it has ended by a fault, that fault is raised here.
     """
     notifier = Notifier({})
-    daemon = Daemon(lambda: load(site.config, {}), notifier, now, parts=parts)
+    daemon = Daemon(lambda: Person(load(site.config, {})), notifier, now, parts=parts)
     threads = ThreadPoolExecutor(1)
     running = threads.submit(daemon.run)
     try:

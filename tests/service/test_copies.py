@@ -21,6 +21,7 @@ from spamnb.service import jobs
 from spamnb.service.daemon import Daemon
 from spamnb.service.mailbox.watched import WatchedMailbox
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
 from tests.patience import until
 from tests.service.conftest import Site
 
@@ -43,7 +44,7 @@ def test_each_day_a_copy(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     site.configure("service:\n  copies: 2\n")
     site.teach()
     clock = [time.time()]
-    service = Daemon(lambda: load(site.config), Notifier({}), now=lambda: clock[0], running=lambda: clock[0])
+    service = Daemon(lambda: Person(load(site.config)), Notifier({}), now=lambda: clock[0], running=lambda: clock[0])
     days = [of_day(str(site.ledger), clock[0] + day * DAY) for day in range(4)]
     passes = iter(range(12))
 
@@ -167,7 +168,7 @@ def test_damaged_while_it_runs(site: Site, monkeypatch: pytest.MonkeyPatch) -> N
     """A service that finds its ledger damaged ends, so that its next start restores the copy."""
     site.teach()
     clock = [0.0]
-    service = Daemon(lambda: load(site.config), Notifier({}), running=lambda: clock[0])
+    service = Daemon(lambda: Person(load(site.config)), Notifier({}), running=lambda: clock[0])
 
     def damaged_meanwhile(_: float) -> None:
         clock[0] += 3600.0  # the folders are to be compared

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Mailbox, load, render
+from spamnb.config import Mailbox, load, render
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
 from spamnb.service.watcher import Watcher
 from tests.patience import PATIENCE, until
 from tests.service.conftest import Site, in_thread
@@ -82,13 +83,13 @@ def test_no_reload_is_lost(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal that comes while the configuration is read makes it be read again."""
     loads = 0
 
-    def read() -> Config:
+    def read() -> Person:
         nonlocal loads
         loads += 1
         config = load(site.config)
         if loads in (2, 3):
             service.reload()  # after the file was read
-        return config
+        return Person(config)
 
     def each_pass(*_: float) -> None:
         if loads == 1:

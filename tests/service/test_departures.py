@@ -12,6 +12,7 @@ from spamnb.maildir.folders import create_folder, find_directories
 from spamnb.maildir.messages import Entry, deliver
 from spamnb.service.daemon import Daemon
 from spamnb.service.notify import Notifier
+from spamnb.service.one_person import Person
 from spamnb.service.watcher import Hint, Watcher
 from tests.patience import PATIENCE
 from tests.service.conftest import Site
@@ -38,5 +39,5 @@ def test_one_run_is_not_long(site: Site) -> None:
     site.work()
     spam = site.deliver(message("spam", 901))
     with mock.patch.object(departures, "_AGAIN_SECONDS", (0.001, 3600.0)):
-        Daemon(lambda: load(site.config, {}), Notifier({})).run_once()
+        Daemon(lambda: Person(load(site.config, {})), Notifier({})).run_once()
     assert site.contents("Junk") == [spam]

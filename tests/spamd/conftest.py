@@ -13,9 +13,11 @@ import pytest
 from spamnb.base.label import Role
 from spamnb.config import Config, Learning, Mailbox
 from spamnb.config import Spamd as Settings
+from spamnb.host.service.served import ServedHost
 from spamnb.host.shares import Share
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.measurements import Measurements
+from spamnb.service.one_person import Person
 from spamnb.service.part import PartTools
 from spamnb.service.reading_now import ReadingNow
 from spamnb.spamd.service import SpamdService
@@ -60,12 +62,12 @@ class Service(Asked):
         self.config = Config((mailbox,), directory / "ledger", learning=Learning(minimum_messages=1), spamd=settings)
         self.reading = ReadingNow()
         self.spamd = SpamdService((), tools(self.reading))
-        self.spamd.use(self.config)
+        self.spamd.use(Person(self.config))
 
     def use(self, config: Config) -> None:
         """Read another configuration."""
         self.config = config
-        self.spamd.use(config)
+        self.spamd.use(Person(config))
 
     def set(self, **settings: object) -> None:
         """Change the section spamd."""
@@ -91,7 +93,7 @@ class OfHost(Asked):
         spamd = "".join(f"  {key}: {value}\n" for key, value in {"listen": f"[{self.path}]", **settings}.items())
         sections = f"learning: {{minimum_messages: 1, dwell_seconds: 0.3}}\nspamd:\n{spamd}"
         self.host = replace(self.site.host(f"{more}{sections}"), share=Share())
-        self.spamd.use(self.host)
+        self.spamd.use(ServedHost(self.host))
 
     def user(self, name: str, *, is_new: bool = False) -> str:
         """A user with a Maildir, and unless is_new a ledger that knows ham from spam."""

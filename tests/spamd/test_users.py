@@ -21,6 +21,7 @@ from spamnb.base.errors import SpamnbError
 from spamnb.base.label import Label
 from spamnb.base.sockets import Listener
 from spamnb.cli.common.sample_mail import message
+from spamnb.host.service.served import ServedHost
 from spamnb.host.shares import Share, claimed
 from spamnb.identity.digests import identity
 from spamnb.ledger.file.parts import of_day
@@ -409,7 +410,7 @@ def test_shares(host: OfHost) -> None:
             same = served.dup()
             same.setblocking(False)
             services.append(SpamdService([Listener(same, host.path, is_unix=True)], tools()))
-            services[-1].use(replace(host.host, share=Share(number, 2)))
+            services[-1].use(ServedHost(replace(host.host, share=Share(number, 2))))
         try:
             with ThreadPoolExecutor(8) as clients:
                 assert {told(answer) for answer in clients.map(lambda user: check(host, user), users * 5)} == {
@@ -439,7 +440,7 @@ def test_shares_without_systemd(host: OfHost, tmp_path: Path) -> None:
             claims[-1].enter_context(claimed(of_all.directory, share))
             made = SpamdService((), tools(), clock=lambda: now)
             services.append(stack.enter_context(contextlib.closing(made)))
-            services[-1].use(replace(of_all, share=share))
+            services[-1].use(ServedHost(replace(of_all, share=share)))
         assert [service.addresses for service in services] == [[host.path], [], []]
         assert all(service.is_wanted for service in services)
         for ends in (0, 1):
@@ -464,8 +465,8 @@ def test_a_strange_program_is_faster(host: OfHost, tmp_path: Path) -> None:
         made = [SpamdService((), tools(), clock=lambda: now) for _ in range(2)]
         first, later = (stack.enter_context(contextlib.closing(service)) for service in made)
         with claimed(of_all.directory, Share(1, 2)):
-            first.use(replace(of_all, share=Share(1, 2)))
-            later.use(replace(of_all, share=Share(2, 2)))
+            first.use(ServedHost(replace(of_all, share=Share(1, 2))))
+            later.use(ServedHost(replace(of_all, share=Share(2, 2))))
         first.close()
         with socket.socket(socket.AF_UNIX) as strange:
             strange.bind(host.path)
@@ -489,7 +490,7 @@ def test_a_strange_program_at_the_address(host: OfHost) -> None:
             contextlib.closing(SpamdService((), tools())) as service,
             pytest.raises(SpamnbError, match="another program does"),
         ):
-            service.use(replace(of_all, share=Share(1, 2)))
+            service.use(ServedHost(replace(of_all, share=Share(1, 2))))
 
 
 def test_reload_while_asked(host: OfHost) -> None:
@@ -558,7 +559,7 @@ def test_beside_the_watching(host: OfHost, caplog: pytest.LogCaptureFixture) -> 
     for user in (ANNA, BOB):
         root = str(host.host.find(user).root)  # type: ignore[union-attr]
         folders[user] = {name: create_folder(root, "maildir++", name) for name in ("INBOX", "Junk")}
-    service = Daemon(lambda: host.host, Notifier({}), parts=(partial(SpamdService, ()),))
+    service = Daemon(lambda: ServedHost(host.host), Notifier({}), parts=(partial(SpamdService, ()),))
     with caplog.at_level("INFO"), ThreadPoolExecutor(1) as threads:
         running = threads.submit(service.run)
         try:

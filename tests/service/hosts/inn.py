@@ -17,6 +17,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import load_any
 from spamnb.host.host import Host
 from spamnb.host.register import AccountRow, read
+from spamnb.host.service.roster import Roster
 from spamnb.host.shares import Share, claimed
 from spamnb.identity.digests import identity
 from spamnb.ledger.file.locks import only_service
@@ -29,7 +30,6 @@ from spamnb.service.account import Account, ServiceTools
 from spamnb.service.log import LogOnce
 from spamnb.service.measurements import Measurements
 from spamnb.service.reading_now import ReadingNow
-from spamnb.service.roster import Roster
 from spamnb.service.scheduler import Scheduler
 from spamnb.service.watcher import Hint
 from tests.lessons import label_of

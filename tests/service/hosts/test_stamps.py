@@ -8,8 +8,8 @@ from unittest import mock
 
 import pytest
 
+from spamnb.host.service import sweeps
 from spamnb.maildir.folders import create_folder
-from spamnb.service import sweeps
 from spamnb.service.account import Account
 from tests.service.hosts.inn import Desk
 from tests.service.hosts.late import Slow

@@ -18,12 +18,12 @@ from spamnb.base import memory
 from spamnb.base.errors import SpamnbError
 from spamnb.cli.common.sample_mail import message
 from spamnb.host.register import FilterState
+from spamnb.host.service import sweeps
+from spamnb.host.service.host_users import HostUser
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import Entry, scan
-from spamnb.service import sweeps
 from spamnb.service.account import Account, AccountState
-from spamnb.service.host_users import HostUser
 from spamnb.service.mailbox import folders, untouched
 from spamnb.service.watcher import Hint
 from tests.patience import PATIENCE

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from spamnb.config import Watch
+from spamnb.host.service.sweeps import Sweeps
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
-from spamnb.service.sweeps import Sweeps
 from tests.dying import DeathError
 from tests.lessons import learn, sample_lessons
 from tests.profiles import daily

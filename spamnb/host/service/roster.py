@@ -7,7 +7,7 @@ stays. If a directory cannot be listed, nobody below it counts as gone. A Maildi
 
 A command may ask the service to *let go* of a user's ledger, since it deletes the ledger (`host.forgetting`).
 
-`service.sweeps` finds out *whose folders have changed unseen*, and for whom the daily look is due. `service.host_users`
+`sweeps` finds out *whose folders have changed unseen*, and for whom the daily look is due. `host_users`
 keeps the state of each user, and writes it into the register.
 """
 
@@ -28,6 +28,8 @@ from spamnb.host.find_users import FoundUsers, User
 from spamnb.host.host import Host
 from spamnb.host.own_settings import changed_at, in_one_line
 from spamnb.host.register import AccountRow, FilterState, remove_of_other_shares
+from spamnb.host.service.host_users import HostUser, HostUsers, metrics_of_share
+from spamnb.host.service.sweeps import TICK_SECONDS, Sweeps
 from spamnb.host.shares import Share
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import last_claimed
@@ -35,13 +37,12 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Directory
 from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
-from spamnb.service.host_users import HostUser, HostUsers
 from spamnb.service.inotify import CannotWatchError
-from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob, metrics_of_share
+from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
-from spamnb.service.sweeps import TICK_SECONDS, Sweeps
+from spamnb.service.served import Due
 from spamnb.service.watcher import Hint
 
 _log = logging.getLogger(__name__)
@@ -354,6 +355,11 @@ class Roster:
         self._users.plan_to_write()
 
     # --- the loop
+
+    @property
+    def loop(self) -> Sequence[Due]:
+        """First who is there, then their accounts."""
+        return self, self.scheduler
 
     def work(self) -> None:
         """Do the due work beside the accounts."""

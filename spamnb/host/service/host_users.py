@@ -5,20 +5,22 @@ The rows of the register are kept in memory. The file is written whole some seco
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spamnb.base.errors import RegisterError
 from spamnb.base.wording import plural
 from spamnb.config import Config
-from spamnb.host.register import AccountRow, FilterState, line_of, path_of, read, write
+from spamnb.host.register import AccountRow, FilterState, Sums, line_of, path_of, read, write
 from spamnb.host.shares import Share
 from spamnb.ledger.history.tallies import CountedUpTo
 from spamnb.monitoring.exposition import Histogram, Metric
-from spamnb.monitoring.host import account_row
+from spamnb.monitoring.host import account_row, host_metrics
 from spamnb.service.account import Account, ServiceTools, SharingUser
+from spamnb.service.jobs import MetricsFile
 from spamnb.service.log import LogOnce
+from spamnb.service.measurements import Measurements
 
 _log = logging.getLogger(__name__)
 _GATHERED_SECONDS = 5.0  # from a change to the writing: the file is written whole, 1.5 MB for 5,000 users
@@ -188,6 +190,25 @@ class HostUsers(dict[str, HostUser]):
         if user.counted is not None:
             done, user.counted = user.account.ledger.tallies.since(user.counted, self._tools.now())
             self._tools.measurements.done(done)
+
+
+def metrics_of_share(
+    config: Config,
+    rows: Callable[[], Iterable[AccountRow]],
+    of_service: Callable[[], Iterable[Metric | Histogram]],
+    instance: str,
+    measurements: Measurements,
+) -> MetricsFile:
+    """Return the job that writes the metrics of one service of a mail host, for the users of its share.
+
+    rows: returns the rows of these users. of_service: returns what the service has measured until now.
+    """
+
+    def text(now: float) -> str:
+        sums = Sums.of(rows())
+        return host_metrics(config, sums, now, is_running=True, of_service=of_service(), instance=instance)
+
+    return MetricsFile(config, instance, text, measurements)
 
 
 def _uncopied_since(row: AccountRow, before: AccountRow) -> float | None:

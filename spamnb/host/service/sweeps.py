@@ -26,10 +26,10 @@ from typing import TypeVar
 from spamnb.base.errors import MaildirError
 from spamnb.config import Config
 from spamnb.host.register import AccountRow
+from spamnb.host.service.host_users import HostUser
 from spamnb.maildir.folders import Directory, find_directories
 from spamnb.service.account import Account, ServiceTools, Want
 from spamnb.service.context import DAY
-from spamnb.service.host_users import HostUser
 from spamnb.service.scheduler import Scheduler
 
 TICK_SECONDS = 2.0  # changes within one tick of a file system's clock may leave the same times
