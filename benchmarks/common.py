@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 from spamnb.base.label import Label, Role, Verdict
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.evaluation.corpus import Labelled, load_corpus
 from spamnb.maildir.folders import create_folder
 

@@ -18,7 +18,8 @@ import common
 from spamnb.acts import training
 from spamnb.acts.who_it_is import who_it_is
 from spamnb.base.label import How, Label, Role
-from spamnb.config import Config, Mailbox, load, render
+from spamnb.config import Config, Mailbox, load
+from spamnb.config.writing import render
 from spamnb.evaluation.corpus import Labelled
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch

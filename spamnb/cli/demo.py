@@ -24,7 +24,8 @@ from spamnb.base.label import Role
 from spamnb.cli.common.demo_mail import FALSE_FRIEND, FRIEND, SHOP, WATCHES
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan

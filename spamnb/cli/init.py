@@ -51,9 +51,9 @@ from spamnb.cli.common.config_and_ledger import (
 from spamnb.cli.common.moving import whether_it_moves
 from spamnb.cli.common.output import inform, is_confirmed, is_dialogue, progress, say, table, warn
 from spamnb.cli.train import learn
-from spamnb.config import Config, load, parse, render
+from spamnb.config import Config, load, parse
 from spamnb.config.default_paths import SYSTEM_CONFIG
-from spamnb.config.writing import add_mailboxes, render_items, write
+from spamnb.config.writing import add_mailboxes, render, render_items, write
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.ledger.history.choices import in_force
 from spamnb.maildir.find_maildir import absolute, find_maildirs

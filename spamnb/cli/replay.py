@@ -39,6 +39,7 @@ from spamnb.config import Config
 from spamnb.config.chosen import STRICTNESS
 from spamnb.config.keys import MAILBOX_KEYS, reader_in
 from spamnb.config.loading import as_config_error, compose
+from spamnb.config.nodes import MappingNode
 from spamnb.config.settings import APART
 from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.setup.proposal import Proposal, as_configured, propose
@@ -144,7 +145,8 @@ def _with(rules: Rules, tried: str) -> Rules:
         if section := sections.get(key, ""):
             return rules._replace(**{section: reader_in(section, getattr(rules, section))(found, section)})
         read = MAILBOX_KEYS[key] if key in apart else reader_in(key)
-        got = read(found.value[0][1], key)
+        [(_, node)] = found.value if isinstance(found, MappingNode) else []
+        got = read(node, key)
     if key == "breaker":
         return rules._replace(breaker=got)
     if key == "authserv_id":

@@ -8,13 +8,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
-import yaml
-
 from spamnb.base.label import Role
 from spamnb.config import readers
 from spamnb.config.default_paths import LEDGERS_OF_HOST
 from spamnb.config.folder_names import is_pattern, name_of, plain_spelling
 from spamnb.config.named_senders import Senders
+from spamnb.config.nodes import MappingNode, Node
 from spamnb.config.readers import Check, Invalid, Reader, choice, fault, list_of, record, shown
 from spamnb.config.settings import APART, Config, Exchange, Layout, Mailbox, Scoring
 from spamnb.config.template import PathTemplate, has_fields, parse_template
@@ -42,15 +41,13 @@ def config_reader(environ: Mapping[str, str]) -> Reader[dict[str, Any]]:
     return record(known, {**_defaults(Config), "ledger": None, "users": None}, _check_all)
 
 
-def written_in(root: yaml.Node) -> frozenset[str]:
+def written_in(root: Node) -> frozenset[str]:
     """Return the keys of sections that a valid configuration names itself, such as `scoring.spam_cutoff`."""
     sections = {each.name for each in fields(Config) if is_dataclass(each.type)}
-    pairs = [(name.value, section) for name, section in root.value if name.value in sections]
+    entries = root.value if isinstance(root, MappingNode) else ()
+    pairs = [(name.value, section) for name, section in entries if name.value in sections]
     return frozenset(
-        f"{name}.{key.value}"
-        for name, section in pairs
-        if isinstance(section, yaml.MappingNode)
-        for key, _ in section.value
+        f"{name}.{key.value}" for name, section in pairs if isinstance(section, MappingNode) for key, _ in section.value
     )
 
 
@@ -130,7 +127,7 @@ def _path(environ: Mapping[str, str]) -> Reader[Path]:
     earlier: set[Path] = set()
     below: defaultdict[Path, list[Path]] = defaultdict(list)  # by each directory above them; there may be thousands
 
-    def read(node: yaml.Node, key: str) -> Path:
+    def read(node: Node, key: str) -> Path:
         value = path(node, key)
         here = Path(os.path.normpath(value))
         clashes = [f"{shown(str(here))} is written twice; name each Maildir once"] if here in earlier else []

@@ -8,22 +8,20 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import yaml
+from typing import BinaryIO
 
 from spamnb.base.errors import ConfigError, UsageError
+from spamnb.config import kept_nodes
 from spamnb.config.default_paths import SYSTEM_CONFIG, default_config_path, default_ledger_path
+from spamnb.config.kept_nodes import Stamp
 from spamnb.config.keys import config_reader, written_in
-from spamnb.config.readers import Fault, Invalid
+from spamnb.config.nodes import Node
+from spamnb.config.readers import Fault, Invalid, printable
 from spamnb.config.settings import Config
 from spamnb.config.users import Users
 
 MAX_BYTES = 131_072
 """A thousand named folders take a third of this; a file of this size is read in about a second."""
-
-MAX_DEPTH = 16
-"""Levels of lists and mappings; a configuration needs five."""
 
 
 def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) -> Config:
@@ -33,7 +31,7 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
     """
     config = load_any(path, environ)
     if config.is_template:
-        what = f"{_printable(os.fspath(path))} is the configuration of a mail host"
+        what = f"{printable(os.fspath(path))} is the configuration of a mail host"
         own = "; or set up your own mail: spamnb init" if os.fspath(path) == str(SYSTEM_CONFIG) else ""
         raise UsageError(f"{what}: name one of its users: spamnb --user NAME COMMAND{own}")
     return config
@@ -41,9 +39,10 @@ def load(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) 
 
 def load_any(path: str | os.PathLike[str], environ: Mapping[str, str] = os.environ) -> Config:
     """Read the configuration at `path`, of one person or of a mail host. Raises ConfigError like `load`."""
-    source = _printable(os.fspath(path))
+    source = printable(os.fspath(path))
     try:
-        config = parse(read_text(path), source, environ)
+        with as_config_error(source):
+            config = _load_kept(path, environ)
     except FileNotFoundError:
         usual = os.fspath(path) == str(default_config_path(environ))
         step = "Run: spamnb init" if usual else f"Check the path, or run: spamnb --config {shlex.quote(source)} init"
@@ -52,6 +51,21 @@ def load_any(path: str | os.PathLike[str], environ: Mapping[str, str] = os.envir
         return config
     # Locks and copies are in the directory of the ledger itself.
     return replace(config, ledger=Path(os.path.realpath(config.ledger)))
+
+
+def _load_kept(path: str | os.PathLike[str], environ: Mapping[str, str]) -> Config:
+    """Read the configuration at `path`, from the nodes of its last reading if it is still the same file."""
+    place = kept_nodes.place_for(path, environ)
+    with _opened(path) as file:
+        before = Stamp.of(file.fileno())
+        known = kept_nodes.read(place, before)
+        content = b"" if known is not None else file.read(MAX_BYTES + 1)
+        after = Stamp.of(file.fileno())
+    root = known if known is not None else compose(_decoded(content, printable(os.fspath(path))))
+    config = _of_config(root, environ)
+    if known is None and before == after:  # and the file has no fault
+        kept_nodes.keep(place, before, root)
+    return config
 
 
 def _open_file(path: str, flags: int) -> int:
@@ -67,18 +81,27 @@ def read_text(path: str | os.PathLike[str], *, is_file: bool = False) -> str:
 
     is_file: read only a regular file, so that a service does not wait for a pipe that never ends.
     """
-    source = _printable(os.fspath(path))
+    with _opened(path, is_file=is_file) as file:
+        content = file.read(MAX_BYTES + 1)
+    return _decoded(content, printable(os.fspath(path)))
+
+
+@contextlib.contextmanager
+def _opened(path: str | os.PathLike[str], *, is_file: bool = False) -> Iterator[BinaryIO]:
     try:
         with open(path, "rb", opener=_open_file if is_file else None) as file:
-            content = file.read(MAX_BYTES + 1)
+            yield file
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise ConfigError(
-            f"{source}: cannot be read ({reason}); check the path and its permissions, "
+            f"{printable(os.fspath(path))}: cannot be read ({reason}); check the path and its permissions, "
             "or name another file with --config"
         ) from None
+
+
+def _decoded(content: bytes, source: str) -> str:
     _check_size(content, source)
     try:
         return content.decode("utf-8")
@@ -94,15 +117,9 @@ def parse(content: str, source: str, environ: Mapping[str, str] = os.environ) ->
     Raises ConfigError with all faults, one per line. It touches no file, and does not check whether the mailboxes
     exist.
     """
-    _check_size(content, _printable(source))
+    _check_size(content, printable(source))
     with as_config_error(source):
-        root = compose(content)
-        values = config_reader(environ)(root, "")
-    if values["ledger"] is None:
-        values["ledger"] = default_ledger_path(environ)
-    if values["users"] is None:
-        values["users"] = Users()
-    return Config(**{**values, "written": written_in(root)})
+        return _of_config(compose(content), environ)
 
 
 @contextlib.contextmanager
@@ -111,66 +128,34 @@ def as_config_error(source: str) -> Iterator[None]:
     try:
         yield
     except Invalid as invalid:
-        where = _printable(source)
+        where = printable(source)
         lines = [f"{where}:{each.line}: {each.key and each.key + ': '}{each.what}" for each in sorted(invalid.faults)]
         raise ConfigError("\n".join(lines)) from None
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes without aliases (a few lines of these can mean gigabytes), tags, or deep nesting."""
-
-    depth = 0
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
-        if isinstance(event, yaml.AliasEvent):
-            raise _invalid("aliases (*name) are not allowed; write the value itself", event.start_mark)
-        if getattr(event, "tag", None) is not None:
-            raise _invalid("tags (!name) are not allowed; leave it out, or quote the text", event.start_mark)
-        if self.depth == MAX_DEPTH:
-            what = f"nested deeper than {MAX_DEPTH} levels; config.example.yaml shows the shape"
-            raise _invalid(what, event.start_mark)
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
-
-
-def _invalid(what: str, mark: Any = None, line: int = 1) -> Invalid:
-    return Invalid(Fault(mark.line + 1, mark.column + 1, "", what) if mark else Fault(line, 1, "", what))
-
-
-def compose(content: str) -> yaml.Node:
+def compose(content: str) -> Node:
     """Return the root node of a YAML text. Raises Invalid with the fault at which YAML gives up."""
     root = compose_any(content)
     if root is None:
-        raise _invalid("the file is empty; remove it and run: spamnb init")
+        raise Invalid(Fault(1, 1, "", "the file is empty; remove it and run: spamnb init"))
     return root
 
 
-def compose_any(content: str) -> yaml.Node | None:
+def compose_any(content: str) -> Node | None:
     """Return the root node of a YAML text; None for a text without any value. Raises Invalid."""
-    try:
-        root: yaml.Node | None = _Loader(content).get_single_node()
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = _printable(error.problem or error.context or "cannot be read")
-        step = "correct the line, or put quotes around the text"
-        if "\\t" in problem:
-            step = "indent with spaces, not with tabs"
-        raise _invalid(f"not YAML at column {mark.column + 1 if mark else 1}: {problem}; {step}", mark) from None
-    except yaml.reader.ReaderError as error:
-        character = f"U+{ord(content[error.position]):04X}"
-        line = content.count("\n", 0, error.position) + 1
-        raise _invalid(f"the character {character} is not allowed; remove it", line=line) from None
-    except (ValueError, OverflowError) as error:
-        # QUIRK: PyYAML converts the numbers in "\UFFFFFFFF" and "%YAML 99…9.1" unchecked, and gives no place.
-        raise _invalid(f"not YAML: a number is too large ({error}); correct the \\U… or the line with %YAML") from None
-    return root
+    from spamnb.config import yaml_text  # noqa: PLC0415 - an eighth of a command, whose configuration is mostly kept
+
+    return yaml_text.compose(content)
 
 
-def _printable(text: str) -> str:
-    return text if text.isprintable() else repr(text)
+def _of_config(root: Node, environ: Mapping[str, str]) -> Config:
+    """Return the values of a configuration. Raises Invalid."""
+    values = config_reader(environ)(root, "")
+    if values["ledger"] is None:
+        values["ledger"] = default_ledger_path(environ)
+    if values["users"] is None:
+        values["users"] = Users()
+    return Config(**{**values, "written": written_in(root)})
 
 
 def _check_size(content: str | bytes, source: str) -> None:

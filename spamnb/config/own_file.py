@@ -9,12 +9,11 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from spamnb.base.label import Role
 from spamnb.config.folder_names import plain_spelling, written
 from spamnb.config.keys import MAILBOX_KEYS, OF_PERSON, check_roles, reader_in, with_patterns, written_in
 from spamnb.config.loading import as_config_error, compose_any, read_text
+from spamnb.config.nodes import Node
 from spamnb.config.readers import Invalid, Reader, fault, list_of, record
 from spamnb.config.settings import Config, Layout, Mailbox
 
@@ -59,7 +58,7 @@ def _mailboxes(mailbox: Mailbox) -> Reader[tuple[Mailbox, ...]]:
     wanted = "a list with one entry, such as '- roles: {Newsletters: neutral}'"
     several = list_of(lambda node, key: with_patterns(values(node, key)), wanted)
 
-    def read(node: yaml.Node, key: str) -> tuple[Mailbox, ...]:
+    def read(node: Node, key: str) -> tuple[Mailbox, ...]:
         found = several(node, key)
         if len(found) > 1:
             raise Invalid(

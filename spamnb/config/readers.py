@@ -16,16 +16,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
-import yaml
-
 from spamnb.base.patterns import lazy_pattern
 from spamnb.config.default_paths import first_directory
+from spamnb.config.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from spamnb.config.template import parse_template
 
 T = TypeVar("T")
 S = TypeVar("S", bound=str)
 
-Reader = Callable[[yaml.Node, str], T]
+Reader = Callable[[Node, str], T]
 Check = Callable[[Mapping[str, Any]], Iterable[tuple[str, str]]]
 """Takes the values read so far, and yields pairs of a key and its fault."""
 
@@ -37,7 +36,7 @@ class DescribedReader(Generic[T]):
     read: Reader[T]
     wanted: str
 
-    def __call__(self, node: yaml.Node, key: str) -> T:
+    def __call__(self, node: Node, key: str) -> T:
         """Read a value."""
         return self.read(node, key)
 
@@ -60,7 +59,6 @@ _USER = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?")
 _HOST = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
 _SERVER = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _ACCOUNT = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{0,253}")
-_NULL = "tag:yaml.org,2002:null"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -81,12 +79,12 @@ class Invalid(Exception):  # noqa: N818 - this package catches it, and nobody se
         super().__init__(*faults)
 
 
-def fault(node: yaml.Node, key: str, what: str) -> Fault:
+def fault(node: Node, key: str, what: str) -> Fault:
     """Return a fault of a node."""
-    return Fault(node.start_mark.line + 1, node.start_mark.column + 1, key, what)
+    return Fault(node.line, node.column, key, what)
 
 
-def _invalid(node: yaml.Node, key: str, what: str) -> Invalid:
+def _invalid(node: Node, key: str, what: str) -> Invalid:
     return Invalid(fault(node, key, what))
 
 
@@ -99,12 +97,12 @@ def read_as(
     """
     if_null = ", or leave the key out" if unquoted else " (a word such as null needs quotes)"
 
-    def read(node: yaml.Node, key: str) -> T:
+    def read(node: Node, key: str) -> T:
         if _is_null(node):
             raise _invalid(node, key, f"has no value; write {wanted}{if_null}")
-        if not isinstance(node, yaml.ScalarNode):
+        if not isinstance(node, ScalarNode):
             raise _invalid(node, key, f"is {_shape(node)}; write {wanted}")
-        if unquoted and node.style is not None:
+        if unquoted and node.is_quoted:
             raise _invalid(node, key, f"is quoted text; write {wanted}, without quotes")
         try:
             value = convert(node.value)
@@ -131,7 +129,7 @@ def number(low: float, high: float, *, above: bool = False) -> Reader[float]:
 def read_text(reader: Reader[T], written: str) -> T:
     """Return the value of a key that is not written in a file. Raises ValueError with the fault and what to write."""
     try:
-        return reader(yaml.ScalarNode("", written, yaml.Mark("", 0, 0, 0, None, 0)), "")
+        return reader(ScalarNode(1, 1, written, is_quoted=False, is_null=False), "")
     except Invalid as invalid:
         raise ValueError(invalid.faults[0].what) from None
 
@@ -211,9 +209,9 @@ def optional(reader: Reader[T]) -> Reader[T | None]:
 def list_of(reader: Reader[T], wanted: str, *, may_be_empty: bool = False) -> Reader[tuple[T, ...]]:
     """Return the reader of a list of one kind of value."""
 
-    def read(node: yaml.Node, key: str) -> tuple[T, ...]:
-        if not isinstance(node, yaml.SequenceNode) or not (node.value or may_be_empty):
-            shape = "an empty list" if isinstance(node, yaml.SequenceNode) else _shape(node)
+    def read(node: Node, key: str) -> tuple[T, ...]:
+        if not isinstance(node, SequenceNode) or not (node.value or may_be_empty):
+            shape = "an empty list" if isinstance(node, SequenceNode) else _shape(node)
             raise _invalid(node, key, f"is {shape}; write {wanted}")
         values: list[T] = []
         with _all_faults() as faults:
@@ -230,8 +228,8 @@ def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str,
     item = read_as(convert, wanted)
     some = list_of(item, wanted)
 
-    def read(node: yaml.Node, key: str) -> tuple[str, ...]:
-        is_empty = isinstance(node, yaml.SequenceNode) and not node.value
+    def read(node: Node, key: str) -> tuple[str, ...]:
+        is_empty = isinstance(node, SequenceNode) and not node.value
         return () if is_empty else some(node, key)
 
     return DescribedReader(read, wanted)
@@ -240,8 +238,8 @@ def patterns_of(convert: Callable[[str], str], wanted: str) -> Reader[tuple[str,
 def mapping_of(names: Reader[str], values: Reader[T], wanted: str) -> Reader[Mapping[str, T]]:
     """Return the reader of a mapping with free names, each with one kind of value, in the order written."""
 
-    def read(node: yaml.Node, key: str) -> Mapping[str, T]:
-        if not isinstance(node, yaml.MappingNode):
+    def read(node: Node, key: str) -> Mapping[str, T]:
+        if not isinstance(node, MappingNode):
             raise _invalid(node, key, f"is {_shape(node)}; write {wanted}")
         found: dict[str, T] = {}
         with _all_faults() as faults:
@@ -327,8 +325,8 @@ def record(
     refused: keys that are not allowed here, with what to do about each.
     """
 
-    def read(node: yaml.Node, key: str) -> dict[str, Any]:
-        if not isinstance(node, yaml.MappingNode) and not _is_null(node):
+    def read(node: Node, key: str) -> dict[str, Any]:
+        if not isinstance(node, MappingNode) and not _is_null(node):
             raise _invalid(node, key, f"is {_shape(node)}; write keys below it: {', '.join(readers)}")
         with _all_faults() as faults:
             entries = _entries(node, key, faults)
@@ -368,17 +366,17 @@ def _kept(faults: list[Fault]) -> Iterator[None]:
         faults += invalid.faults
 
 
-def _entries(node: yaml.Node, key: str, faults: list[Fault]) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+def _entries(node: Node, key: str, faults: list[Fault]) -> dict[str, tuple[ScalarNode, Node]]:
     """Return the entries of a mapping by name. A section with only comments has none.
 
     An entry that is written twice, or has no name, is a fault.
     """
-    entries: dict[str, tuple[yaml.Node, yaml.Node]] = {}
-    for name_node, value_node in node.value if isinstance(node, yaml.MappingNode) else ():
-        if not isinstance(name_node, yaml.ScalarNode):
+    entries: dict[str, tuple[ScalarNode, Node]] = {}
+    for name_node, value_node in node.value if isinstance(node, MappingNode) else ():
+        if not isinstance(name_node, ScalarNode):
             faults.append(fault(name_node, key, f"a key is {_shape(name_node)}; write a name, in quotes"))
         elif name_node.value in entries:
-            first = entries[name_node.value][0].start_mark.line + 1
+            first = entries[name_node.value][0].line
             what = f"is written twice, first in line {first}; keep one"
             faults.append(fault(name_node, dotted(key, name_node.value), what))
         else:
@@ -393,19 +391,24 @@ def dotted(key: str, name: str) -> str:
     return f"{key}.{name}" if key else name
 
 
+def printable(text: str) -> str:
+    """Return text so that a terminal can show it: escaped if it has other characters."""
+    return text if text.isprintable() else repr(text)
+
+
 def shown(value: str) -> str:
     """Return text from the file so that a terminal can show it: quoted, escaped and short."""
     return repr(value if len(value) <= 60 else value[:57] + "...")
 
 
-def _is_null(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and node.style is None and node.tag == _NULL
+def _is_null(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.is_null
 
 
-def _shape(node: yaml.Node) -> str:
-    if isinstance(node, yaml.ScalarNode):
+def _shape(node: Node) -> str:
+    if isinstance(node, ScalarNode):
         return "empty" if _is_null(node) else f"the text {shown(node.value)}"
-    return "a list" if isinstance(node, yaml.SequenceNode) else "a mapping"
+    return "a list" if isinstance(node, SequenceNode) else "a mapping"
 
 
 def _nearest(word: str, allowed: Sequence[str]) -> str:

@@ -15,10 +15,11 @@ from spamnb.base.errors import ConfigError
 from spamnb.base.wording import escaped
 from spamnb.config.folder_names import written
 from spamnb.config.keys import OF_PERSON, PLAIN
-from spamnb.config.loading import compose, parse
+from spamnb.config.loading import parse
 from spamnb.config.own_file import KEYS
 from spamnb.config.settings import APART, Config, Mailbox
 from spamnb.config.template import parse_template
+from spamnb.config.yaml_text import compose_marked
 
 _HEAD = """\
 # The configuration of spamnb. A key that is not written here has its default.
@@ -226,7 +227,7 @@ def add_mailboxes(content: str, mailboxes: Sequence[Mailbox], source: str, envir
 
 def _end_of_mailboxes(content: str) -> tuple[int, int] | None:
     """Return the start of the line after the last mailbox, and its dash's indent; None if it is not a block list."""
-    root = compose(content)
+    root = compose_marked(content)
     if not isinstance(root, yaml.MappingNode) or root.flow_style:
         return None
     items = next((value for key, value in root.value if key.value == "mailboxes"), None)

@@ -10,7 +10,8 @@ import spamnb
 from spamnb.base.label import Role
 from spamnb.checkup.checkup import checkup
 from spamnb.checkup.installation import Installation, installation
-from spamnb.config import Config, Mailbox, render
+from spamnb.config import Config, Mailbox
+from spamnb.config.writing import render
 
 USUAL = ".config/spamnb/config.yaml"
 SYSTEM = Path("/etc/spamnb/config.yaml")

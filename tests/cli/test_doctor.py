@@ -17,7 +17,8 @@ from spamnb.checkup import ledger_checks as of_ledger
 from spamnb.checkup import mailbox_checks as of_mailboxes
 from spamnb.checkup.finding import name_of, network_file_system
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.copies.recovery import recover
 from spamnb.ledger.file.last_end import EndRecord

@@ -14,7 +14,8 @@ from spamnb.acts import training
 from spamnb.base.label import How, Label, Role
 from spamnb.base.wording import clock
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.ledger.file.locks import only_service
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read

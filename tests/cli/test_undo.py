@@ -10,7 +10,8 @@ import pytest
 
 from spamnb.base.label import How, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.ledger.ledger import Ledger
 from tests.cli.conftest import At, Run, counts, ledger_file, mail, maildir
 

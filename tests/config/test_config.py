@@ -29,11 +29,11 @@ from spamnb.config import (
     default_paths,
     load,
     parse,
-    render,
 )
 from spamnb.config.keys import WRITTEN
 from spamnb.config.settings import APART
 from spamnb.config.writing import example as written_example
+from spamnb.config.writing import render
 from tests.profiles import daily
 from tests.table import over_rows
 

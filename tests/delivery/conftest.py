@@ -14,7 +14,8 @@ import pytest
 import spamnb
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import create_folder
 from tests.documents import block

@@ -246,7 +246,8 @@ def test_never_there(site: Faulty, tmp_path: Path) -> None:
 
 def test_one_of_two_is_away(tmp_path: Path) -> None:
     """A mailbox that is away does not keep the other one waiting."""
-    from spamnb.config import Mailbox, render
+    from spamnb.config import Mailbox
+    from spamnb.config.writing import render
 
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from tests.faults.conftest import Faulty
 from tests.ledger.test_locks import inside, locked_by_a_stranger
 from tests.patience import until

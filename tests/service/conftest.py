@@ -15,7 +15,8 @@ from spamnb.acts.moves import bases_now
 from spamnb.base.label import Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.config import Mailbox, load, render
+from spamnb.config import Mailbox, load
+from spamnb.config.writing import render
 from spamnb.identity.digests import identity
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures

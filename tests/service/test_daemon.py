@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, load, render
+from spamnb.config import Mailbox, load
+from spamnb.config.writing import render
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.ledger import Ledger
 from spamnb.service.daemon import Daemon

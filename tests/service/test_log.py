@@ -14,7 +14,8 @@ import pytest
 
 from spamnb.cli.common import stderr_log
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, render
+from spamnb.config import Mailbox
+from spamnb.config.writing import render
 from spamnb.maildir.folders import create_folder
 from spamnb.maildir.messages import deliver
 from spamnb.service.log import LogOnce, about, log_fields

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from spamnb.base.label import Label, Role
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Mailbox, parse, render
+from spamnb.config import Mailbox, parse
+from spamnb.config.writing import render
 from spamnb.setup.proposal import Proposal, Taught, as_configured, propose
 from tests.cli.conftest import maildir
 

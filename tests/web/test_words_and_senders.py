@@ -7,7 +7,8 @@ import pytest
 from spamnb.base.label import How, Label
 from spamnb.checkup.finding import Finding, ok, warning
 from spamnb.cli.common.sample_mail import message
-from spamnb.config import Config, Senders, render
+from spamnb.config import Config, Senders
+from spamnb.config.writing import render
 from spamnb.mail.reading import Reading
 from spamnb.maildir.messages import deliver
 from tests.web.desk import Browser, WebDesk, pages_of

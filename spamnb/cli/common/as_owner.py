@@ -13,9 +13,8 @@ import shlex
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-
-import yaml
 
 import spamnb
 from spamnb.base import durable
@@ -150,7 +149,9 @@ def _files(options: argparse.Namespace) -> Iterator[str]:
 
 def program_directories() -> list[str]:
     """Return directories of the program, its libraries and Python, from which modules may still be imported."""
-    return [os.path.dirname(str(module.__file__)) for module in (spamnb, yaml, os)]
+    of_library = find_spec("yaml")  # not imported: it may not be needed
+    files = [spamnb.__file__, of_library and of_library.origin, os.__file__]
+    return [os.path.dirname(file) for file in files if file]
 
 
 def _check_program(owner: Owner) -> None:
