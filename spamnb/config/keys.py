@@ -217,7 +217,7 @@ def _check_host(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             if values.get(key) is not None:
                 yield key, _NOT_OF_HOST
         if (service := values.get("service")) is not None and service.statement != "off":
-            yield "service", f"`statement` {_NOT_OF_HOST}"
+            yield "service", "`statement` is for one user: leave it out, and write it in that user's settings"
         if len(mailboxes) > 1:
             yield "mailboxes", "has several entries, one of them with fields; a mail host needs one entry for all users"
         if "ledger" in values:

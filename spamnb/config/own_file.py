@@ -7,21 +7,21 @@ below `roles`, each folder. The rules for several values are checked on the resu
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from spamnb.base.label import Role
 from spamnb.config.folder_names import plain_spelling, written
 from spamnb.config.keys import MAILBOX_KEYS, OF_PERSON, check_roles, reader_in, with_patterns, written_in
 from spamnb.config.loading import as_config_error, compose_any, read_text
 from spamnb.config.nodes import Node
-from spamnb.config.readers import Invalid, Reader, fault, list_of, record
-from spamnb.config.settings import Config, Layout, Mailbox
+from spamnb.config.readers import Invalid, Reader, choice, fault, list_of, record
+from spamnb.config.settings import Config, Layout, Mailbox, Service, Statements
 
 KEYS = ("scoring", "learning", "senders", "breaker", "log", "retention_days")
 
 _OF_ALL = "holds for all users, and belongs only in the host's configuration; leave it out here"
 _FOR_PERSON = dict.fromkeys(OF_PERSON, "is for one person, and not for the users of a mail host; leave it out here")
-_REFUSED = {**dict.fromkeys(("authserv_id", "ledger", "service", "spamd", "users"), _OF_ALL), **_FOR_PERSON}
+_REFUSED = {**dict.fromkeys(("authserv_id", "ledger", "spamd", "users"), _OF_ALL), **_FOR_PERSON}
 _REFUSED_IN_MAILBOX = dict.fromkeys(("path", "layout"), _OF_ALL)
 
 
@@ -44,7 +44,15 @@ def with_own(config: Config, path: Path) -> Config:
 def _reader(config: Config) -> Reader[dict[str, Any]]:
     known: dict[str, Reader[Any]] = {"mailboxes": _mailboxes(config.mailboxes[0])}
     known |= {name: reader_in(name, getattr(config, name)) for name in KEYS}
+    known["service"] = _service(config.service)
     return record(known, {name: getattr(config, name) for name in known}, refused=_REFUSED)
+
+
+def _service(service: Service) -> Reader[Service]:
+    """Return the reader of the one key about the service that is a user's own: whether letters come."""
+    of_all = {each.name: _OF_ALL for each in fields(service) if each.name != "statement"}
+    values = record({"statement": choice(get_args(Statements))}, {"statement": service.statement}, refused=of_all)
+    return lambda node, key: replace(service, **values(node, key))
 
 
 def _mailboxes(mailbox: Mailbox) -> Reader[tuple[Mailbox, ...]]:

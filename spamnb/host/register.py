@@ -51,7 +51,8 @@ class AccountRow:
     days by verdict; corrected: how many of these verdicts a person has corrected. judged_at: when the last message was
     judged. bytes: the size of its ledger on the disk, with its copies. polled: its folders cannot all be watched, so
     the service looks at them every few seconds. copied_at: when the newest copy of its ledger was made. uncopied_since:
-    since when the ledger is known to hold something that no copy has.
+    since when the ledger is known to hold something that no copy has. letter_at: when the newest letter with a
+    statement was written into the inbox; letter_read: whether it was read.
     """
 
     name: str
@@ -72,6 +73,8 @@ class AccountRow:
     polled: bool = False
     copied_at: float | None = None
     uncopied_since: float | None = None
+    letter_at: float | None = None
+    letter_read: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,8 @@ class Sums:
     """The known state of many accounts together.
 
     states: the number of accounts in each state, also for states without any. faulty: the number with a fault. judged:
-    the sum over all verdicts. judged_at: the latest. uncopied_since: the earliest. The others are sums of the fields of
-    `AccountRow`.
+    the sum over all verdicts. judged_at: the latest. uncopied_since: the earliest. letters: the accounts with a letter;
+    letters_read: those who have read the newest. The others are sums of the fields of `AccountRow`.
     """
 
     states: Mapping[FilterState, int] = field(default_factory=lambda: dict.fromkeys(FilterState, 0), hash=False)
@@ -92,6 +95,8 @@ class Sums:
     judged_at: float | None = None
     bytes: int = 0
     uncopied_since: float | None = None
+    letters: int = 0
+    letters_read: int = 0
 
     @classmethod
     def of(cls, rows: Iterable[AccountRow]) -> Self:
@@ -110,6 +115,8 @@ class Sums:
             max((row.judged_at for row in rows if row.judged_at is not None), default=None),
             sum(row.bytes for row in rows),
             min((row.uncopied_since for row in rows if row.uncopied_since is not None), default=None),
+            sum(row.letter_at is not None for row in rows),
+            sum(row.letter_read for row in rows),
         )
 
     @property
@@ -199,11 +206,12 @@ _TIME = (int, float, type(None))
 _TIMES = ("new_since", "fault_since", "gone_at", "looked_after_at", "judged_at", "copied_at", "uncopied_since")
 _TYPES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("name", "root", "state", "fault"), (str,)),
-    **dict.fromkeys(_TIMES, _TIME),
+    **dict.fromkeys((*_TIMES, "letter_at"), _TIME),
     **dict.fromkeys(("ham", "spam", "corrected", "bytes"), _NUMBER),
     "stamp": (int, type(None)),
     "judged": (dict,),
     "polled": (bool,),
+    "letter_read": (bool,),
 }
 _VERDICTS = frozenset(map(str, Verdict))
 

@@ -35,6 +35,7 @@ def account_row(ledger: Ledger, config: Config, now: float) -> AccountRow:
         ham, spam = ledger.lessons.totals().tolist()[:2]
         (judged,) = ledger.figures.judged([now - _SPAN, math.inf])
         judged_at = ledger.messages.last_judged_at()
+        told = None if config.service.statement == "off" else ledger.state.told
         is_waiting = bool(ham or spam or judged_at) and not is_copied(ledger, copied_at)
         return AccountRow(
             name=config.user,
@@ -48,6 +49,8 @@ def account_row(ledger: Ledger, config: Config, now: float) -> AccountRow:
             bytes=sum(sizes(ledger.path)),
             copied_at=copied_at,
             uncopied_since=now if is_waiting else None,
+            letter_at=None if told is None else told.at,
+            letter_read=told is not None and ledger.locations.is_read(told.letter),
         )
 
 
@@ -104,6 +107,10 @@ def _gauges(config: Config, sums: Sums, now: float, is_running: bool) -> Iterato
     yield from gauge("service_running", "Whether the service runs.", is_running)
     yield Metric("spamnb_users", "gauge", "Users, by the state of their filters.", states)
     yield known_messages(sums.ham, sums.spam)
+    if sums.letters:
+        read = {"yes": float(sums.letters_read), "no": float(sums.letters - sums.letters_read)}
+        letters: dict[Labels, float] = {(("read", word),): number for word, number in read.items()}
+        yield Metric("spamnb_letters", "gauge", "Users' newest letters, by whether they were read.", letters)
     yield from gauge("ledger_bytes", "Size of all ledgers with their logs and copies.", sums.bytes)
     yield from gauge("last_judgement_timestamp_seconds", "When a message was last judged.", sums.judged_at)
     if config.service.copies:

@@ -25,24 +25,28 @@ _END = (
 
 @dataclass(frozen=True, slots=True)
 class Correspondents:
-    """From whom and to whom a letter goes: addresses of this host. They are for the eye: nothing is sent."""
+    """From whom and to whom a letter goes: addresses of this host. They are for the eye: nothing is sent.
+
+    has_prompt: whether the reader can call commands. Users of a mail host cannot.
+    """
 
     sender: str
     to: str
+    has_prompt: bool = True
 
     @classmethod
-    def of(cls, user: str, host: str) -> "Correspondents":
+    def of(cls, user: str, host: str, *, has_prompt: bool = True) -> "Correspondents":
         """Return the addresses for a user of a host; a user may be a whole address.
 
         >>> Correspondents.of("anna", "mx.example.org").to, Correspondents.of("anna@example.org", "mx").sender
         ('anna@mx.example.org', 'spamnb@example.org')
         >>> Correspondents.of("anna smith", "a..b")
-        Correspondents(sender='spamnb@localhost', to='undisclosed-recipients:;')
+        Correspondents(sender='spamnb@localhost', to='undisclosed-recipients:;', has_prompt=True)
         """
         local, _, domain = user.rpartition("@") if "@" in user else (user, "@", host)
         domain = domain if all(map(_is_atom, domain.split("."))) else "localhost"
         is_address = all(map(_is_atom, local.split(".")))
-        return cls(f"spamnb@{domain}", f"{local}@{domain}" if is_address else _NOBODY)
+        return cls(f"spamnb@{domain}", f"{local}@{domain}" if is_address else _NOBODY, has_prompt)
 
 
 def _is_atom(text: str) -> bool:
@@ -57,7 +61,7 @@ def statement_letter(found: Statement, mark: str, at: float, who: Correspondents
         for one in found.shown:
             day = f"{datetime.fromtimestamp(one.moved.at):%-d %b}"
             paragraphs.append(f"- {day}: {harmless(one.moved.summary)}\n  {why_shown(one)}")
-    if found.shown:
+    if found.shown and who.has_prompt:
         paragraphs.append("If none of these is yours, say so, and they teach the filter: spamnb statement --none")
     paragraphs += results(found)
     name = f"statement {found.period}"
@@ -69,7 +73,9 @@ def stopped_letter(since: float, withheld: int, mark: str, at: float, who: Corre
     paragraphs = [
         f"Since {clock_near(since, at)} too much of your mail has looked like spam. So the filter moves none of it, and"
         f" {plural(withheld, 'message')} that it calls spam {'stays' if withheld == 1 else 'stay'} in your inbox.",
-        "Look at what it calls spam: spamnb history --verdict spam. Then let it go on: spamnb resume",
+        "Look at what it calls spam: spamnb history --verdict spam. Then let it go on: spamnb resume"
+        if who.has_prompt
+        else "Whoever looks after your mail host sees this too, and lets it go on.",
     ]
     subject = "spamnb: the filter has stopped moving mail"
     return letter(f"stopped at {since}", subject, paragraphs, mark, at, who, int(since))
@@ -80,7 +86,9 @@ def cannot_move_letter(why: str, week: Period, mark: str, at: float, who: Corres
     paragraphs = [
         f"Your mail cannot be moved for now. The last try said: {_without_links(printable(why))}.",
         "Mail that it would move stays where it is. Nothing is lost. Once you have repaired that, it goes on.",
-        "This says what is wrong, and what to do: spamnb doctor",
+        "This says what is wrong, and what to do: spamnb doctor"
+        if who.has_prompt
+        else "Whoever looks after your mail host sees this too.",
     ]
     return letter(f"cannot move {week}", "spamnb: mail cannot be moved", paragraphs, mark, at, who, int(week.since))
 

@@ -164,7 +164,8 @@ def _letter(
 def _correspondents(context: Context) -> "Correspondents":
     from spamnb.review.letter_text import Correspondents  # noqa: PLC0415
 
-    return Correspondents.of(context.config.user or os.environ.get("USER", ""), socket.gethostname())
+    user, host = context.config.user, socket.gethostname()
+    return Correspondents.of(user or os.environ.get("USER", ""), host, has_prompt=not user)
 
 
 def _words(fault: OSError | MaildirError) -> str:

@@ -96,7 +96,7 @@ def test_what_is_of_one_person() -> None:
         for line, key in ((6, "address_book"), (7, "notmuch_tag"))
     ]
     assert faults(f"{HOST}service:\n  statement: monthly\n") == [
-        "c.yaml:6: service: `statement` is for one person, and not for the users of a mail host; leave it out"
+        "c.yaml:6: service: `statement` is for one user: leave it out, and write it in that user's settings"
     ]
     assert parse(f"{HOST}service:\n  statement: off\n", "c.yaml", {}).service.statement == "off"
 
@@ -264,14 +264,16 @@ def test_key_by_key(config: Config, tmp_path: Path) -> None:
         config,
         tmp_path,
         "scoring: {spam_cutoff: 0.99}\nlearning: {kept: false}\nbreaker: false\nlog: {subjects: false}\n"
-        "retention_days: 1\nsenders: {block: [bad.example]}\nmailboxes:\n  - other_folders: neutral\n",
+        "retention_days: 1\nservice: {statement: weekly}\nsenders: {block: [bad.example]}\n"
+        "mailboxes:\n  - other_folders: neutral\n",
     )
     assert found.scoring == Scoring(alpha=1, ham_cutoff=0.2, spam_cutoff=0.99)
     assert found.learning == Learning(kept=False, kept_days=9)
     assert (found.senders.allow, found.senders.block) == (("example.org",), ("bad.example",))
     assert (found.breaker, found.log.subjects, found.retention_days) == (False, False, 1)
     assert found.mailboxes == (replace(config.mailboxes[0], other_folders=Role.NEUTRAL),)
-    assert replace(found, **{name: getattr(config, name) for name in (*KEYS, "mailboxes")}) == config
+    assert found.service == replace(config.service, statement="weekly")
+    assert replace(found, **{name: getattr(config, name) for name in (*KEYS, "mailboxes", "service")}) == config
 
 
 def test_own_roles(config: Config, tmp_path: Path) -> None:
@@ -306,11 +308,11 @@ def test_what_holds_for_all(config: Config, tmp_path: Path) -> None:
     of_all = "holds for all users, and belongs only in the host's configuration; leave it out here"
     found = own_faults(config, tmp_path, text)
     assert found[:4] == [
-        f"{line}: {key}: {of_all}" for line, key in enumerate(("ledger", "service", "spamd", "users"), 1)
+        f"{line}: {key}: {of_all}" for line, key in enumerate(("ledger", "service.copies", "spamd", "users"), 1)
     ]
     assert found[4] == (
-        "5: scorng: is not a key; the keys are mailboxes, scoring, learning, senders, breaker, log, retention_days "
-        "(did you mean scoring?)"
+        "5: scorng: is not a key; the keys are mailboxes, scoring, learning, senders, breaker, log, retention_days, "
+        "service (did you mean scoring?)"
     )
     assert found[5:7] == [f"7: mailboxes[0].path: {of_all}", f"8: mailboxes[0].layout: {of_all}"]
     assert found[7].startswith("9: mailboxes[0].rolls: is not a key; the keys are roles, other_folders, unsure_folder")

@@ -69,7 +69,7 @@ def rows() -> list[AccountRow]:
     """The rows of three users: the filter of one has stopped, and that of another is broken."""
     return [
         AccountRow("anna@a.example", "/m/anna", FilterState.MOVING, ham=20, spam=30, judged_at=1e6, bytes=100),
-        AccountRow("bob@a.example", "/m/bob", FilterState.STOPPED, ham=1, judged_at=5.0, bytes=10),
+        AccountRow("bob@a.example", "/m/bob", FilterState.STOPPED, ham=1, judged_at=5.0, bytes=10, letter_at=1.0),
         AccountRow("eve@a.example", "/m/eve", FilterState.BROKEN, fault="no inbox"),
     ]
 
@@ -155,6 +155,7 @@ def test_of_a_host(config: Config, rows: list[AccountRow]) -> None:
         **dict.fromkeys(FilterState, 0), FilterState.MOVING: 1, FilterState.STOPPED: 1, FilterState.BROKEN: 1,
     }  # fmt: skip
     assert found['spamnb_known_messages{label="ham"}'] == 21
+    assert [found[f'spamnb_letters{{read="{word}"}}'] for word in ("yes", "no")] == [0, 1]
     assert found["spamnb_ledger_bytes"] == 110
     assert found["spamnb_last_judgement_timestamp_seconds"] == 1e6
     assert found['spamnb_judged_messages_total{verdict="spam",via="maildir"}'] == 3
@@ -392,6 +393,7 @@ def test_the_dashboard_shows_what_is_there(ledger: Ledger, config: Config, rows:
                 assert all(f'{label}="' in "".join(lines) for label in wanted), expression
     known = {"spamnb_armed", "spamnb_paused", "spamnb_withheld_messages", "spamnb_needed_messages", "spamnb_mailboxes"}
     known |= {"spamnb_known_tokens", "spamnb_last_copy_timestamp_seconds", "spamnb_last_exchange_timestamp_seconds"}
+    known |= {"spamnb_letters"}
     assert set(re.findall(r"^# TYPE (\w+)", text, re.MULTILINE)) - shown == known, "for `spamnb status`, and for alerts"
 
 

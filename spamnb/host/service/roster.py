@@ -39,6 +39,7 @@ from spamnb.service.account import Account, ServiceTools, SharingUser, Wait
 from spamnb.service.awake_account import AwakeAccount
 from spamnb.service.inotify import CannotWatchError
 from spamnb.service.jobs import DailyCopies, Forgetting, OutdatedLessons, ServiceJob
+from spamnb.service.letters import Letters
 from spamnb.service.log import LogOnce, about
 from spamnb.service.reading_now import Interrupted, remember
 from spamnb.service.scheduler import Scheduler
@@ -145,6 +146,7 @@ class Roster:
             DailyCopies(context, lambda: self._tools.alive("copying a ledger"), record, only_changed=True),
             Forgetting(context.ledger, context.config.retention_days, awake.present),
             OutdatedLessons(context),
+            Letters(awake),
         )
 
     # --- who is there

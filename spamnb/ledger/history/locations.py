@@ -152,6 +152,11 @@ class Locations:
         """Return which of these messages are letters that the filter wrote: a file of them is one, or was."""
         return {digest for (digest,) in look_up_bound(self._db, _LETTERS, digests)}
 
+    def is_read(self, digest: bytes) -> bool:
+        """Return whether a file of this message is marked as read, or was."""
+        query = "SELECT EXISTS (SELECT 1 FROM message AS m JOIN file AS f ON f.message = m.id WHERE m.digest = ?"
+        return bool(self._db.row(f"{query} AND instr(f.flags, 'S'))", (digest,))[0])
+
     def recorded_in(self, path: str, folder: str) -> dict[str, tuple[bytes, bool]]:
         """Return base name to message for each file in a folder: its identity, and whether the filter has judged it.
 
