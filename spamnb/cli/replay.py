@@ -45,12 +45,12 @@ from spamnb.maildir.find_maildir import absolute, find_maildirs
 from spamnb.setup.proposal import Proposal, as_configured, propose
 
 if TYPE_CHECKING:
-    from spamnb.evaluation.past_mail import Doubted, Found, PastMail
+    from spamnb.evaluation.past_mail import Found, PastMail
     from spamnb.evaluation.replay import Life, Rules
+    from spamnb.evaluation.replayed import Doubted
 
 INTERRUPTED = "nothing was changed"
 _MOST = 20_000  # messages
-QUICK, _QUICK_FROM = 1_000, 1_500  # messages: a first answer by the newest, if there are many more
 _SECTIONS = ("scoring", "learning")
 _ALONE = ("breaker", "authserv_id")
 
@@ -77,40 +77,39 @@ def run(options: argparse.Namespace) -> int:
         need("matplotlib", "pictures")
     config, rules, decided = _settings(options)
     from spamnb.evaluation.past_mail import PastMail, found_in
+    from spamnb.evaluation.replay import QUICK, QUICK_FROM, replayed
 
     there = found_in(_proposals(config, options))
     found = there[: options.limit]
     _refuse_one_kind(found)
     mail = PastMail(decided)
-    early = found[:QUICK] if len(found) >= _QUICK_FROM and not (options.json or options.quiet) else []
+    early = found[:QUICK] if len(found) >= QUICK_FROM and not (options.json or options.quiet) else []
     if {one.label for one in early} == set(Label):
         _add(mail, early, options)
         say(f"First answer, by the newest {len(early):,} of {len(found):,} messages:\n")
-        print(replay_report.figures(mail, _lives(mail, rules, options)[0]))
+        print(replay_report.figures(replayed(mail, *_lives(mail, rules, options))))
         print("\nAll of it, which takes longer:\n", flush=True)
     _add(mail, found[len(mail) + mail.unread + mail.again :], options)
     lived, doubted = _lives(mail, rules, options)
     if options.csv:
-        replay_report.write_csv(options.csv, mail, lived)
+        replay_report.write_csv(options.csv, lived)
     if options.plots is not None:
         from spamnb.evaluation.plots import plot_months
 
         plot_months(options.plots, lived)
-    if options.json:
-        print(as_json(replay_report.as_object(mail, lived, doubted)))
-    else:
-        print(replay_report.whole(mail, lived, doubted, others=len(there) - len(found)))
+    whole = replayed(mail, lived, doubted, len(there) - len(found))
+    print(as_json(replay_report.as_object(whole)) if options.json else replay_report.whole(whole))
     return 0
 
 
 def show_newest(proposals: Sequence[Proposal], config: Config, options: argparse.Namespace) -> None:
     """Show the figures of the newest messages, to a person who sets the filter up."""
     from spamnb.evaluation.past_mail import PastMail, found_in
-    from spamnb.evaluation.replay import Rules
+    from spamnb.evaluation.replay import QUICK, Rules, replayed
 
     mail = PastMail()
     _add(mail, found_in(proposals)[:QUICK], options)
-    print(replay_report.figures(mail, _lives(mail, Rules.of(config), options)[0]))
+    print(replay_report.figures(replayed(mail, *_lives(mail, Rules.of(config), options))))
 
 
 def _settings(options: argparse.Namespace) -> tuple[Config, Rules, Mapping[bytes, Label]]:
@@ -167,12 +166,13 @@ def _proposals(config: Config, options: argparse.Namespace) -> list[Proposal]:
 
 
 def _refuse_one_kind(found: Sequence[Found]) -> None:
-    for label in Label:
-        if all(one.label is not label for one in found):
-            raise MaildirError(
-                f"there is no mail in a {label.word} folder, so there is nothing to show: name a MAILDIR, or give one"
-                f" of its folders the role {label.word} in the configuration"
-            )
+    from spamnb.evaluation.past_mail import missing_label
+
+    if (label := missing_label(found)) is not None:
+        raise MaildirError(
+            f"there is no mail in a {label.word} folder, so there is nothing to show: name a MAILDIR, or give one of"
+            f" its folders the role {label.word} in the configuration"
+        )
 
 
 def _add(mail: PastMail, found: Sequence[Found], options: argparse.Namespace) -> None:

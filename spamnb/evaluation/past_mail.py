@@ -19,6 +19,7 @@ from spamnb.config import Scoring
 from spamnb.evaluation.arrival import arrival, header_of
 from spamnb.evaluation.corpus import Sample
 from spamnb.evaluation.packed import Packed
+from spamnb.evaluation.replayed import Doubted
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.ledger.lessons.port import Lessons, pages
 from spamnb.mail.reading import Reading, read
@@ -56,6 +57,11 @@ def found_in(proposals: Iterable[Proposal]) -> list[Found]:
     return sorted(found, key=lambda one: one.came, reverse=True)
 
 
+def missing_label(found: Sequence[Found]) -> Label | None:
+    """Return the label that none of these messages has, or None."""
+    return next((label for label in Label if all(one.label is not label for one in found)), None)
+
+
 def read_came(chunk: list[Source]) -> list[Done[Came]]:
     """Read messages, with the times of their arrival."""
     return one_by_one(_read_came, chunk)
@@ -64,14 +70,6 @@ def read_came(chunk: list[Source]) -> list[Done[Came]]:
 def _read_came(source: Source) -> Came:
     raw = source.read()
     return Came(arrival(header_of(raw)), read(raw))
-
-
-class Doubted(NamedTuple):
-    """A message of a ham folder that looks like spam. is_spam: it counts as spam here; else it is left out."""
-
-    name: str
-    summary: str
-    is_spam: bool
 
 
 def decisions(lessons: Lessons) -> dict[bytes, Label]:

@@ -1,12 +1,12 @@
 """What the filter would have done with a person's mail: lives over it in the order in which it came."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 from spamnb.base.label import Label, Role, Verdict
 from spamnb.bulk.executors import Processes, carried, in_order
@@ -14,11 +14,17 @@ from spamnb.config import Config, Learning, Scoring
 from spamnb.config.settings import APART
 from spamnb.evaluation.measures import Outcome
 from spamnb.evaluation.packed import Packed
+from spamnb.evaluation.past_mail import PastMail, found_in, missing_label
+from spamnb.evaluation.replayed import Doubted, Lived, Mistake, Month, Replayed
 from spamnb.evaluation.user import simulate
 from spamnb.evaluation.user_run import UserRun
 from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
+from spamnb.setup.proposal import Proposal
 
+T = TypeVar("T")
+Tell = Callable[[int, int], object]  # how many are done, of how many
 DAY = 86_400.0
+QUICK, QUICK_FROM = 1_000, 1_500  # messages: a first answer by the newest, if there are many more
 LIVES = {"tidy": "You sort each mistake the next day", "blind": "You never look into Junk"}
 """Habits of `evaluation.habits`, in words."""
 
@@ -38,14 +44,6 @@ class Rules(NamedTuple):
         folders = ((role, key, mailbox) for mailbox in config.mailboxes for role, key in APART.items())
         apart = frozenset(role for role, key, mailbox in folders if getattr(mailbox, key) is not None)
         return cls(config.scoring, config.learning, config.breaker, Trusted.of(config), apart)
-
-
-class Month(NamedTuple):
-    """A month: how many spam came in it, and how many of them were moved."""
-
-    name: str
-    spam: int
-    caught: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,3 +137,55 @@ def _live(mail: Packed, rules: Rules, a_day: int, habit: str) -> UserRun:
         explained=True,
         trusted=rules.trusted,
     )
+
+
+def replay(
+    mailboxes: Iterable[Proposal], decided: Mapping[bytes, Label], rules: Rules, most: int, tell: Tell
+) -> Replayed | Label:
+    """Return what each life would have done with the newest messages of these mailboxes.
+
+    Returns a label if there is no mail of that label. tell: of the messages that are read.
+    """
+    there = found_in(mailboxes)
+    found = there[:most]
+    if (label := missing_label(found)) is not None:
+        return label
+    mail = PastMail(decided)
+    mail.add(found, partial(_told, tell, len(found)))
+    samples, doubted = mail.sifted(rules.scoring)
+    with lives(samples, mail.came, rules) as done:
+        return replayed(mail, list(done), doubted, len(there) - len(found))
+
+
+def _told(tell: Tell, of: int, done: Iterable[T]) -> Iterator[T]:
+    for number, one in enumerate(done):
+        tell(number, of)
+        yield one
+    tell(of, of)
+
+
+def replayed(mail: PastMail, lived: Sequence[Life], doubted: Sequence[Doubted], others: int = 0) -> Replayed:
+    """Return what lives over mail have done. others: how many older messages were left out."""
+    times = mail.came.values()
+    found = tuple(map(_lived, lived))
+    return Replayed(len(mail), min(times), max(times), mail.unread, others, tuple(doubted), found)
+
+
+def _lived(life: Life) -> Lived:
+    return Lived(
+        life.run.habit,
+        life.words,
+        life.run.a_day,
+        life.number(Label.HAM),
+        life.number(Label.SPAM),
+        life.number(Label.SPAM, Verdict.SPAM),
+        life.began,
+        tuple(life.put_apart()),
+        tuple(life.months()),
+        tuple(_mistake(life, one) for one in life.moved),
+        tuple(_mistake(life, one) for one in life.missed),
+    )
+
+
+def _mistake(life: Life, one: Outcome) -> Mistake:
+    return Mistake(one.name, life.came[one.name], one.summary, tuple(life.run.clues[one.name]))

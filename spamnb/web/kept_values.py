@@ -6,14 +6,18 @@ Each work runs in its own process, so it imports its modules only there.
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from spamnb.acts import may_move
 from spamnb.acts.not_yet import only_guesses
+from spamnb.base.label import Label
 from spamnb.checkup.finding import Finding
 from spamnb.config import Config, Learning, Scoring
+from spamnb.ledger.file.readonly import size_of
+from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 from spamnb.review.first_questions import FirstQuestions, without_answered
 from spamnb.review.misfiled import Doubts, Misfiled, still_asked
@@ -22,6 +26,7 @@ from spamnb.web.background import Run, Tell, here
 from spamnb.web.background_values import AfterAnswer, BackgroundValue, Snapshot
 
 if TYPE_CHECKING:
+    from spamnb.evaluation.replayed import Replayed
     from spamnb.review.own_mail import OwnMail
 
 _BUSY_SECONDS = 10.0  # for a ledger in use: no request waits here
@@ -31,8 +36,10 @@ _UNKNOWN = "the filter still checks whether it would take your ham for spam"
 # Messages of one of many users: the value then takes at most 0.5 MB, and a second to find.
 _MOST_OF_MANY = 5_000
 _MOST_BEGINNINGS = 500
+_MOST_REPLAYED = 10_000  # messages
 _Judged = tuple[str, int, Scoring]  # the ledger's path, and the number of its last lesson
 _State = tuple[str, int, int]  # the ledger's path, and the numbers of its last action and its last lesson
+_Past = tuple[str, Config, float]  # the ledger's path, a part of the configuration, the day
 _Minute = tuple[str, dict[str, str], str, float]  # the configuration's path, the environment, the user, the minute
 
 
@@ -76,6 +83,8 @@ class KeptValues:
         self._checkup = BackgroundValue(_checked, run)
         self._glance = BackgroundValue(partial(_checked, whole=False), here if is_of_many else run)
         self._waiting = BackgroundValue(self._count)
+        self._newest = BackgroundValue(partial(_replayed, is_whole=False), run)
+        self._replay = BackgroundValue(partial(_replayed, is_whole=True), run)
 
     def use(self, mark: str) -> None:
         """Drop all values if the ledger has another mark than before; "": there is none.
@@ -85,6 +94,11 @@ class KeptValues:
         if self._mark not in (mark, None):
             self._begin()
         self._mark = mark
+
+    @property
+    def has_replay(self) -> bool:
+        """Whether `replay` has an answer. It takes minutes of all cores, so the users of a mail host do not get it."""
+        return not self._is_of_many
 
     def own_mail(self, ledger: Ledger, scoring: Scoring, after_answer: AfterAnswer) -> "Snapshot[OwnMail]":
         """Return all learned mail, each message judged without itself. It takes 5 s for 30,000."""
@@ -170,6 +184,25 @@ class KeptValues:
     def _minute(self, now: Callable[[], float]) -> _Minute:
         return *self._of_config, now() // _MINUTE
 
+    def replay(
+        self, config: Config, now: float, after_answer: AfterAnswer
+    ) -> tuple[Snapshot["Replayed | Label"], Snapshot["Replayed | Label"]]:
+        """Return what the filter would have done with the newest old mail, and with all of it, once a day."""
+        key: _Past = str(config.ledger), _of_replay(config), now // _DAY
+        newest, whole = self._newest.look(key), self._replay.look(key)
+        if newest.is_current and _is_all(newest.value):
+            return newest, newest
+        if not (newest.is_current and whole.is_current):
+            after_answer.append(lambda: self._find_replay(key))
+        return newest, whole
+
+    def _find_replay(self, key: _Past) -> None:
+        """Find the first answer, then the other: only one of them is worked on at a time."""
+        self._newest.find(key)
+        newest = self._newest.look(key)
+        if newest.is_current and not _is_all(newest.value):
+            self._replay.find(key)
+
     def counted(self, ledger: Ledger, number: int) -> None:
         """Keep the number of messages that wait on Review."""
         self._for_review = ledger.path, number
@@ -243,6 +276,39 @@ def _weak_lessons(key: tuple[str, int, Scoring, float], _: Tell) -> list[Misfile
     path, _change, scoring, day = key
     with _opened(path) as ledger:
         return weak_lessons(ledger, scoring, day * _DAY)
+
+
+def _of_replay(config: Config) -> Config:
+    """Return the part of a configuration on which a replay depends, in a form that can be pickled."""
+    plain = (replace(one, roles=dict(one.roles), patterns=dict(one.patterns)) for one in config.mailboxes)
+    return Config(
+        mailboxes=tuple(plain),
+        ledger=config.ledger,
+        scoring=config.scoring,
+        learning=config.learning,
+        breaker=config.breaker,
+        authserv_id=config.authserv_id,
+        address_book=config.address_book,
+    )
+
+
+def _replayed(key: _Past, tell: Tell, *, is_whole: bool) -> "Replayed | Label":
+    from spamnb.evaluation.past_mail import decisions  # noqa: PLC0415 - the server itself needs none of it
+    from spamnb.evaluation.replay import QUICK, Rules, replay  # noqa: PLC0415 - as above
+    from spamnb.setup.proposal import as_configured  # noqa: PLC0415 - as above
+
+    path, config, _ = key
+    decided = {}
+    if size_of(present(path)):
+        with _opened(path) as ledger:  # it is closed before the program forks
+            decided = decisions(ledger.lessons)
+    most = _MOST_REPLAYED if is_whole else QUICK
+    return replay(map(as_configured, config.mailboxes), decided, Rules.of(config), most, tell)
+
+
+def _is_all(found: "Replayed | Label | None") -> bool:
+    """Tell whether an answer leaves out no older mail."""
+    return isinstance(found, Label) or (found is not None and not found.others)
 
 
 def _checked(key: _Minute, _: Tell, *, whole: bool = True) -> Checked:

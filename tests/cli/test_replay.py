@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spamnb.base.label import Label
-from spamnb.cli import replay
 from spamnb.cli.common.sample_mail import message
+from spamnb.evaluation import replay
 from spamnb.evaluation.past_mail import PastMail, found_in
 from spamnb.setup.proposal import propose
 from tests.cli.conftest import At, Run
@@ -192,7 +192,7 @@ def test_pictures(process: Run, home: Path, old_mail: Path) -> None:
 def test_the_newest_answer_first(run: Run, old_mail: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """If there is much mail, the newest answers first; --limit leaves out older mail, and says so."""
     monkeypatch.setattr(replay, "QUICK", 60)
-    monkeypatch.setattr(replay, "_QUICK_FROM", 100)
+    monkeypatch.setattr(replay, "QUICK_FROM", 100)
     said = run("replay", old_mail).out
     assert said.startswith("First answer, by the newest 60 of 150 messages:\n")
     assert "\nAll of it, which takes longer:\n\n150 messages from" in said

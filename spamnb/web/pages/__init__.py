@@ -26,6 +26,7 @@ def other_routes() -> list[Route]:
         history,
         message,
         moving,
+        replay,
         review,
         senders,
         statement,
@@ -37,4 +38,4 @@ def other_routes() -> list[Route]:
     )
 
     modules = (history, message, undo, moving, review, tune, audit, words, senders, choices, try_message, health)
-    return [route for module in (*modules, first_questions, wanted, statement) for route in module.ROUTES]
+    return [route for module in (*modules, first_questions, wanted, statement, replay) for route in module.ROUTES]

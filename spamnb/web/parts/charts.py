@@ -170,6 +170,25 @@ def curve(points: Sequence[Point], title: str, highest: float) -> Chart:
     return _dots(points, title, parts, ("messages learned", "share"), highest)
 
 
+def lines(shares: Sequence[tuple[str, Sequence[tuple[int, int]]]], names: Sequence[str], title: str, of: str) -> Chart:
+    """Draw a line of shares through spans of time for each thing: the first line is whole, the others are dashed.
+
+    shares: the thing in words, and how many of how many for each span. of: the name of a span.
+    """
+    parts, last = [_grid([(part, _percent(part)) for part in (0.0, 0.5, 1.0)])], max(1, len(names) - 1)
+    for number, (words, line) in enumerate(shares):
+        places = [(_x(place / last), _y(some / all_of)) for place, (some, all_of) in enumerate(line)]
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(Markup('<polyline class="curve{}" points="{}"/>').format(" dashed" if number else "", points))
+        dot = Markup('<circle class="dot{}" cx="{:.1f}" cy="{:.1f}" r="3"><title>{}</title></circle>')
+        for (x, y), name, (some, all_of) in zip(places, names, line, strict=True):
+            said = f"{words}, {name}: {_percent(some / all_of)}, {some:,} of {all_of:,}"
+            parts.append(dot.format(" few" if number else "", x, y, said))
+    spans = zip(names, *(line for _, line in shares), strict=True)
+    rows = tuple((name, *(f"{some:,} of {all_of:,}" for some, all_of in line)) for name, *line in spans)
+    return Chart(title, _drawing(title, [*parts, *_ends(names)]), (of, *(words for words, _ in shares)), rows)
+
+
 def _dots(
     points: Sequence[Point], title: str, parts: list[Markup], columns: tuple[str, str], highest: float = 1.0
 ) -> Chart:
