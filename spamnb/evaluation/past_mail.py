@@ -130,6 +130,7 @@ class PastMail:
             lesson = lessons.find(digest)
             summary = "" if lesson is None else lesson.summary
             found.append(Doubted(self._names[digest], summary, doubt.label is Label.SPAM))
+        found.sort(key=lambda one: self._order(one.name))
         left = self._labels | {one.name: Label.SPAM for one in found if one.is_spam}
         for one in found:
             if not one.is_spam:
