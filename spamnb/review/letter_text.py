@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import formatdate
 
+from spamnb.acts.flooded import Flood
 from spamnb.acts.letters import Letter
 from spamnb.base.wording import clock_near, plural
 from spamnb.mail.reading import printable
@@ -91,6 +92,21 @@ def cannot_move_letter(why: str, week: Period, mark: str, at: float, who: Corres
         else "Whoever looks after your mail host sees this too.",
     ]
     return letter(f"cannot move {week}", "spamnb: mail cannot be moved", paragraphs, mark, at, who, int(week.since))
+
+
+def flood_letter(found: Flood, known: Sequence[tuple[float, str]], mark: str, at: float, who: Correspondents) -> Letter:
+    """Return the letter that tells of a flood of first letters. known: time and summary of what it may hide."""
+    began, ended = (clock_near(time, at) for time in (found.since, found.until))
+    paragraphs = [
+        f"{plural(found.first, 'first letter')} of strangers came between {began} and {ended}. Somebody may want to"
+        " hide one letter among them: of your bank, say, or of a shop.",
+        "In that time these came from writers who had written to you before:"
+        if known
+        else "In that time nothing came from a writer who had written to you before.",
+        *(f"- {clock_near(came, at)}: {harmless(summary)}" for came, summary in known),
+    ]
+    subject = "spamnb: a flood of first letters"
+    return letter(found.news, subject, paragraphs, mark, at, who, int(found.since))
 
 
 def letter(

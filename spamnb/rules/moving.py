@@ -7,12 +7,12 @@ from itertools import takewhile
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
 from spamnb.config import Learning
+from spamnb.rules.chance import ABNORMAL, chance_of_at_least
 
 # The circuit breaker trips at more than this share of this number of newest verdicts. A lower share would stop the
 # filter of a person whose mail is mostly spam for a day. A longer window would let a faulty filter move more mail.
 WINDOW, SHARE = 100, 0.95
 USUAL = 1000  # messages before the last ones: they show the usual share of spam in a person's mail
-_ABNORMAL = 1e-6
 SORTING_DAYS = 4.0  # a filter that knows enough waits at most so long for its person to sort the inbox
 _SPAM_PER_HAM, _MOST_HAM = 4, 100
 
@@ -166,7 +166,6 @@ def trips(spam: int, usual: Callable[[], tuple[int, int]]) -> bool:
 
     usual: gives ham and spam among the messages judged before these. More than `SHARE` is abnormal, unless this
     person's mail is usually like that: the chance of that much spam, given the earlier mail, is above one in a million.
-    (By the beta-binomial distribution: only the earlier mail tells the usual share.)
 
     >>> [trips(97, lambda: before) for before in ((600, 400), (50, 950), (0, 0))]
     [True, False, True]
@@ -176,17 +175,4 @@ def trips(spam: int, usual: Callable[[], tuple[int, int]]) -> bool:
     ham_before, spam_before = usual()
     if not spam_before:
         return True
-    chance = sum(
-        math.exp(_log_chance(number, WINDOW, spam_before, ham_before + 1)) for number in range(spam, WINDOW + 1)
-    )
-    return chance < _ABNORMAL
-
-
-def _log_chance(number: int, of: int, a: float, b: float) -> float:
-    """Return log P(number | of, a, b) of the beta-binomial distribution."""
-    ways = -_log_beta(number + 1, of - number + 1) - math.log(of + 1)
-    return ways + _log_beta(number + a, of - number + b) - _log_beta(a, b)
-
-
-def _log_beta(a: float, b: float) -> float:
-    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return chance_of_at_least(spam, WINDOW, (spam_before, ham_before)) < ABNORMAL

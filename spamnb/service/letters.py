@@ -10,6 +10,7 @@ import socket
 from typing import TYPE_CHECKING, Final
 
 from spamnb.acts import letters
+from spamnb.acts.flooded import flood_now
 from spamnb.acts.may_move import stop_of
 from spamnb.acts.none_of_these import note_silence
 from spamnb.base.errors import LedgerUnavailableError, MaildirError, NotYetError
@@ -41,6 +42,7 @@ class Letters(ServiceJob):
 
     Each time that the circuit breaker stops moving, one letter tells it. If mail cannot be moved for more than an hour,
     one letter per week tells why. A damaged ledger without a copy has no letter: the ledger makes a letter ours.
+    A flood of first letters is told once per day.
     """
 
     def __init__(self, awake: AwakeAccount) -> None:
@@ -62,6 +64,7 @@ class Letters(ServiceJob):
                 note_silence(self._awake.context.ledger, self._awake.context.config)
                 self._write_if_due(inbox, now)
                 self._write_if_stopped(inbox, now)
+                self._write_if_flooded(inbox, now)
                 self._note_fault("")
                 self._faults.clear(_LEDGER)
         except LedgerUnavailableError as fault:
@@ -133,6 +136,23 @@ class Letters(ServiceJob):
 
         letters.write(ledger, inbox, letter, now, record)
         _log.info("wrote a letter into %s: mail is not moved", inbox.name)
+
+    def _write_if_flooded(self, inbox: WatchedFolder, now: float) -> None:
+        """Tell of a flood of first letters, and of the mail that it may hide, if no letter has told it yet."""
+        ledger = self._awake.context.ledger
+        found = None if self._kind is None else flood_now(ledger, now)
+        if found is None or self._state.flood_told == found.news:
+            return
+        from spamnb.review.letter_text import flood_letter  # noqa: PLC0415 - as for `_letter`
+
+        beside = [(one.at, ledger.messages.get(one.message).summary) for one in found.known]
+        letter = flood_letter(found, beside, self._state.mark, now, _correspondents(self._awake.context))
+
+        def record(_: bytes) -> None:
+            self._state.flood_told = found.news
+
+        letters.write(ledger, inbox, letter, now, record)
+        _log.info("wrote a letter into %s: first letters came in a flood", inbox.name)
 
     def _note_fault(self, fault: str) -> None:
         """Log a fault once, and note it in the ledger for `status` and `doctor`, if that can be written."""

@@ -24,6 +24,7 @@ from spamnb.mail.reading import read
 from spamnb.web.background_values import AfterAnswer
 from spamnb.web.config_file import ConfigFile
 from spamnb.web.rendering import NAVIGATION
+from tests.service.test_flood import BANK, bomb, past
 from tests.web.desk import Browser, WebDesk, all_routes, pages_of
 
 OFFER = message("spam", 100)
@@ -552,3 +553,14 @@ def test_no_menu_before_the_login(desk: WebDesk) -> None:
             assert not answer.tree.xpath("//nav | //*[@class='owner'] | //dialog"), (path, headers)
             assert "anna" not in answer.text
     assert desk.browser.get("/nowhere").tree.xpath("//nav")
+
+
+def test_a_flood_of_first_letters(desk: WebDesk) -> None:
+    """The first page tells a flood, and links the letter of somebody known that came in it; else it says nothing."""
+    assert "first letters of strangers" not in desk.browser.get("/").words
+    past(desk.ledger, desk.now())
+    bomb(desk.ledger, desk.now() - 4000, 60, hidden_at=30)
+    page = desk.browser.get("/")
+    assert "59 first letters of strangers came between" in page.words
+    (link,) = page.tree.xpath("//section[@aria-label='A flood of first letters']//a/@href")
+    assert f"From {BANK}" in desk.browser.get(f"/m/{link.rpartition('/')[2]}").words

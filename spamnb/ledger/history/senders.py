@@ -35,6 +35,13 @@ _CAME = """
         ORDER BY m.judged_at DESC LIMIT ?
     ) WHERE origin IS NOT NULL GROUP BY origin ORDER BY count(*) DESC, origin"""
 
+_FIRST = "SELECT coalesce(e.judged_at, e.learned_at, 0) FROM message AS e WHERE e.{0} = m.{0} ORDER BY e.id LIMIT 1"
+_CAME_FROM = (
+    f"SELECT m.id, m.judged_at, iif(m.list IS NULL, ({_FIRST.format('sender')}), ({_FIRST.format('list')}))"  # noqa: S608
+    " FROM message AS m WHERE m.judged_at >= ? AND m.judged_at < ? AND m.sender IS NOT NULL"
+    " AND (m.verdict <> 'spam' OR m.label = 0) AND m.label IS NOT 1 ORDER BY m.judged_at DESC, m.id DESC LIMIT ?"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Sender:
@@ -83,6 +90,17 @@ class Came(NamedTuple):
     opened: int
     first_at: float
     last_at: float
+
+
+class CameFrom(NamedTuple):
+    """A message that is not spam. at: when it was judged. first_at: when the first came from its list or address.
+
+    Both are in seconds since the epoch.
+    """
+
+    message: int
+    at: float
+    first_at: float
 
 
 class Earlier(NamedTuple):
@@ -185,6 +203,10 @@ class SenderRecords:
             (at, is_list, name),
         )
         return int(row[0])
+
+    def came_from(self, since: float, until: float, most: int) -> list[CameFrom]:
+        """Return the newest messages of a time that are not spam, at most `most`, in the order in which they came."""
+        return [CameFrom(*row) for row in reversed(self._db.all(_CAME_FROM, (since, until, most)))]
 
     def with_most_ham(self, most: int) -> list[str]:
         """Return the addresses with more learned ham than spam, at most `most`, those with the most mail first."""

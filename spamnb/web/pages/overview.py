@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from spamnb.acts.flooded import flood_now
 from spamnb.acts.none_of_these import unanswered
 from spamnb.acts.not_yet import moved_nothing_until
 from spamnb.base.wording import escaped, plural
@@ -77,6 +78,8 @@ def overview(visit: Visit) -> Response:
         known=known,
         doubted=visit.doubted_ham(),
         first=first_group(visit),
+        flood=(flooded := flood_now(ledger, visit.now)),
+        beside=[] if flooded is None else [ledger.messages.get(one.message) for one in flooded.known],
         is_checked=troubles is not None,
         has_failed=snapshot.has_failed,
         troubles=troubles or [],

@@ -1,0 +1,127 @@
+"""A flood of first letters, by which somebody hides one: the page and a letter tell it, and what it may hide."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from spamnb.acts.flooded import flood_now
+from spamnb.cli.common.sample_mail import message
+from spamnb.config import Service
+from spamnb.ledger.ledger import Ledger
+from tests.service.desk import DAY, Desk, moving_desk
+from tests.service.test_letters import go_to, letters, look, next_period, parsed
+
+BANK = "service@bank.example"
+
+
+def judged(ledger: Ledger, number: int, at: float, sender: str, list_id: str = "", verdict: str = "ham") -> None:
+    """A message that the filter has judged."""
+    known = ledger.messages.ensure(f"{number} {at}".encode(), f"letter {number} ({sender})")
+    ledger.messages.judged(known.id, verdict, 0.1, at, sender, list_id)
+
+
+def past(ledger: Ledger, now: float, days: int = 60, new_in: int = 5) -> None:
+    """Ten messages a day: one of `new_in` is of somebody new, one of ten is the bank's."""
+    for number in range(days * 10):
+        sender = BANK if number % 10 == 9 else f"new{number}@a.example" if number % new_in == 0 else "ann@b.example"
+        judged(ledger, number, now - (days + 4) * DAY + number * DAY / 10, sender)
+
+
+def bomb(ledger: Ledger, since: float, number: int, hidden_at: int = -1) -> None:
+    """Confirmations of this number of strangers in an hour; at one place a letter of the bank, if you say where."""
+    for each in range(number):
+        at = since + 3000.0 * each / number
+        sender = BANK if each == hidden_at else f"no-reply@shop{each}.example"
+        judged(ledger, 10_000 + each, at, sender, f"list{each}.example" if each % 3 == 0 and each != hidden_at else "")
+
+
+@pytest.mark.parametrize("number", [50, 200, 2000])
+def test_a_flood(ledger: Ledger, number: int) -> None:
+    """It is found with all its letters, and so is the one letter of somebody known."""
+    now = 1e9
+    past(ledger, now)
+    bomb(ledger, now - 5000, number, hidden_at=number // 2)
+    found = flood_now(ledger, now)
+    assert found is not None
+    assert found.first == number - 1
+    assert [ledger.messages.get(one.message).summary for one in found.known] == [
+        f"letter {10_000 + number // 2} ({BANK})"
+    ]
+    assert flood_now(ledger, now + 4 * DAY) is None
+
+
+def busy(ledger: Ledger, now: float) -> None:
+    """A hundred messages in an hour, of people one knows, with one in five of somebody new."""
+    for number in range(100):
+        sender = f"guest{number}@c.example" if number % 5 == 0 else "ann@b.example"
+        judged(ledger, 20_000 + number, now - 3000 + 20 * number, sender)
+
+
+def conference(ledger: Ledger, now: float) -> None:
+    """Forty first letters in a day, beside a few of people one knows."""
+    for number in range(40):
+        judged(ledger, 20_000 + number, now - DAY + 2000 * number, f"guest{number}@c.example")
+
+
+def holiday(ledger: Ledger, now: float) -> None:
+    """A week's mail at once: it is judged within a minute."""
+    for number in range(400):
+        sender = f"guest{number}@c.example" if number % 4 == 0 else "ann@b.example"
+        judged(ledger, 20_000 + number, now - 60 + number / 10, sender)
+
+
+def new_list(ledger: Ledger, now: float) -> None:
+    """The first hour of a list of discussion: each message is of another writer."""
+    for number in range(60):
+        judged(ledger, 20_000 + number, now - 3000 + 20 * number, f"poster{number}@c.example", "talk.c.example")
+
+
+def spam(ledger: Ledger, now: float) -> None:
+    """A hundred spam of strangers in an hour, which the filter has found."""
+    for number in range(100):
+        judged(ledger, 20_000 + number, now - 3000 + 20 * number, f"pills{number}@c.example", verdict="spam")
+
+
+@pytest.mark.parametrize("day", [busy, conference, holiday, new_list, spam])
+def test_no_flood(ledger: Ledger, day: object) -> None:
+    """A busy hour, a conference, a holiday's mail at once, a new list, and much spam make none."""
+    past(ledger, 1e9)
+    day(ledger, 1e9)  # type: ignore[operator]
+    assert flood_now(ledger, 1e9) is None
+
+
+def test_the_first_days(ledger: Ledger) -> None:
+    """For a ledger of some days everybody is a stranger, and nothing is a flood."""
+    bomb(ledger, 1e9 - 5000, 200)
+    assert flood_now(ledger, 1e9) is None
+    past(ledger, 1e9, days=8)
+    assert flood_now(ledger, 1e9) is None
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    """A mailbox, a filter that moves mail, and a person who wants letters."""
+    with moving_desk(tmp_path) as found:
+        found.service = Service(statement="monthly")
+        found.restart()
+        look(found)
+        yield found
+
+
+def test_a_letter_tells_it(desk: Desk) -> None:
+    """One letter per flood names the time, the number, and the letter of somebody known; it is no stranger's letter."""
+    next_period(desk)
+    past(desk.ledger, desk.now())
+    bomb(desk.ledger, desk.now() - 4000, 100, hidden_at=50)
+    for _ in range(3):
+        look(desk)
+        go_to(desk, desk.now() + 3600)
+    (letter,) = letters(desk, "INBOX")
+    found = parsed(letter)
+    assert found["Subject"] == "spamnb: a flood of first letters"
+    text = found.get_content().replace("\n", " ")
+    assert "99 first letters of strangers came between" in text
+    assert f"letter 10050 ({BANK})" in text
+    desk.deliver(message("ham", 900))
+    assert desk.where(message("ham", 900)) == ["INBOX"], "nothing is moved because of a flood"
