@@ -16,6 +16,7 @@ from spamnb.acts.filing import Filing, NoFolderError
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role
 from spamnb.config import Config
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Relabel
@@ -154,7 +155,7 @@ class Answers:
             return "it was moved in the meantime"
         goal = Role.INBOX if label is Label.HAM else Role.SPAM
         try:
-            intent = self._filing.intend(file, goal, act.why, answer=(act.settled, act.at))
+            intent = self._filing.intend(file, goal, Cause(act.why, act.at, answer=act.settled))
         except NoFolderError as missing:
             return str(missing)
         return self._filing.make(intent, file)

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import FolderWithId, Intent, Mover, bases_now, find_folder, mailboxes_of, message_at
 from spamnb.base.errors import MaildirError
-from spamnb.base.label import How, Role
+from spamnb.base.label import Role
 from spamnb.config import Config, Mailbox
-from spamnb.filter.judge import Judgement
-from spamnb.ledger.history.actions import Action
+from spamnb.ledger.history.actions import Action, Cause
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry
@@ -60,26 +59,16 @@ class Filing:
             return None
         return Filed(location, digest, mailbox, folder, *found)
 
-    def intend(
-        self,
-        file: Filed,
-        goal: Role,
-        why: str,
-        *,
-        how: How | None = None,
-        judgement: Judgement | None = None,
-        answer: tuple[int, float] | None = None,
-    ) -> Intent:
-        """Write down that a file goes to the mailbox's folder of a role. The rest is as for `Mover.intend`.
+    def intend(self, file: Filed, goal: Role, cause: Cause) -> Intent:
+        """Write down that a file goes to the mailbox's folder of a role. Raises NoFolderError if there is none.
 
-        Raises NoFolderError if there is no such folder.
+        It raises what `Mover.intend` raises, too.
         """
         name = file.mailbox.folder_for(goal)
         folder = self._folder_of(self._ledger.locations.folder(file.location.mailbox, name))
         if folder is None:
             raise NoFolderError(f"there is no folder {name} in {file.mailbox.path}: start the service, which makes it")
-        move = (file.location.message, file.digest), file.folder, file.entry, folder, why
-        return self._mover.intend(*move, how=how, judgement=judgement, goal=goal, answer=answer)
+        return self._mover.intend((file.location.message, file.digest), file.folder, file.entry, folder, cause)
 
     def make(self, intent: Intent, file: Filed) -> str:
         """Make a move that was written down. Returns why the file stays, or ""."""

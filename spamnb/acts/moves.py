@@ -27,11 +27,10 @@ from dataclasses import dataclass, replace
 from spamnb.acts import unseen
 from spamnb.acts.moved_file import MovedFile
 from spamnb.base.errors import MaildirError, NotYetError, SpamnbError
-from spamnb.base.label import How, Label, Origin, Role
+from spamnb.base.label import Label, Origin
 from spamnb.config import Config, Mailbox
-from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import identity
-from spamnb.ledger.history.actions import Action
+from spamnb.ledger.history.actions import Action, Cause
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.intake import take
 from spamnb.maildir.departures import Departures, touch_cur
@@ -174,49 +173,23 @@ class Mover:
         self.departures = departures or Departures(now)
 
     def intend(
-        self,
-        message: tuple[int, bytes],
-        source: FolderWithId,
-        entry: Entry,
-        destination: FolderWithId,
-        why: str,
-        *,
-        how: How | None = None,
-        takes_back: int | None = None,
-        judgement: Judgement | None = None,
-        goal: Role | None = None,
-        answer: tuple[int, float] | None = None,
+        self, message: tuple[int, bytes], source: FolderWithId, entry: Entry, destination: FolderWithId, cause: Cause
     ) -> Intent:
         """Write a move down, in one transaction with the decision, so that a crash cannot separate the two.
 
         message: its id in the ledger, and its identity.
-        answer: the action of the answer that the move belongs to, and its time, which all its parts share.
-        how: what led to the judgement. goal: the role of the destination, which is kept beside the judgement.
 
         Raises BeingMovedError if another process has a move of that file open: the file could be copied twice.
         """
         name = parse_name(entry.name)
         base, owner = name.key, self._ledger.owner.name()
-        settled, at = (None, self._now()) if answer is None else answer
         with self._ledger.transaction():
             if self._ledger.journal.is_leaving(source.id, base, owner):
                 raise BeingMovedError(f"another process is moving a message out of {source.path} just now: try again")
-            action = self._ledger.journal.intend(
-                message[0],
-                (source.id, base),
-                (destination.id, base),
-                why,
-                at,
-                how=how,
-                takes_back=takes_back,
-                answer=settled,
-                verdict=None if judgement is None else judgement.verdict,
-                probability=None if judgement is None else judgement.probability,
-                goal=None if judgement is None else goal,
-                owner=owner,
-            )
-        flags = name.flags if judgement is not None else _ANY_MARKS
-        return Intent(action, *message, source, base, destination, base, flags, takes_back)
+            ends = (source.id, base), (destination.id, base)
+            action = self._ledger.journal.intend(message[0], *ends, cause, owner)
+        flags = _ANY_MARKS if cause.verdict is None else name.flags
+        return Intent(action, *message, source, base, destination, base, flags, cause.takes_back)
 
     def resolve(self) -> int:
         """End the intents that a crash has left open, except those that cannot end yet. Returns the number ended.
@@ -276,8 +249,8 @@ class Mover:
         entry = locate(destination, action.destination_base)
         if entry is None:
             raise MovedSinceError(action.id, destination.name)
-        why = f"undo of {action.id}"
-        intent = self.intend((action.message, action.digest), destination, entry, source, why, takes_back=action.id)
+        cause = Cause(f"undo of {action.id}", self._now(), takes_back=action.id)
+        intent = self.intend((action.message, action.digest), destination, entry, source, cause)
         if not self.carry_out(intent, entry):
             raise MovedSinceError(action.id, destination.name)
 

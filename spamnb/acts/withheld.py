@@ -17,7 +17,7 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
 from spamnb.config import Config
 from spamnb.filter.judge import Filter
-from spamnb.ledger.history.actions import Action
+from spamnb.ledger.history.actions import Action, Cause
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
@@ -119,5 +119,6 @@ class _Review:
                 return then.why
             figure = "" if self.missing else f", probability {judgement.probability:.4f}"
             why = f"withheld before, {then.why}{figure}"
-            intent = self.filing.intend(file, then.goal, why, how=action.how, judgement=judgement)
+            judged = action.how, judgement.verdict, judgement.probability, then.goal
+            intent = self.filing.intend(file, then.goal, Cause(why, self.now(), *judged))
         return self.filing.make(intent, file) or intent.action

@@ -19,9 +19,8 @@ from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import BeingMovedError, FolderWithId, Mover, folder_of_id
 from spamnb.base.errors import MaildirError, SpamnbError
 from spamnb.base.label import How, Label, Verdict
-from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery, identity
-from spamnb.ledger.history.actions import Action
+from spamnb.ledger.history.actions import Action, Cause
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir import departures, rename
 from spamnb.maildir.folders import Folder
@@ -33,6 +32,10 @@ from tests.patience import until_files_are_later
 MAIL = b"Message-ID: <1@host>\nSubject: a message\n\nIts body.\n" * 3
 OTHER = b"Message-ID: <2@host>\nSubject: another one\n\nIts body.\n"
 MTIME_NS = 1_234_567_890_123_456_789
+
+
+BY_VERDICT = Cause("spam", 1000.0, How.MAILDIR, Verdict.SPAM, 0.99)
+BY_HAND = Cause("spam", 1000.0)
 
 
 class Site:
@@ -80,9 +83,8 @@ class Site:
 
     def move(self, entry: Entry, source: str = "INBOX", destination: str = "Junk") -> bool:
         """Move a file by the filter's verdict."""
-        judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
         ends = self.known[source], entry, self.known[destination]
-        intent = self.mover.intend(self.message(), *ends, "spam", how=How.MAILDIR, judgement=judgement)
+        intent = self.mover.intend(self.message(), *ends, BY_VERDICT)
         return self.mover.carry_out(intent, entry)
 
     def names(self, folder: str) -> list[str]:
@@ -209,7 +211,7 @@ def test_read_meanwhile(site: Site, flag: str) -> None:
 def test_a_decision_about_a_message_that_is_read_meanwhile(site: Site, flag: str, is_killed: bool) -> None:
     """A message that a person has decided on goes, although it is read or marked before the rename, or after a kill."""
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "marked")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_HAND)
     os.rename(entry.path(site.folders["INBOX"]), Path(site.folders["INBOX"].subdir("cur"), f"1.host:2,{flag}"))
     assert site.mover.resolve() == 1 if is_killed else site.mover.carry_out(intent, entry)
     assert site.names("Junk") == [f"cur/1.host:2,{flag}"]
@@ -372,8 +374,7 @@ def test_find_a_folder(site: Site, tmp_path: Path) -> None:
 def intend(site: Site, entry: Entry) -> int:
     """An intent that follows from a verdict, and then the crash."""
     ends = site.known["INBOX"], entry, site.known["Junk"]
-    judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
-    return site.mover.intend(site.message(), *ends, "spam", how=How.MAILDIR, judgement=judgement).action
+    return site.mover.intend(site.message(), *ends, BY_VERDICT).action
 
 
 def state(site: Site, action: int) -> str:
@@ -492,7 +493,7 @@ def test_resolve_waits_for_a_folder(site: Site, away: str) -> None:
 def test_resolve_goes_on_past_a_folder_that_cannot_be_listed(site: Site) -> None:
     """An intent that cannot be ended yet does not keep the others from their end."""
     stuck = site.mover.intend(
-        site.message(), site.known["Archive"], site.put("2.host", "Archive"), site.known["Junk"], "spam"
+        site.message(), site.known["Archive"], site.put("2.host", "Archive"), site.known["Junk"], BY_HAND
     ).action
     action = intend(site, site.put("1.host"))
     new = site.folders["Archive"].subdir("new")
@@ -508,7 +509,7 @@ def test_ended_by_another_process(site: Site, monkeypatch: pytest.MonkeyPatch) -
     """Without locks an intent looks open; a move that another process has ended counts as made."""
     monkeypatch.setattr(fcntl, "fcntl", no_locks)
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_HAND)
     with Ledger(site.path) as other:
         site.make_mover(other).resolve()
     assert site.mover.carry_out(intent, entry)
@@ -589,7 +590,7 @@ def test_an_intent_is_ended_once(far_site: Site, monkeypatch: pytest.MonkeyPatch
     site = far_site
     entry = site.put("1.host")
     with Ledger(site.path) as dead:
-        site.make_mover(dead).intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
+        site.make_mover(dead).intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_HAND)
     true = moves.move
 
     def meanwhile(*where: Any, **named: Any) -> str:
@@ -636,7 +637,7 @@ def test_only_its_own_drafts_are_removed(far_site: Site) -> None:
 def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """An intent that its owner ended between our listing and our look at the owner is not made a second time."""
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_HAND)
     listed = site.ledger.journal.intents()
     assert site.mover.carry_out(intent, entry)
     site.mover.undo_move(site.actions()[0])
@@ -648,7 +649,7 @@ def test_resolve_reads_the_state_last(site: Site, monkeypatch: pytest.MonkeyPatc
 def test_a_name_that_is_listed_and_cannot_be_opened(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """If a listed name cannot be opened, the move is given up with an error, and ended later."""
     entry = site.put("1.host")
-    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam")
+    intent = site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_HAND)
 
     def denied(path: str, _: Folder) -> Iterator[bytes]:
         raise FileNotFoundError(errno.ENOENT, "a stale handle", path)
@@ -724,10 +725,7 @@ def test_resolve_touches(site: Site) -> None:
 def test_wanted_since(site: Site, is_rescued: bool, label: Label | None) -> None:
     """A move that was left open is not made of mail that a person has rescued, or called ham, since it was decided."""
     entry = site.put("1.host")
-    judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
-    site.mover.intend(
-        site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam", how=How.MAILDIR, judgement=judgement
-    )
+    site.mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_VERDICT)
     if is_rescued:
         site.ledger.messages.rescued(site.message()[0], 2.0)
     if label is not None:
@@ -745,9 +743,8 @@ def test_taken_back_before_the_start(site: Site, way: list[str]) -> None:
     entry, now = site.put("1.host"), time.time()
     dying = Ledger(site.path)
     mover = Mover(dying, lambda: now, iter(()), site.folder_of, MovedFile(None))
-    judgement = Judgement(Verdict.SPAM, 0.99, 1.0)
     folders = site.known["INBOX"], entry, site.known["Junk"]
-    mover.intend(site.message(), *folders, "spam", how=How.MAILDIR, judgement=judgement)
+    mover.intend(site.message(), *folders, BY_VERDICT._replace(at=now))
     dying.close()
     path, stays = Path(entry.path(site.folders["INBOX"])), bool(way)
     until_files_are_later(Path(site.path).parent)
@@ -862,7 +859,7 @@ def fresh(site: Site) -> Entry:
 def moving(site: Site, ledger: Ledger, entry: Entry) -> None:
     """Move the message to the spam folder."""
     mover = site.make_mover(ledger)
-    mover.carry_out(mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], "spam"), entry)
+    mover.carry_out(mover.intend(site.message(), site.known["INBOX"], entry, site.known["Junk"], BY_HAND), entry)
 
 
 def moved(site: Site) -> Entry:

@@ -15,8 +15,8 @@ from spamnb.acts.undo import NoSuchActionError, foresee, of_ids, since, undo, un
 from spamnb.base.label import How, Label, Verdict
 from spamnb.cli.common.sample_mail import message
 from spamnb.config import Scoring
-from spamnb.filter.judge import Judgement
 from spamnb.identity.digests import delivery
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.batch import Batch
@@ -60,11 +60,10 @@ class Desk:
         inbox, junk = self.known["INBOX"], self.known["Junk"]
         self.ledger.locations.put(inbox.id, name, known.id, "appeared", delivery(raw), "", 1.0)
         mover = Mover(self.ledger, time.time, bases_now(), find_folder(self.ledger, {}), MovedFile(None))
-        judgement = Judgement(Verdict.SPAM, 1.0, 9.0) if judged else None
-        intent = mover.intend(
-            (known.id, reading.digest), inbox, Entry("new", name), junk, "spam", how=How.MAILDIR, judgement=judgement
-        )
-        assert mover.carry_out(intent, Entry("new", name))
+        judgement = (How.MAILDIR, Verdict.SPAM, 1.0) if judged else (How.MAILDIR,)
+        entry, cause = Entry("new", name), Cause("spam", time.time(), *judgement)
+        intent = mover.intend((known.id, reading.digest), inbox, entry, junk, cause)
+        assert mover.carry_out(intent, entry)
         return intent.action
 
     def take_back(self, *ids: int) -> list[tuple[int, str, bool]]:
@@ -208,7 +207,7 @@ def test_what_is_foreseen_is_what_happens(desk: Desk) -> None:
     known = desk.ledger.messages.find(read(message("spam", 1)).digest)
     assert known is not None
     for source, target in ((junk, inbox), (inbox, archive)):
-        intent = mover.intend((known.id, known.digest), source, entry, target, "by hand")
+        intent = mover.intend((known.id, known.digest), source, entry, target, Cause("by hand", time.time()))
         assert mover.carry_out(intent, entry)
     os.rename(taken.path(desk.folders["Junk"]), Path(desk.folders["Archive"].subdir("cur")) / "other:2,S")
     for label in (0, 1):
@@ -292,7 +291,8 @@ def test_after_an_undo_that_was_killed(desk: Desk) -> None:
     with Ledger(desk.ledger.path) as dead:
         mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}), MovedFile(None))
         junk, inbox = desk.known["Junk"], desk.known["INBOX"]
-        mover.intend((action.message, action.digest), junk, entry, inbox, "an undo", takes_back=first)
+        cause = Cause("an undo", time.time(), takes_back=first)
+        mover.intend((action.message, action.digest), junk, entry, inbox, cause)
     assert [outcome.fault for outcome in undo(desk.ledger, NO_MAILBOX, of_ids(desk.ledger, [second]))] == [None]
     assert desk.ledger.journal.intents() == []
     assert len(scan(desk.folders["INBOX"])) == 2

@@ -23,6 +23,7 @@ from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.copies.recovery import recover
 from spamnb.ledger.file.last_end import EndRecord
 from spamnb.ledger.file.locks import only_service
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.mail.tokens.tokenizer import VERSION
@@ -448,7 +449,7 @@ def test_what_is_left_to_do(well: Path, run: Run, monkeypatch: pytest.MonkeyPatc
         ledger.state.stopped_at = time.time()
         seen = ledger.messages.ensure(b"a", "")
         folder = ledger.locations.folder(ledger.locations.mailbox("/m")[0], "INBOX")
-        ledger.journal.intend(seen.id, (folder, "a"), (folder, "b"), "a test", 1.0)
+        ledger.journal.intend(seen.id, (folder, "a"), (folder, "b"), Cause("a test", 1.0))
     assert said(run, "fault", "stopped since")
     assert said(run, "warning", "1 move pending")
 

@@ -11,6 +11,7 @@ from spamnb.base.label import How, Label, Role
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.statement import _lines
 from spamnb.identity.digests import identity
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.messages import MovedToSpam
 from spamnb.ledger.history.state import Told
 from spamnb.ledger.ledger import Ledger
@@ -31,7 +32,7 @@ def move(home: Path, number: int, at: float) -> None:
         inbox, junk = ledger.locations.folder(mailbox, "INBOX"), ledger.locations.folder(mailbox, "Junk")
         judged = {"how": How.MAILDIR, "verdict": "spam", "probability": 0.99, "goal": Role.SPAM}
         ends = (inbox, f"{number}"), (junk, f"{number}")
-        action = ledger.journal.intend(known.id, *ends, "spam", at, **judged)  # type: ignore[arg-type]
+        action = ledger.journal.intend(known.id, *ends, Cause("spam", at, **judged))  # type: ignore[arg-type]
         ledger.journal.set_state(action, "done")
 
 

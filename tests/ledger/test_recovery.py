@@ -16,6 +16,7 @@ from spamnb.ledger.copies.recovery import recover, restore
 from spamnb.ledger.file.parts import directory_of, rolling
 from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import put
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.ledger import Ledger
 from tests.dying import DeathError, Fuse, dead
 from tests.ledger.test_copies import garble, noon
@@ -34,7 +35,7 @@ def used(path: str) -> None:
                 inbox, junk = ledger.locations.folder(mailbox, "INBOX"), ledger.locations.folder(mailbox, "Junk")
                 seen = ledger.messages.ensure(b"placed", "")
                 ledger.locations.put(inbox, "1.a.b", seen.id, "appeared", b"", "", noon(1))
-                ledger.journal.intend(seen.id, (inbox, "1.a.b"), (junk, "1.a.b"), "spam", noon(1))
+                ledger.journal.intend(seen.id, (inbox, "1.a.b"), (junk, "1.a.b"), Cause("spam", noon(1)))
             if day < 3:
                 roll(path, noon(day), 7)
 

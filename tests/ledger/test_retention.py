@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from spamnb.acts.training import import_counts
 from spamnb.base.label import How, Role
 from spamnb.ledger.history import retention
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.tallies import Tally
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import learn, lesson, set_label, take_back
@@ -34,7 +35,7 @@ def judged(ledger: Ledger, name: str, at: float = OLD) -> int:
     ledger.messages.judged(message, "spam", 0.99, at)
     junk = ledger.locations.folder(ledger.locations.mailbox("/mail")[0], "Junk")
     ends, verdict = ((inbox, name), (junk, name)), "spam"
-    action = ledger.journal.intend(message, *ends, "it is", at, how=How.MAILDIR, verdict=verdict, goal=Role.SPAM)
+    action = ledger.journal.intend(message, *ends, Cause("it is", at, How.MAILDIR, verdict, goal=Role.SPAM))
     ledger.locations.gone(inbox, [name], at, "filter")
     ledger.locations.put(junk, name, message, "filter", name.encode(), "", at)
     ledger.journal.set_state(action, "done")
@@ -118,12 +119,12 @@ def withheld(ledger: Ledger, message: int) -> None:
 
 
 def intended(ledger: Ledger, message: int) -> None:
-    ledger.journal.intend(message, (1, "kept"), (2, "kept"), "spam", OLD)
+    ledger.journal.intend(message, (1, "kept"), (2, "kept"), Cause("spam", OLD))
 
 
 def undone(ledger: Ledger, message: int) -> None:
     move = ledger.journal.of_message(message)[0].id
-    back = ledger.journal.intend(message, (2, "kept"), (1, "kept"), "undo", OLD, takes_back=move)
+    back = ledger.journal.intend(message, (2, "kept"), (1, "kept"), Cause("undo", OLD, takes_back=move))
     ledger.journal.set_state(back, "done")
     ledger.journal.set_state(move, "undone")
 
@@ -209,7 +210,7 @@ def test_broken_off_anywhere(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) ->
 def test_what_is_not_counted_yet(ledger: Ledger) -> None:
     """Behind an open move of a mailbox that is away nothing is forgotten: the counters would lose it for good."""
     message, inbox = place(ledger, "away")
-    move = ledger.journal.intend(message, (inbox, "away"), (inbox, "gone"), "spam", OLD)
+    move = ledger.journal.intend(message, (inbox, "away"), (inbox, "gone"), Cause("spam", OLD))
     for number in range(5):
         deleted(ledger, str(number))
     newest(ledger)
@@ -248,7 +249,7 @@ def happen(ledger: Ledger, what: str, name: str, folder: str, at: float) -> None
         ledger.messages.judged(known.id, "ham", 0.1, at)
         ledger.journal.judged(known.id, (where, name), "ham", 0.1, "ham", at, how=How.MAILDIR)
     elif what == "move":
-        ledger.journal.set_state(ledger.journal.intend(known.id, (where, name), (where, name), "x", at), "done")
+        ledger.journal.set_state(ledger.journal.intend(known.id, (where, name), (where, name), Cause("x", at)), "done")
 
 
 def seen(ledger: Ledger) -> dict[str, object]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import Role
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.ledger import Ledger
 from tests.lessons import known, label_of, learn, lesson, set_label, wrong_count
 
@@ -154,7 +155,7 @@ def test_names_of_any_bytes(ledger: Ledger) -> None:
     ledger.locations.put(folder, base, seen.id, "appeared", b"", "S", 1.0)
     assert ledger.locations.files_in(folder) == {base: "S"}
     assert ledger.locations.where(folder) == ("/mail/\udcff", "INBOX")
-    action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), "a test", 1.0)
+    action = ledger.journal.intend(seen.id, (folder, base), (folder, base + "'"), Cause("a test", 1.0))
     intents = ledger.journal.intents()
     assert [(one.id, one.source_base, one.destination_base) for one in intents] == [(action, base, base + "'")]
 
@@ -168,7 +169,7 @@ def test_spam_out_of_a_folder_apart_shows_no_habit(ledger: Ledger) -> None:
         ledger.messages.judged(seen.id, "unsure", 0.5, 1.0)
         if goal is not None:
             ends = (ledger.locations.folder(mailbox, folder) for folder in ("INBOX", name))
-            ledger.journal.intend(seen.id, *((end, "a") for end in ends), "it is", 1.0, goal=goal)
+            ledger.journal.intend(seen.id, *((end, "a") for end in ends), Cause("it is", 1.0, goal=goal))
     assert {acted.digest for acted in ledger.messages.acted_on()} == {b"inbox", b"Junk"}
 
 

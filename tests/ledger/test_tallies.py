@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from spamnb.acts.undo import undo
 from spamnb.base.label import How, Label, Role
 from spamnb.ledger.history import tallies
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.lines import Wanted
 from spamnb.ledger.history.tallies import CountedUpTo, Tally
 from spamnb.ledger.ledger import Ledger
@@ -43,7 +44,7 @@ def judged(ledger: Ledger, message: int | bytes, verdict: str, at: float = 1.0, 
 def moved(ledger: Ledger, message: int, verdict: str | None = "spam", goal: Role | None = Role.SPAM, **how: int) -> int:
     """Begin a move, and return the action's id."""
     ends = ((1, "a"), (2, "a"))
-    return ledger.journal.intend(message, *ends, "it is", 2.0, how=How.SPAMD, verdict=verdict, goal=goal, **how)
+    return ledger.journal.intend(message, *ends, Cause("it is", 2.0, How.SPAMD, verdict, goal=goal, **how))
 
 
 def test_what_is_counted(ledger: Ledger) -> None:

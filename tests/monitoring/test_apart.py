@@ -4,6 +4,7 @@ from pathlib import Path
 
 from spamnb.base.label import How, Role, Verdict
 from spamnb.config import Config, Mailbox
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.ledger import Ledger
 from spamnb.monitoring.apart import MONTH, in_words, offers, put_apart
 
@@ -68,9 +69,7 @@ def test_numbers(ledger: Ledger) -> None:
     for name in ("INBOX", "New"):
         ledger.locations.folder(box, name)
     for state, at in (("done", NOW), ("failed", NOW), ("undone", NOW), ("done", NOW - MONTH - 1)):
-        move = ledger.journal.intend(
-            message, *ends, "it is", at, how=How.MAILDIR, verdict=Verdict.HAM, goal=Role.NEWCOMERS
-        )
+        move = ledger.journal.intend(message, *ends, Cause("it is", at, How.MAILDIR, Verdict.HAM, goal=Role.NEWCOMERS))
         ledger.journal.set_state(move, state)  # type: ignore[arg-type]
     found = put_apart(ledger, APART, NOW - MONTH)
     assert found == {Role.NEWCOMERS: 1, Role.NEWSLETTERS: 0}

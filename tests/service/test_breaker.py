@@ -9,6 +9,7 @@ from spamnb.acts.moved_file import MovedFile
 from spamnb.acts.moves import Mover, bases_now, find_folder, folder_of_id
 from spamnb.acts.withheld import pause
 from spamnb.cli.common.sample_mail import message
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.messages import Entry
 from spamnb.rules.moving import WINDOW
@@ -141,7 +142,8 @@ def test_after_a_resume_that_was_killed(site: Site) -> None:
         junk = folder_of_id(dead, dead.locations.folder(mailbox, "Junk"), {})
         assert junk is not None
         mover = Mover(dead, time.time, bases_now(), find_folder(dead, {}), MovedFile(None))
-        mover.intend((action.message, action.digest), source, Entry("new", action.source_base), junk, "spam")
+        entry, cause = Entry("new", action.source_base), Cause("spam", time.time())
+        mover.intend((action.message, action.digest), source, entry, junk, cause)
     assert site.spamnb("resume", "--move") == 0
     assert site.contents("Junk") == [content]
     assert site.faults() == []

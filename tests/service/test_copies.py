@@ -15,6 +15,7 @@ from spamnb.config import load
 from spamnb.ledger.copies.copy import roll
 from spamnb.ledger.file.locks import is_running, only_service
 from spamnb.ledger.file.parts import directory_of, of_day, rolling
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.sqlite_errors import plain
 from spamnb.service import jobs
@@ -109,7 +110,7 @@ def test_going_back_moves_and_learns_nothing(site: Site, way: str) -> None:
         assert moved.source is not None
         assert moved.destination is not None
         places = (moved.destination, moved.destination_base), (moved.source, moved.source_base)
-        intent = ledger.journal.intend(moved.message, *places, "an interrupted one", time.time())
+        intent = ledger.journal.intend(moved.message, *places, Cause("an interrupted one", time.time()))
     (old,) = rolling(str(site.ledger))
     os.unlink(old)
     assert site.spamnb("backup", old) == 0

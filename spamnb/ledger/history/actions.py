@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from spamnb.base.label import How, Label, Role, label_or_none
 
@@ -20,6 +20,23 @@ UNDOABLE: Mapping[Kind, str] = {
     "chosen": "choice",
 }
 """The kinds of action that can be undone, and what people call an action of each."""
+
+
+class Cause(NamedTuple):
+    """Why a move is made, in words, when that was decided, and what led to it.
+
+    how, verdict, probability: of the judgement that it follows from. goal: the role of the folder to which a verdict
+    leads. takes_back: the action that it undoes. answer: the action of the person's answer that it belongs to.
+    """
+
+    why: str
+    at: float
+    how: How | None = None
+    verdict: str | None = None
+    probability: float | None = None
+    goal: Role | None = None
+    takes_back: int | None = None
+    answer: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

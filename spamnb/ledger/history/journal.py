@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from spamnb.base.label import How, Role
 from spamnb.ledger.connection import Connection
-from spamnb.ledger.history.actions import AMONG, SELECT, TAKEN, UNDOABLE, Action, ActionState, Kind, action_of
+from spamnb.ledger.history.actions import AMONG, SELECT, TAKEN, UNDOABLE, Action, ActionState, Cause, Kind, action_of
 from spamnb.ledger.lessons.port import Lesson
 from spamnb.ledger.queries import look_up
 
@@ -28,24 +28,16 @@ class Journal:
         message: int,
         source: tuple[int, str],
         destination: tuple[int, str],
-        why: str,
-        at: float,
-        *,
-        how: How | None = None,
-        takes_back: int | None = None,
-        answer: int | None = None,
-        verdict: str | None = None,
-        probability: float | None = None,
-        goal: Role | None = None,
+        cause: Cause,
         owner: str | None = None,
     ) -> int:
         """Record a move before it is made; source and destination are a folder's id and a base name.
 
-        answer: the action of the answer that causes it. goal: the role of the folder to which a verdict has led. owner:
-        the process that makes the move (`IntentOwner.name`).
+        owner: the process that makes the move (`IntentOwner.name`).
         """
+        judged = cause.verdict, cause.probability, cause.goal
         ends = *_encoded(source), *_encoded(destination)
-        values = at, message, why, how, *ends, takes_back, answer, verdict, probability, goal, owner
+        values = cause.at, message, cause.why, cause.how, *ends, cause.takes_back, cause.answer, *judged, owner
         with self._db.transaction():
             return self._db.execute(
                 "INSERT INTO action (at, message, kind, state, why, how, source, source_base, destination,"

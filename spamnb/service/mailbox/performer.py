@@ -26,6 +26,7 @@ from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Config
 from spamnb.filter.judge import Filter, Judgement
 from spamnb.identity.digests import Digests
+from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location
 from spamnb.ledger.history.messages import MessageRow
@@ -106,8 +107,9 @@ class Performer:
             else:
                 figure = "" if missing else f", probability {probability:.4f}"  # it knows too little
                 why = f"{then.why}{figure}{notes}"
-                move = (known.id, known.digest), folder, entry, self._folders.for_role(then.goal), why
-                intent = self.mover.intend(*move, how=how, judgement=judgement, goal=then.goal)
+                cause = Cause(why, self._now(), how, verdict, probability, then.goal)
+                goal = self._folders.for_role(then.goal)
+                intent = self.mover.intend((known.id, known.digest), folder, entry, goal, cause)
         what = f"{verdict} {probability:.4f} {self._context.name_of(unread)}"
         about = _about(verdict, probability, unread.digest) | {"folder": folder.name}
         if intent is None:
@@ -183,8 +185,8 @@ class Performer:
             self._sort(reaction, arrival.unread.relations)
             if reaction.files:
                 goal = self._folders.for_role(Role.SPAM if label is Label.SPAM else Role.INBOX)
-                message = known.id, known.digest
-                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, reaction.why)
+                message, cause = (known.id, known.digest), Cause(reaction.why, self._now())
+                intent = self.mover.intend(message, arrival.folder, arrival.entry, goal, cause)
             move = None if answered is None else self._learn_and_intend(answered, ANSWERED_NEWCOMER)
         if intent is not None:
             self._make_move(intent, arrival.entry)
@@ -267,7 +269,7 @@ class Performer:
         if reaction.rescued:
             self._ledger.messages.rescued(known.id, at)
         goal = self._folders.for_role(Role.SPAM if label is Label.SPAM else Role.INBOX)
-        return self.mover.intend((known.id, known.digest), folder, entry, goal, reaction.why)
+        return self.mover.intend((known.id, known.digest), folder, entry, goal, Cause(reaction.why, at))
 
     def _file(self, letter: Letter, intent: Intent, reaction: Reaction) -> None:
         if self._make_move(intent, letter.entry):
