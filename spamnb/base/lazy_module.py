@@ -4,7 +4,6 @@ import sys
 from _thread import allocate_lock  # `threading` takes as long to import as what is put off
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 _LOCK = allocate_lock()
 
@@ -17,8 +16,9 @@ def at_first_use(name: str) -> None:
 class _Later(ModuleType):
     """Imports the module of its name when somebody asks for a content of it. `LazyLoader` does so at `import`."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         with _LOCK:
             if sys.modules.get(self.__name__) is self:
                 del sys.modules[self.__name__]
-        return getattr(import_module(self.__name__), name)
+        found: object = getattr(import_module(self.__name__), name)
+        return found

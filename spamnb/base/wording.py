@@ -3,9 +3,7 @@
 import math
 import shlex
 import time
-import unicodedata
 from collections.abc import Sequence
-from datetime import datetime
 
 
 def escaped(text: str) -> str:
@@ -34,6 +32,8 @@ def option(name: str, value: str) -> str:
 
 
 def _escape(character: str) -> str:
+    import unicodedata  # noqa: PLC0415 - most text needs no escape
+
     if unicodedata.category(character) == "Zs":  # a no-break space, for example
         return character
     code = ord(character)
@@ -66,6 +66,8 @@ def part_of_day(at: float, now: float) -> str:
     >>> part_of_day(monday + 86_400 * 9, monday)
     'the evening of 9 December'
     """
+    from datetime import datetime  # noqa: PLC0415 - a thirtieth of `spamnb --help`
+
     then, today = datetime.fromtimestamp(max(at, now)), datetime.fromtimestamp(now)
     part = "morning" if then.hour < 12 else "afternoon" if then.hour < 18 else "evening"
     days = (then.date() - today.date()).days

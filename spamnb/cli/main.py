@@ -9,11 +9,14 @@ import signal
 import sys
 from collections.abc import Sequence
 from types import FrameType
-from typing import NoReturn
 
 from spamnb.base.errors import SpamnbError, next_step
 from spamnb.cli.common import arguments, exit_codes
 from spamnb.cli.common.output import warn
+
+TYPE_CHECKING = False  # as in `typing`, whose import takes a twelfth of `spamnb --help`
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 _FULL, _CLOSED = "free some space; nothing was lost", "run spamnb as its owner, or correct its permissions"
 _STEPS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.EACCES: _CLOSED, errno.EPERM: _CLOSED}
@@ -102,7 +105,7 @@ def _set_up_log(options: argparse.Namespace) -> None:
     set_up(usual[0 if options.verbose else 2 if options.quiet else 1], service=is_service)
 
 
-def entry_point() -> NoReturn:
+def entry_point() -> "NoReturn":
     """The console script."""
     gc.disable()  # imports leave no garbage; looking for it takes a twentieth of a command
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's threads cost memory, and do not survive a fork

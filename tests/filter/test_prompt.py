@@ -54,6 +54,17 @@ def test_plain_text_is_judged_without_a_parser_of_html() -> None:
     assert read(HTML).tokens
 
 
+def test_the_help_imports_little() -> None:
+    """`spamnb --help` imports no module of Python's whose import takes a thirtieth of it, except those of argparse."""
+    script = "import sys, spamnb.cli.main; from spamnb.cli.common.arguments import program; program().print_help()"
+    names = "print(*(name for name, module in sys.modules.items() if module.__spec__))"  # not those put off
+    command = [sys.executable, "-S", "-c", f"{script}; {names}"]  # -S: without what a development install adds
+    environ = {"PYTHONPATH": str(ROOT.parent)}
+    found = set(subprocess.check_output(command, env=environ, text=True).splitlines()[-1].split())
+    assert "spamnb.cli.common.arguments" in found
+    assert not found & {"typing", "datetime", "shutil", "dataclasses", "pathlib", "logging", "spamnb.base.label"}
+
+
 @pytest.mark.parametrize("package", ["mail", "maildir", "config", "bulk"])
 def test_patterns_are_compiled_at_their_first_use(package: str) -> None:
     """No module that judges a message compiles a regular expression when it is imported."""

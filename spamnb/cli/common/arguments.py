@@ -7,15 +7,17 @@ SQLite. The module's docstring is the help of its command. `add_arguments` decla
 import argparse
 import importlib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from spamnb import __version__
 from spamnb.cli.common import exit_codes
 from spamnb.cli.common.argument_types import executor, user_name
 from spamnb.cli.common.other_words import WORKING, hint
-from spamnb.cli.common.output import warn
+from spamnb.cli.common.output import terminal_columns, warn
 
+TYPE_CHECKING = False  # as in `typing`, whose import takes a twelfth of `spamnb --help`
 if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
     from _typeshed import SupportsWrite
 
 ABOUT = "A naive Bayes spam filter for Maildir: it moves spam, and learns from what you move."
@@ -88,10 +90,14 @@ Help on a command: spamnb help COMMAND
 """
 
 
+def _layout(prog: str) -> argparse.HelpFormatter:
+    return argparse.RawDescriptionHelpFormatter(prog, width=terminal_columns() - 2)  # as many as without `width`
+
+
 class _HelpAll(argparse.Action):
     """Print the help with all groups of options, and exit."""
 
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> "NoReturn":
         setattr(parser, "shows_all", True)  # noqa: B010 - of _Parser, which alone has this option
         parser.print_help()
         parser.exit()
@@ -103,8 +109,7 @@ class _Parser(argparse.ArgumentParser):
     shows_all = False  # also the folded groups
 
     def __init__(self, prog: str, description: str, epilog: str, usage: str | None = None) -> None:
-        layout = argparse.RawDescriptionHelpFormatter
-        super().__init__(prog, usage, description, epilog, formatter_class=layout, add_help=False)
+        super().__init__(prog, usage, description, epilog, formatter_class=_layout, add_help=False)
         self._positionals.title = "arguments"
         self.add_argument("-h", "--help", action="help", help="show this help")
 
@@ -117,7 +122,7 @@ class _Parser(argparse.ArgumentParser):
         finally:
             self._action_groups = groups
 
-    def error(self, message: str) -> NoReturn:
+    def error(self, message: str) -> "NoReturn":
         warn(f"{message}; help: {self.prog} --help")
         self.exit(exit_codes.USAGE)
 
@@ -152,7 +157,7 @@ def _first_commands() -> str:
     return "".join(f"  spamnb {words:<12}{COMMANDS[words.split()[0]]}\n" for words in _FIRST)
 
 
-def refuse_unknown(command: str) -> NoReturn:
+def refuse_unknown(command: str) -> "NoReturn":
     """Exit with what is meant by an unknown command, or is written alike, and with how to see all commands."""
     meant = hint(command, (*COMMANDS, *ALIASES))
     warn(" ".join(filter(None, [f"there is no command {command!r}.", meant, "All commands: spamnb help"])))
@@ -205,7 +210,7 @@ def add_shared(parser: argparse.ArgumentParser, *, is_shown: bool) -> None:
     """
     group = parser.add_argument_group("before or after the command")
 
-    def add(*flags: str, about: str, **how: Any) -> None:
+    def add(*flags: str, about: str, **how: "Any") -> None:
         if flags[-1] not in parser._option_string_actions:
             shown = about if is_shown else argparse.SUPPRESS
             group.add_argument(*flags, help=shown, default=argparse.SUPPRESS, **how)

@@ -3,18 +3,21 @@
 import argparse
 import functools
 import json
-import shutil
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TextIO, TypeVar
 
 from spamnb.base.wording import escaped
 from spamnb.cli.common.cells import width_of
 from spamnb.cli.common.wrapping import wrapped
 
-T = TypeVar("T")
+TYPE_CHECKING = False  # as in `typing`, whose import takes a twelfth of `spamnb --help`
+if TYPE_CHECKING:
+    from typing import TextIO, TypeVar
+
+    T = TypeVar("T")
 _Total = Callable[[], int | None]
 _Show = Callable[[int, _Total], object]
 
@@ -47,7 +50,7 @@ def typed_at(prompt: str) -> str:
     return input(last).strip().lower()
 
 
-def _at_words(text: str, stream: TextIO | None, hanging: int | None = None) -> str:
+def _at_words(text: str, stream: "TextIO | None", hanging: int | None = None) -> str:
     """Return text for a stream. One column stays free, for the cursor after a prompt."""
     if not is_terminal(stream):
         return text
@@ -56,7 +59,18 @@ def _at_words(text: str, stream: TextIO | None, hanging: int | None = None) -> s
 
 
 def _columns() -> int:
-    return max(shutil.get_terminal_size().columns - 1, 20)
+    return max(terminal_columns() - 1, 20)
+
+
+def terminal_columns() -> int:
+    """Return the width of the terminal, as `shutil.get_terminal_size` does: `shutil` is a twentieth of `--help`."""
+    named = os.environ.get("COLUMNS", "")
+    if named.isdecimal() and int(named):
+        return int(named)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ else 1).columns or 80
+    except (OSError, ValueError):  # it is no terminal, or is closed
+        return 80
 
 
 def as_json(values: dict[str, object]) -> str:
@@ -123,7 +137,7 @@ def _fitted(text: str, columns: int) -> str:
     return f"{text}…"
 
 
-def is_terminal(stream: TextIO | None) -> bool:
+def is_terminal(stream: "TextIO | None") -> bool:
     """Return whether a person looks at the stream. A stream that was closed before the start is None."""
     return stream is not None and stream.isatty()
 
@@ -179,12 +193,12 @@ class _Lines:
 
 
 def progress(
-    items: Iterable[T],
+    items: "Iterable[T]",
     what: str,
     quiet: bool,
     total: int | _Total | None = None,
-    size: Callable[[T], int] = lambda _: 1,
-) -> Iterator[T]:
+    size: "Callable[[T], int]" = lambda _: 1,
+) -> "Iterator[T]":
     """Yield the items, and show the progress as `progress_bar` does.
 
     total: the number of steps, or a function that counts them, called once and only for what is shown. size: the steps
