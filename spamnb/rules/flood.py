@@ -1,7 +1,8 @@
 """Find a flood of first letters: somebody has signed a person up everywhere, to hide one letter. Pure.
 
-A list counts as one writer, so a new list of discussion makes no flood. A week's mail that comes at once after a holiday
-has the usual share of first letters, and a conference has few in one hour. `benchmarks/floods.py` puts floods into mail.
+A list counts as one writer, so a new list of discussion makes no flood. A week's mail that comes at once after a
+holiday has the usual share of first letters, and a conference has few in one hour. `benchmarks/floods.py` puts floods
+into real mail.
 """
 
 from collections import deque
