@@ -1,7 +1,6 @@
 """The reactions and destinations: the table of the folder roles, row by row, and what follows from a verdict."""
 
 import itertools
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -18,7 +17,8 @@ from spamnb.bayes.calibration import probability
 from spamnb.config import Learning
 from spamnb.ledger.history.state import MissedSpam
 from spamnb.maildir.names import parse_name
-from spamnb.rules import moving, weak_lessons
+from spamnb.rules import weak_lessons
+from spamnb.rules.chance import chance_of_at_least
 from spamnb.rules.destination import destination_of
 from spamnb.rules.moving import missing_lessons, trips
 from spamnb.rules.reactions import (
@@ -689,9 +689,10 @@ def test_breaker_trips(spam: int, ham_before: int, spam_before: int, stops: bool
 
 @given(st.integers(1, 60), st.integers(0, 100), st.integers(1, 100))
 def test_chances_are_a_distribution(of: int, ham: int, spam: int) -> None:
-    """The chances of all numbers of spam sum to one."""
-    chances = [math.exp(moving._log_chance(number, of, spam, ham + 1)) for number in range(of + 1)]
-    assert sum(chances) == pytest.approx(1)
+    """The chance of any number of spam is one, and that of more is less."""
+    chances = [chance_of_at_least(number, of, (spam, ham)) for number in range(of + 1)]
+    assert chances[0] == pytest.approx(1)
+    assert chances == sorted(chances, reverse=True)
 
 
 # A client's keywords.
