@@ -24,13 +24,15 @@ from spamnb.base.label import Role
 from spamnb.cli.common.demo_mail import FALSE_FRIEND, FRIEND, SHOP, WATCHES
 from spamnb.cli.common.sample_mail import message
 from spamnb.cli.main import main
-from spamnb.config import Mailbox
+from spamnb.config import Learning, Mailbox, Scoring
 from spamnb.config.writing import render
 from spamnb.ledger.ledger import Ledger
 from spamnb.maildir.folders import Folder, create_folder
 from spamnb.maildir.messages import deliver, scan
+from spamnb.setup.proposal import propose
 
 INTERRUPTED = "the demo is over, and its files are removed"
+_OLD = 120  # older messages of each kind
 _LESSONS = 25  # of each kind; the service moves nothing before it has learned 20 ham
 _PATIENCE = 120.0  # an emulated processor (arm64 by qemu), on a machine with a load of 11, needed 30 s to start
 _TIME = len("2026-01-12 18:03:11 ")
@@ -47,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
         with demo.service():
             demo.play()
         demo.verify()
+        demo.look_back()
     return 0
 
 
@@ -128,7 +131,24 @@ class _Demo:
         if faults or (ham, spam) != (_LESSONS + 1, _LESSONS + 1):
             raise _failed(f"{ham} ham, {spam} spam, {'; '.join(faults) or 'no faults'}")
         self._show(f"\nIt has learned both: the ledger holds {ham} ham and {spam} spam messages now.")
-        self._show(f"Every step worked. Next, your own mail: {_program()} init")
+
+    def look_back(self) -> None:
+        """Show what the filter would have done with older mail, and name the next step."""
+        from spamnb.evaluation.replay import Rules, replay
+        from spamnb.evaluation.replayed import Replayed
+
+        root = self._directory / "old"
+        for kind, name in (("ham", "INBOX"), ("spam", "Junk")):
+            folder = create_folder(str(root), "maildir++", name)
+            for number in range(_OLD):
+                deliver(folder, message(kind, number), next(self._bases))
+        found = replay([propose(root)], {}, Rules(Scoring(), Learning()), 2 * _OLD, lambda *_: None)
+        if not isinstance(found, Replayed) or not found.has_begun or any(life.moved for life in found.lives):
+            raise _failed("the replay of old mail did not go as it should")
+        self._show(f"\nWhat it would have done with {found.messages} older messages: spamnb replay")
+        for life in found.lives:
+            self._show(f"  {life.words}: {life.sentence}")
+        self._show(f"\nEvery step worked. Next, your own mail: {_program()} init")
 
     def _find(self, folder: Folder, content: bytes) -> str:
         """Return the path of a message in a folder, or ""."""
