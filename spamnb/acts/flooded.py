@@ -1,6 +1,5 @@
 """A flood of first letters in these days, and the mail that it may hide."""
 
-from datetime import datetime
 from typing import NamedTuple
 
 from spamnb.ledger.history.senders import CameFrom
@@ -22,11 +21,6 @@ class Flood(NamedTuple):
     until: float
     first: int
     known: tuple[CameFrom, ...]
-
-    @property
-    def news(self) -> str:
-        """Its name in the ledger: one per day is told."""
-        return f"flood {datetime.fromtimestamp(self.since):%Y-%m-%d}"
 
 
 def flood_now(ledger: Ledger, now: float) -> Flood | None:

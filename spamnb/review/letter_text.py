@@ -106,7 +106,7 @@ def flood_letter(found: Flood, known: Sequence[tuple[float, str]], mark: str, at
         *(f"- {clock_near(came, at)}: {harmless(summary)}" for came, summary in known),
     ]
     subject = "spamnb: a flood of first letters"
-    return letter(found.news, subject, paragraphs, mark, at, who, int(found.since))
+    return letter(f"flood {found.since}", subject, paragraphs, mark, at, who, int(found.since))
 
 
 def letter(

@@ -42,7 +42,7 @@ class Letters(ServiceJob):
 
     Each time that the circuit breaker stops moving, one letter tells it. If mail cannot be moved for more than an hour,
     one letter per week tells why. A damaged ledger without a copy has no letter: the ledger makes a letter ours.
-    A flood of first letters is told once per day.
+    A flood of first letters is told once.
     """
 
     def __init__(self, awake: AwakeAccount) -> None:
@@ -140,8 +140,12 @@ class Letters(ServiceJob):
     def _write_if_flooded(self, inbox: WatchedFolder, now: float) -> None:
         """Tell of a flood of first letters, and of the mail that it may hide, if no letter has told it yet."""
         ledger = self._awake.context.ledger
-        found = None if self._kind is None else flood_now(ledger, now)
-        if found is None or self._state.flood_told == found.news:
+        found, told = None if self._kind is None else flood_now(ledger, now), self._state.flood_told
+        if found is None:
+            return
+        if told is not None and found.since <= told:  # it may go on, and after days its beginning is not looked at
+            if told < found.until:
+                self._state.flood_told = found.until
             return
         from spamnb.review.letter_text import flood_letter  # noqa: PLC0415 - as for `_letter`
 
@@ -149,7 +153,7 @@ class Letters(ServiceJob):
         letter = flood_letter(found, beside, self._state.mark, now, _correspondents(self._awake.context))
 
         def record(_: bytes) -> None:
-            self._state.flood_told = found.news
+            self._state.flood_told = found.until
 
         letters.write(ledger, inbox, letter, now, record)
         _log.info("wrote a letter into %s: first letters came in a flood", inbox.name)

@@ -28,12 +28,18 @@ def past(ledger: Ledger, now: float, days: int = 60, new_in: int = 5) -> None:
         judged(ledger, number, now - (days + 4) * DAY + number * DAY / 10, sender)
 
 
-def bomb(ledger: Ledger, since: float, number: int, hidden_at: int = -1) -> None:
+def bomb(ledger: Ledger, since: float, number: int, hidden_at: int = -1, name: str = "shop") -> None:
     """Confirmations of this number of strangers in an hour; at one place a letter of the bank, if you say where."""
     for each in range(number):
         at = since + 3000.0 * each / number
-        sender = BANK if each == hidden_at else f"no-reply@shop{each}.example"
-        judged(ledger, 10_000 + each, at, sender, f"list{each}.example" if each % 3 == 0 and each != hidden_at else "")
+        sender = BANK if each == hidden_at else f"no-reply@{name}{each}.example"
+        judged(
+            ledger,
+            10_000 + each,
+            at,
+            sender,
+            f"list.{name}{each}.example" if each % 3 == 0 and each != hidden_at else "",
+        )
 
 
 @pytest.mark.parametrize("number", [50, 200, 2000])
@@ -113,15 +119,21 @@ def test_a_letter_tells_it(desk: Desk) -> None:
     """One letter per flood names the time, the number, and the letter of somebody known; it is no stranger's letter."""
     next_period(desk)
     past(desk.ledger, desk.now())
-    bomb(desk.ledger, desk.now() - 4000, 100, hidden_at=50)
-    for _ in range(3):
+    began = desk.now() - 4000
+    bomb(desk.ledger, began, 100, hidden_at=50)
+    for _ in range(2):
         look(desk)
-        go_to(desk, desk.now() + 3600)
     (letter,) = letters(desk, "INBOX")
     found = parsed(letter)
     assert found["Subject"] == "spamnb: a flood of first letters"
     text = found.get_content().replace("\n", " ")
     assert "99 first letters of strangers came between" in text
     assert f"letter 10050 ({BANK})" in text
+    for hour in range(1, 30):
+        bomb(desk.ledger, began + 3000 * hour, 100, name=f"site{hour}.")
+    for _ in range(12):
+        go_to(desk, desk.now() + DAY / 3)
+        look(desk)
+    assert len(letters(desk)) == 1, "it went on for a day, and its beginning is not looked at any more"
     desk.deliver(message("ham", 900))
     assert desk.where(message("ham", 900)) == ["INBOX"], "nothing is moved because of a flood"

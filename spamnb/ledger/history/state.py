@@ -199,7 +199,8 @@ class State:
     silent: drawn messages, as hexadecimal identities; the person has read the letter, and has said nothing of them.
     letter: the letter that is under way into the inbox, or None.
     letter_fault: why a letter could not be written at the last try; "" if it could.
-    stop_told: what a letter last told of a stop that a person must end; "" for none. flood_told: of a flood.
+    stop_told: what a letter last told of a stop that a person must end; "" for none.
+    flood_told: until when a letter has told of floods of first letters, or None.
 
     For a log of lessons that hosts share (`exchange`):
     log: the log that this ledger's places belong to; "" for none.
@@ -235,7 +236,7 @@ class State:
     letter = _Value[UnderWay | None]("letter", UnderWay.read, None, lambda letter: letter.write() if letter else "")
     letter_fault = _Value("letter fault", _name, "")
     stop_told = _Value("stop told", _name, "")
-    flood_told = _Value("flood told", _name, "")
+    flood_told = _Value[float | None]("flood told", _finite, None)
     log = _Value("log", _name, "")
     sent = _Value("told", int, 0)  # the names in the ledgers of 0.1.0, for this and the next two
     received = _Value("heard", int, 0)
