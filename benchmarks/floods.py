@@ -67,7 +67,7 @@ def _found(came: Sequence[CameFrom], now: float) -> tuple[float, float] | None:
     if not earlier or begin == end:
         return None
     first = sum(map(is_first, earlier))
-    days = (came[begin].at - earlier[0].at) / _DAY
+    days = (came[begin].at - came[0].at) / _DAY
     return flood(came[begin:end], Before(first, len(earlier) - first, days))
 
 

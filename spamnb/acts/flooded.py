@@ -27,10 +27,11 @@ def flood_now(ledger: Ledger, now: float) -> Flood | None:
     """Return the last flood of the last days, or None."""
     came = ledger.senders.came_from(now - _TOLD, now, _MOST)
     earlier = ledger.senders.came_from(0.0, came[0].at, USUAL) if came else []
-    if not earlier:
+    began_at = ledger.messages.first_judged_at()
+    if not earlier or began_at is None:
         return None
     first = sum(map(is_first, earlier))
-    times = flood(came, Before(first, len(earlier) - first, (came[0].at - earlier[0].at) / 86_400))
+    times = flood(came, Before(first, len(earlier) - first, (came[0].at - began_at) / 86_400))
     if times is None:
         return None
     since, until = times

@@ -8,7 +8,7 @@ ABNORMAL = 1e-6  # below this a share is not usual for a person
 def chance_of_at_least(number: int, of: int, before: tuple[int, int]) -> float:
     """Return the chance of at least this number of a kind among the next messages: the beta-binomial distribution.
 
-    before: the earlier messages of that kind, and the others.
+    before: the earlier messages of that kind, at least one, and the others.
 
     >>> chance_of_at_least(97, 100, (400, 600)) < 1e-6 < chance_of_at_least(97, 100, (950, 50))
     True

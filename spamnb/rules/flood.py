@@ -45,8 +45,8 @@ def flood(letters: Sequence[CameFrom], before: Before) -> tuple[float, float] | 
     ...     times = [since + step * number for number in range(100)]
     ...     return [CameFrom(number, at, at * (number % one_known_in > 0)) for number, at in enumerate(times)]
     >>> bomb, quiet = letters(90_000.0, 10.0, 20), letters(200_000.0, 600.0, 2)
-    >>> flood(bomb + quiet, Before(100, 400, 90.0))
-    (90010.0, 90990.0)
+    >>> flood(bomb + quiet, Before(100, 400, 90.0)), flood(bomb, Before(0, 400, 90.0))
+    ((90010.0, 90990.0), (90010.0, 90990.0))
     >>> flood(quiet, Before(100, 400, 90.0)), flood(bomb, Before(20, 10, 3.0))
     (None, None)
     """
@@ -64,6 +64,6 @@ def flood(letters: Sequence[CameFrom], before: Before) -> tuple[float, float] | 
         began = next(one.at for one in window if is_first(one))
         if found is not None and began <= found[1]:  # it goes on
             found = found[0], letter.at
-        elif chance_of_at_least(first, len(window), (before.first, before.others)) < ABNORMAL:
+        elif chance_of_at_least(first, len(window), (before.first + 1, before.others)) < ABNORMAL:
             found = began, letter.at
     return found

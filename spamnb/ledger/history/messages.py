@@ -270,6 +270,11 @@ class Messages:
         )
         return ham, spam
 
+    def first_judged_at(self) -> float | None:
+        """Return when the first message was judged that is still known, in seconds since the epoch."""
+        (at,) = self._db.row("SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL")
+        return None if at is None else float(at)
+
     def last_judged_at(self) -> float | None:
         """Return when a message was last judged, in seconds since the epoch."""
         (at,) = self._db.row("SELECT max(judged_at) FROM message WHERE judged_at IS NOT NULL")
