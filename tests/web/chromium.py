@@ -75,8 +75,15 @@ class Window:
         until(lambda: self._is_made(path), f"the page {path}")
 
     def _is_made(self, path: str) -> bool:
-        answer = self.page.goto(f"{self.base}/{path}")
-        if answer is None:  # the page before loads itself again at this moment
+        from playwright.sync_api import Error  # it may not be installed
+
+        try:
+            answer = self.page.goto(f"{self.base}/{path}")
+        except Error as fault:
+            if "interrupted by another navigation" not in fault.message:
+                raise
+            return False  # the page before loads itself again at this moment
+        if answer is None:  # the same
             return False
         assert answer.status == 200, (path, answer.status)
         if " data-again" in answer.text():  # it loads itself again, at any moment
