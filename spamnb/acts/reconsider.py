@@ -36,6 +36,8 @@ def missed_spam(lessons: Lessons, scoring: Scoring, traces: Iterable[Trace], bef
     before: the habit known before; it is returned if too few of the newest traces count.
     """
     newest = sorted(traces)[-_NEWEST:]
+    if before is MissedSpam.IS_LEFT and not any(trace.moved for trace in newest):
+        return before  # whatever of it the filter takes for spam; a person may never move any
     today = {
         left.lesson.digest: left.judgement.probability
         for left in without_groups(lessons, scoring, ([trace.digest] for trace in newest))

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spamnb.acts import reconsider
 from spamnb.acts.reconsider import Trace, missed_spam, outdated
 from spamnb.base.label import How, Label
 from spamnb.bayes import calibration
@@ -81,6 +82,20 @@ def test_a_person_who_leaves_spam(lessons: MemoryLessons) -> None:
     lessons.learn(kept, Label.HAM, "read and kept", 2.0, weak=True, how=How.KEPT)
     learned = [trace._replace(probability=0.0) for trace in unlearned]
     assert missed_spam(lessons, SCORING, moved + learned, NEW) is MissedSpam.IS_LEFT, "each is asked without itself"
+
+
+def test_who_leaves_spam_and_moves_none(lessons: MemoryLessons, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a person has left spam, and moves none now, nothing can change that, so nothing is judged."""
+    kept = [Trace(float(at), one.digest, moved=False) for at, one in enumerate(readings("spam", *range(10)))]
+    moved = kept[0]._replace(moved=True)
+    judged = list[int]()
+    judge = reconsider.without_groups
+    monkeypatch.setattr(reconsider, "without_groups", lambda *given: (judged.append(1), judge(*given))[1])
+    assert missed_spam(lessons, SCORING, kept, MissedSpam.IS_LEFT) is MissedSpam.IS_LEFT
+    assert judged == []
+    for before in MissedSpam:
+        missed_spam(lessons, SCORING, [moved, *kept[1:]], before)
+    assert len(judged) == len(MissedSpam)
 
 
 def test_a_person_may_change(lessons: MemoryLessons) -> None:

@@ -45,14 +45,14 @@ from spamnb.mail.tokens.tokenizer import VERSION
 
 
 class _Kept(NamedTuple):
-    """A learned message: its tokens' ids, int64 (n,), their occurrences, int64 (n,), and its relations.
+    """A learned message: its tokens' ids, int32 (n,), their occurrences, uint16 (n,), and its relations.
 
     tokenizer: the version that has read it.
     """
 
     lesson: Lesson
-    ids: NDArray[np.int64]
-    occurrences: NDArray[np.int64]
+    ids: NDArray[np.int32]
+    occurrences: NDArray[np.uint16]
     relations: KeptRelations
     tokenizer: int = VERSION
 
@@ -67,13 +67,13 @@ _Called = tuple[str, int | None, Label | None, bool]
 
 
 class _Import(NamedTuple):
-    """An import: its lesson in `changes`, its tokens' ids, int64 (n,), their counts, and its messages, ham and spam.
+    """An import: its lesson in `changes`, its tokens' ids, int32 (n,), their counts, and its messages, ham and spam.
 
     counts: int64 (n, 4), as in `ExportedCounts`.
     """
 
     lesson: Lesson
-    ids: NDArray[np.int64]
+    ids: NDArray[np.int32]
     counts: NDArray[np.int64]
     messages: tuple[int, int]
 
@@ -384,17 +384,18 @@ class MemoryLessons:
         used = [row for row in rows if row[0] + row[1]]
         yield from write(used, number, ham, spam, self.stats().tokenizers)
 
-    def _new(self, reading: Reading) -> tuple[NDArray[np.int64], NDArray[np.int64], KeptRelations]:
+    def _new(self, reading: Reading) -> tuple[NDArray[np.int32], NDArray[np.uint16], KeptRelations]:
         more = tokens_of(self._seen(reading.relations).known)
         tokens = {**reading.tokens, **dict.fromkeys(more, 1)} if more else reading.tokens
         return *self._numbered(tokens), KeptRelations.of(reading.relations)
 
-    def _numbered(self, tokens: Mapping[str, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _numbered(self, tokens: Mapping[str, int]) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         known = self._ids
-        ids = np.fromiter((known.setdefault(token, len(known)) for token in tokens), np.int64, len(tokens))
+        ids = np.fromiter((known.setdefault(token, len(known)) for token in tokens), np.int32, len(tokens))
         while len(known) >= self._counts.shape[1]:
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)], axis=1)
-        return ids, np.minimum(np.fromiter(tokens.values(), np.int64, len(tokens)), OCCURRENCES_MAX)
+        occurrences = np.fromiter(tokens.values(), np.int64, len(tokens))
+        return ids, np.minimum(occurrences, OCCURRENCES_MAX).astype(np.uint16)
 
     def _set(self, new: _Kept) -> None:
         """Make a message count by this lesson, which gets the next number."""
@@ -407,7 +408,7 @@ class MemoryLessons:
 
     def _add(self, kept: _Kept, sign: int) -> None:
         """Add a learned message to the counts, or subtract it."""
-        label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences
+        label, ids, occurrences = kept.lesson.label, kept.ids, kept.occurrences.astype(np.int64)
         for called in kept.called:
             self._called[called] += sign
         if label is None:
@@ -423,7 +424,7 @@ class MemoryLessons:
     def _count(
         self,
         label: Label,
-        ids: NDArray[np.int64],
+        ids: NDArray[np.int32],
         messages: int,
         holding: NDArray[np.int64],
         occurrences: NDArray[np.int64],
