@@ -31,7 +31,8 @@ from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.lessons.memory import MemoryLessons
 from spamnb.mail.reading import Content, read_content
 from spamnb.rules.acquaintances import why_known
-from spamnb.rules.destination import destination_of, is_barely_spam
+from spamnb.rules.destination import ByPerson, FromWhom, Opinion, destination_of, is_barely_spam
+from spamnb.rules.moving import Hindrance
 from spamnb.rules.newsletters import newsletter
 from tests.mail.today.first_mails import FIRST_MAILS, OURS, with_results
 from tests.mail.today.library import LIBRARY
@@ -104,8 +105,8 @@ def _goal(mail: Content, judgement: Judgement, lessons: MemoryLessons, apart: Co
     of_list = newsletter(mail.relations, seen, chosen=None)
     verdict, goals = judgement.verdict, (Role.SPAM, *apart)
     is_barely = is_barely_spam(verdict, judgement.probability, judgement.listed)
-    how = {"is_newcomer": not known, "is_barely": is_barely}
-    return destination_of(verdict, "", None, "", False, goals, newsletter=of_list, **how).goal
+    opinion, sender = Opinion(verdict, is_barely=is_barely), FromWhom(of_list, is_newcomer=not known)
+    return destination_of(opinion, ByPerson(), sender, Hindrance("", None), goals).goal
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from spamnb.acts.may_move import Hindrance
 from spamnb.acts.newcomers import knows_enough, why_known
 from spamnb.acts.newsletters import sorted_to
 from spamnb.base.label import Role, Verdict
@@ -14,12 +13,16 @@ from spamnb.ledger.history.senders import Learned
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.relations import Relations
 from spamnb.rules.destination import (
+    ByPerson,
     Destination,
+    FromWhom,
+    Opinion,
     destination_of,
     is_barely_spam,
     too_many_newcomers,
     why_list_mail_stays,
 )
+from spamnb.rules.moving import Hindrance
 from spamnb.rules.newsletters import newsletter
 
 _DAY = 86_400.0  # seconds
@@ -56,22 +59,11 @@ def destination(
     if (verdict is not Verdict.SPAM or is_barely) and not _BY_SENDER.isdisjoint(mailbox.goals):
         goals = mailbox.goals.keys() - ({Role.NEWSLETTERS} if is_barely else set())
         why_newsletter, is_newcomer = _by_sender(ledger, config, goals, mail.relations)
-    return destination_of(
-        verdict,
-        mail.flags,
-        None if lesson is None else lesson.decision,
-        hindrance.missing,
-        hindrance.stop is not None,
-        mailbox.goals,
-        rescued=mail.known.rescued_at is not None,
-        why_unsure=judgement.why_unsure,
-        newsletter=why_newsletter,
-        is_newcomer=is_newcomer,
-        is_barely=is_barely,
-        are_many=is_newcomer and _are_many(ledger, now),
-        is_blocked=bool(listed),
-        is_near_copy=mail.is_near_copy and not listed,
-    )
+    opinion = Opinion(verdict, judgement.why_unsure, is_barely, bool(listed), mail.is_near_copy and not listed)
+    decision = None if lesson is None else lesson.decision
+    by_person = ByPerson(mail.flags, decision, mail.known.rescued_at is not None)
+    sender = FromWhom(why_newsletter, is_newcomer, is_newcomer and _are_many(ledger, now))
+    return destination_of(opinion, by_person, sender, hindrance, mailbox.goals)
 
 
 def spare_list_mail(ledger: Ledger, judgement: Judgement, relations: Relations) -> Judgement:

@@ -16,8 +16,6 @@ the inbox, for four days at most. Mail that the person read and left there is th
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from spamnb.base.label import Label, Verdict
 from spamnb.base.wording import plural
@@ -27,6 +25,7 @@ from spamnb.ledger.ledger import Ledger
 from spamnb.ledger.lessons.port import Lesson, Lessons
 from spamnb.rules import moving as rules
 from spamnb.rules.destination import is_young
+from spamnb.rules.moving import Hindrance, Stop
 from spamnb.rules.reactions import Reaction, reaction_to_left_behind
 
 _log = logging.getLogger(__name__)
@@ -35,36 +34,6 @@ _PROOF = 20  # ham messages, or `minimum_messages` if that is less
 # Weak ham among them that it doubts: a person who opens spam and leaves it lets it begin too. With a hundred instead of
 # 25 messages to look at, csdmc2010 by the time of arrival has the same result (laboratory, eight starts).
 _EXCUSED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why no mail is moved. Times are seconds since the epoch.
-
-    tripped_at: when the circuit breaker stopped moving. paused_until: the end of a person's pause (infinity: until
-    `resume`). Each is None if it is not the reason.
-    """
-
-    tripped_at: float | None
-    paused_until: float | None
-
-
-class Hindrance(NamedTuple):
-    """What keeps mail from being moved; false if nothing does.
-
-    missing: in words, what the filter must learn first; "" for nothing. stop: what has stopped moving, or None.
-    """
-
-    missing: str
-    stop: Stop | None
-
-    def __bool__(self) -> bool:
-        return bool(self.missing) or self.stop is not None
-
-    @property
-    def words(self) -> str:
-        """Return the hindrance in words; "" for none."""
-        return self.missing or ("moving is stopped" if self.stop else "")
 
 
 def hindrance(ledger: Ledger, config: Config, now: float, remembered: "MissingCache | None" = None) -> Hindrance:

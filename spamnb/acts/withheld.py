@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from spamnb.acts.destination import JudgedMail, destination
 from spamnb.acts.filing import Filing
-from spamnb.acts.may_move import Hindrance, Stop, find_missing, stop_of
+from spamnb.acts.may_move import find_missing, stop_of
 from spamnb.acts.ordered import is_near_order
 from spamnb.base.errors import MaildirError
 from spamnb.base.label import Role
@@ -22,6 +22,7 @@ from spamnb.ledger.history.locations import Location
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
 from spamnb.maildir.names import parse_name
+from spamnb.rules.moving import Hindrance, Stop
 
 _GONE = "it is no longer in the inbox"
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from spamnb.acts.may_move import Stop, doubted_ham, find_missing, stop_of
+from spamnb.acts.may_move import doubted_ham, find_missing, stop_of
 from spamnb.acts.not_yet import NotYet, not_yet
 from spamnb.base.label import Label
 from spamnb.base.wording import clock, days, escaped, megabytes, plural
@@ -23,6 +23,7 @@ from spamnb.ledger.file.readonly import faults_of
 from spamnb.ledger.file.replacement import present
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.tokens.tokenizer import VERSION
+from spamnb.rules.moving import Stop
 
 _DAY = 86_400.0
 _UNUSUAL_SILENCE = 30 * _DAY

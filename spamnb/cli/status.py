@@ -21,7 +21,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 
 from spamnb.acts.choices import Standing, in_short, standing
-from spamnb.acts.may_move import Stop, doubted_ham
+from spamnb.acts.may_move import doubted_ham
 from spamnb.acts.not_yet import moved_nothing_until
 from spamnb.acts.waiting import Waiting
 from spamnb.base.errors import ConfigError
@@ -46,6 +46,7 @@ from spamnb.monitoring.host import HostStatus, host_metrics, host_status
 from spamnb.monitoring.metrics import metrics
 from spamnb.monitoring.status import Status, paused
 from spamnb.monitoring.status import status as status_of
+from spamnb.rules.moving import Stop
 
 INTERRUPTED = "nothing was changed"
 ENDS_AT_ONCE = True

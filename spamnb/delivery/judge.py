@@ -9,7 +9,7 @@ import time
 from typing import NamedTuple
 
 from spamnb.acts.destination import spare_list_mail
-from spamnb.acts.may_move import Hindrance, MissingCache, hindrance
+from spamnb.acts.may_move import MissingCache, hindrance
 from spamnb.base.errors import LedgerError
 from spamnb.base.label import How, Verdict
 from spamnb.bayes.calibration import points
@@ -19,7 +19,7 @@ from spamnb.filter.judge import UNTAUGHT, Clue, Filter, Judgement
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import LazyReading, Reading
-from spamnb.rules.moving import missing_lessons
+from spamnb.rules.moving import Hindrance, missing_lessons
 
 REMEMBERED_WITHIN = 1.0  # seconds that mail waits for a ledger that another program writes
 _PATIENCE = 2.0  # seconds to wait for a ledger that another program holds; the mail waits too

@@ -21,8 +21,8 @@ from spamnb.filter.judge import Judgement
 from spamnb.filter.vouching import NOBODY_TRUSTED, Trusted
 from spamnb.mail.relations import Relations
 from spamnb.rules import weak_lessons
-from spamnb.rules.destination import destination_of, is_barely_spam, why_list_mail_stays
-from spamnb.rules.moving import USUAL, WINDOW, trips
+from spamnb.rules.destination import ByPerson, FromWhom, Opinion, destination_of, is_barely_spam, why_list_mail_stays
+from spamnb.rules.moving import USUAL, WINDOW, Hindrance, Stop, trips
 from spamnb.rules.newsletters import newsletter
 from spamnb.rules.reactions import reaction_to_kept
 
@@ -94,19 +94,19 @@ class Mailbox:
         why_spared = self._why_list_mail_stays(judgement, relations)
         if why_spared and not missing:
             self._beginning.spare(place)
-        goal = destination_of(
+        opinion = Opinion(
             Verdict.UNSURE if why_spared else judgement.verdict,
-            "",
-            None if lesson is None else lesson.decision,
-            missing,
-            self._is_stopped(missing),
-            self._goals,
-            why_unsure=why_spared or judgement.why_unsure,
-            newsletter=newsletter(relations, self._mail.seen(place), chosen=None),
-            is_newcomer=Role.NEWCOMERS in self._goals and self._newcomers.sent(relations),
+            why_spared or judgement.why_unsure,
             is_barely=not why_spared and is_barely_spam(judgement.verdict, judgement.probability, judgement.listed),
-            are_many=self._newcomers.are_many,
-        ).goal
+        )
+        by_person = ByPerson(label=None if lesson is None else lesson.decision)
+        sender = FromWhom(
+            newsletter(relations, self._mail.seen(place), chosen=None),
+            Role.NEWCOMERS in self._goals and self._newcomers.sent(relations),
+            self._newcomers.are_many,
+        )
+        hindrance = Hindrance(missing, Stop(0.0, None) if self._is_stopped(missing) else None)
+        goal = destination_of(opinion, by_person, sender, hindrance, self._goals).goal
         self._note(place, judgement, goal)
         if self._run.is_explained:
             self._explain_mistake(place, goal)

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from spamnb.acts import may_move
-from spamnb.acts.may_move import Stop
 from spamnb.acts.not_yet import NotYet, not_yet
 from spamnb.base.wording import clock, clock_near, escaped
 from spamnb.config import Config, Learning, Mailbox, Scoring
@@ -14,7 +13,7 @@ from spamnb.ledger.file.locks import is_running, running_since
 from spamnb.ledger.file.parts import Sizes, sizes
 from spamnb.ledger.ledger import ExchangeState, Ledger
 from spamnb.maildir.folders import INBOX, FolderUnavailableError, find_folders, is_maildir
-from spamnb.rules.moving import missing_lessons
+from spamnb.rules.moving import Stop, missing_lessons
 
 Moves = Literal["yes", "not yet", "paused", "stopped"]
 

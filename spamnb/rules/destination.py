@@ -3,10 +3,12 @@
 import math
 from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from spamnb.base.label import Label, Role, Verdict
 from spamnb.ledger.history.senders import Learned
 from spamnb.mail.relations import Relations
+from spamnb.rules.moving import Hindrance
 
 MARKS = frozenset("DFPRST")  # a person's marks on a message: all of Maildir's flags
 _FEWEST = 20  # messages of a day that show whether too many are of newcomers
@@ -39,36 +41,56 @@ class Destination:
     withheld: bool = False
 
 
+class Opinion(NamedTuple):
+    """What the filter thinks of a message.
+
+    why_unsure: why the verdict is unsure, whatever the probability, in words; or "". is_barely: it is called spam, but
+    not surely (`is_barely_spam`). is_blocked: it is spam since the person blocks its sender or list. is_near_copy: of a
+    message that the person called spam, and nothing says that it is wanted.
+    """
+
+    verdict: Verdict
+    why_unsure: str = ""
+    is_barely: bool = False
+    is_blocked: bool = False
+    is_near_copy: bool = False
+
+
+class ByPerson(NamedTuple):
+    """What the person has done with a message.
+
+    flags: Maildir's letters. label: what the person has called it, or None. rescued: it was once taken out of spam.
+    """
+
+    flags: str = ""
+    label: Label | None = None
+    rescued: bool = False
+
+
+class FromWhom(NamedTuple):
+    """What the person knows of a sender.
+
+    newsletter: why the message belongs to the newsletters, in words; or "". is_newcomer: the person does not know the
+    sender. are_many: too much mail of newcomers has come (`too_many_newcomers`).
+    """
+
+    newsletter: str = ""
+    is_newcomer: bool = False
+    are_many: bool = False
+
+
 def destination_of(
-    verdict: Verdict,
-    flags: str,
-    label: Label | None,
-    missing: str,
-    tripped: bool,
-    goals: Collection[Role],
-    *,
-    rescued: bool = False,
-    why_unsure: str = "",
-    newsletter: str = "",
-    is_newcomer: bool = False,
-    is_barely: bool = False,
-    are_many: bool = False,
-    is_blocked: bool = False,
-    is_near_copy: bool = False,
+    opinion: Opinion, by_person: ByPerson, sender: FromWhom, hindrance: Hindrance, goals: Collection[Role]
 ) -> Destination:
     """Return the destination that follows from a verdict on new mail: the first row of the table that applies.
 
-    flags: Maildir's letters. label: what a person has called the message, or None. missing: what the filter must still
-    learn before it may move mail, or "". tripped: moving is stopped. rescued: a person once took the message out of
-    spam. goals: the roles of the folders that mail may be moved to; spam is one of them. why_unsure: why the
-    verdict is unsure, whatever the probability, in words; or "". newsletter: why it belongs to the newsletters, in
-    words; or "". is_newcomer: the person does not know the sender. is_barely: it is called spam, but not surely
-    (`is_barely_spam`). are_many: too much mail of newcomers has come (`too_many_newcomers`). is_blocked: it is spam
-    since the person blocks its sender or list. is_near_copy: of a message that the person called spam, and nothing says
-    that it is wanted.
+    goals: the roles of the folders that mail may be moved to; spam is one of them.
 
-    What a person orders needs no lessons: `missing` does not keep such mail from being moved.
+    What a person orders needs no lessons: what the filter must still learn does not keep such mail from being moved.
     """
+    verdict, why_unsure, is_barely, is_blocked, is_near_copy = opinion
+    flags, label, rescued = by_person
+    newsletter, is_newcomer, are_many = sender
     is_near_copy = is_near_copy and label is None
     is_ordered = label == Label.SPAM or is_near_copy or (is_blocked and verdict is Verdict.SPAM)
     verdict = Verdict.SPAM if is_ordered else verdict
@@ -88,12 +110,13 @@ def destination_of(
     )
     goal, why = next((goal, why) for applies, goal, why in wishes if applies)
     stopped = f"{verdict}, but moving is stopped: `spamnb resume` starts it again"
+    not_yet = f"{verdict}, but nothing is moved yet: {hindrance.missing}"
     table = (
         (goal is None, Destination(None, why)),
         (rescued, Destination(None, f"{verdict}, but a person rescued this message once")),
         (not MARKS.isdisjoint(flags), Destination(None, f"{verdict}, but a person has read or marked it")),
-        (bool(missing) and not is_ordered, Destination(None, f"{verdict}, but nothing is moved yet: {missing}")),
-        (tripped, Destination(None, stopped, withheld=True)),
+        (bool(hindrance.missing) and not is_ordered, Destination(None, not_yet)),
+        (hindrance.stop is not None, Destination(None, stopped, withheld=True)),
         (True, Destination(goal, why)),
     )
     return next(destination for applies, destination in table if applies)

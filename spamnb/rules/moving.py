@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple
 
 from spamnb.base.label import Label
 from spamnb.base.wording import plural
@@ -15,6 +17,36 @@ WINDOW, SHARE = 100, 0.95
 USUAL = 1000  # messages before the last ones: they show the usual share of spam in a person's mail
 SORTING_DAYS = 4.0  # a filter that knows enough waits at most so long for its person to sort the inbox
 _SPAM_PER_HAM, _MOST_HAM = 4, 100
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why no mail is moved. Times are seconds since the epoch.
+
+    tripped_at: when the circuit breaker stopped moving. paused_until: the end of a person's pause (infinity: until
+    `resume`). Each is None if it is not the reason.
+    """
+
+    tripped_at: float | None
+    paused_until: float | None
+
+
+class Hindrance(NamedTuple):
+    """What keeps mail from being moved; false if nothing does.
+
+    missing: in words, what the filter must learn first; "" for nothing. stop: what has stopped moving, or None.
+    """
+
+    missing: str
+    stop: Stop | None
+
+    def __bool__(self) -> bool:
+        return bool(self.missing) or self.stop is not None
+
+    @property
+    def words(self) -> str:
+        """Return the hindrance in words; "" for none."""
+        return self.missing or ("moving is stopped" if self.stop else "")
 
 
 def fewest(label: Label, learning: Learning) -> int:

@@ -7,9 +7,7 @@ import pytest
 
 from spamnb.acts import may_move
 from spamnb.acts.may_move import (
-    Hindrance,
     MissingCache,
-    Stop,
     begin_if_ready,
     find_missing,
     hindrance,
@@ -22,6 +20,7 @@ from spamnb.cli.common.sample_mail import message
 from spamnb.config import Config, Learning, Scoring
 from spamnb.ledger.ledger import Ledger
 from spamnb.mail.reading import read
+from spamnb.rules.moving import Hindrance, Stop
 
 SCORING, LEARNING = Scoring(), Learning()
 

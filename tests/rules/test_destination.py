@@ -1,7 +1,8 @@
 """Where a judged message goes, and why."""
 
 from spamnb.base.label import Label, Role, Verdict
-from spamnb.rules.destination import Destination, destination_of, is_barely_spam
+from spamnb.rules.destination import ByPerson, Destination, FromWhom, Opinion, destination_of, is_barely_spam
+from spamnb.rules.moving import Hindrance, Stop
 from tests.table import over_rows
 
 SPAM, UNSURE, HAM = Verdict.SPAM, Verdict.UNSURE, Verdict.HAM
@@ -9,6 +10,7 @@ JUNK, BOTH = (Role.SPAM,), (Role.SPAM, Role.UNSURE)
 ALL = (*BOTH, Role.NEWCOMERS)
 EACH = (*ALL, Role.NEWSLETTERS)
 KNOWN, NEWCOMER, ONE_OF_MANY = (False, False), (True, False), (True, True)
+FREE = Hindrance("", None)
 STRANGE, MANY = "from somebody you do not know yet", "like more than half of the mail of the last day"
 WHY = "mx.example.org vouches for this newsletter, and you have called no mail of shop.example spam"
 
@@ -49,9 +51,8 @@ def test_new_mail(
     why: str,
 ) -> None:
     """A message goes by its verdict. If a server vouches for an unsure newsletter, the reason names the server."""
-    is_newcomer, are_many = newcomer
-    sender = {"why_unsure": vouched, "is_newcomer": is_newcomer, "are_many": are_many}
-    then = destination_of(verdict, "", label, "", False, goals, **sender)  # type: ignore[arg-type]
+    sender = FromWhom("", *newcomer)
+    then = destination_of(Opinion(verdict, vouched), ByPerson(label=label), sender, FREE, goals)
     assert (then.goal, then.why) == (goal, why)
 
 
@@ -70,10 +71,10 @@ def test_barely_spam_of_a_newcomer(
     verdict: Verdict, label: Label | None, goals: tuple[Role, ...], are_many: bool, goal: Role | None, why: str
 ) -> None:
     """What is called spam, but not surely, goes to the folder for newcomers if the person does not know the sender."""
-    how = {"is_newcomer": True, "is_barely": True, "are_many": are_many}
-    then = destination_of(verdict, "", label, "", False, goals, **how)  # type: ignore[arg-type]
+    barely, sender = Opinion(verdict, is_barely=True), FromWhom(is_newcomer=True, are_many=are_many)
+    then = destination_of(barely, ByPerson(label=label), sender, FREE, goals)
     assert (then.goal, then.why) == (goal, why)
-    known = destination_of(SPAM, "", None, "", False, goals, is_barely=True)
+    known = destination_of(Opinion(SPAM, is_barely=True), ByPerson(), FromWhom(), FREE, goals)
     assert (known.goal, known.why) == (Role.SPAM, "spam")
 
 
@@ -94,19 +95,18 @@ def test_barely_spam(verdict: Verdict, probability: float, listed: str, is_barel
 
 
 @over_rows(
-    ("how", "withheld", "why"),
+    ("by_person", "hindrance", "withheld", "why"),
     [
-        ({"rescued": True}, False, "but a person rescued this message once"),
-        ({"flags": "S"}, False, "but a person has read or marked it"),
-        ({"missing": "2 more ham messages to learn"}, False, "but nothing is moved yet: 2 more ham messages to learn"),
-        ({"tripped": True}, True, "but moving is stopped: `spamnb resume` starts it again"),
+        (ByPerson(rescued=True), FREE, False, "but a person rescued this message once"),
+        (ByPerson("S"), FREE, False, "but a person has read or marked it"),
+        (ByPerson(), Hindrance("2 more ham", None), False, "but nothing is moved yet: 2 more ham"),
+        (ByPerson(), Hindrance("", Stop(1.0, None)), True, "but moving is stopped: `spamnb resume` starts it again"),
     ],
 )
-def test_what_keeps_mail_in_the_inbox(how: dict[str, object], withheld: bool, why: str) -> None:
+def test_what_keeps_mail_in_the_inbox(by_person: ByPerson, hindrance: Hindrance, withheld: bool, why: str) -> None:
     """What keeps spam in the inbox keeps mail of newcomers there too."""
-    usual: dict[str, object] = {"flags": "", "label": None, "missing": "", "tripped": False, "goals": ALL}
     for verdict in Verdict:
-        then = destination_of(verdict, is_newcomer=True, **(usual | how))  # type: ignore[arg-type]
+        then = destination_of(Opinion(verdict), by_person, FromWhom(is_newcomer=True), hindrance, ALL)
         assert then == Destination(None, f"{verdict}, {why}", withheld)
 
 
@@ -126,6 +126,6 @@ def test_newsletters(
     verdict: Verdict, label: Label | None, goals: tuple[Role, ...], goal: Role | None, why: str
 ) -> None:
     """A newsletter that is not spam goes to its folder, also one of a newcomer, or one that a server vouches for."""
-    how = {"why_unsure": WHY, "newsletter": "a newsletter", "is_newcomer": True}
-    then = destination_of(verdict, "", label, "", False, goals, **how)  # type: ignore[arg-type]
+    sender = FromWhom("a newsletter", is_newcomer=True)
+    then = destination_of(Opinion(verdict, WHY), ByPerson(label=label), sender, FREE, goals)
     assert (then.goal, then.why) == (goal, why)

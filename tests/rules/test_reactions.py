@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,8 @@ from spamnb.ledger.history.state import MissedSpam
 from spamnb.maildir.names import parse_name
 from spamnb.rules import weak_lessons
 from spamnb.rules.chance import chance_of_at_least
-from spamnb.rules.destination import destination_of
-from spamnb.rules.moving import missing_lessons, trips
+from spamnb.rules.destination import ByPerson, FromWhom, Opinion, destination_of
+from spamnb.rules.moving import Hindrance, Stop, missing_lessons, trips
 from spamnb.rules.reactions import (
     COPY_SECONDS,
     Facts,
@@ -41,6 +41,8 @@ from tests.table import over_rows
 LEARNING = Learning()
 APART = [role for role in Role if role.is_apart]
 GOALS = (Role.SPAM, *APART)
+FREE, TRIPPED = Hindrance("", None), Hindrance("", Stop(1.0, None))
+MISSING = Hindrance("3 more spam messages to learn", None)
 DAY = 86_400
 PERSON = {
     Role.INBOX: PastPlace(
@@ -78,10 +80,18 @@ def seen_in(role: Role, *traces: PastPlace, label: int | None = None, **how: boo
     return reaction(role, label, traces, **how).step
 
 
-def goal(verdict: Verdict, name: str = "1.host", label: int | None = None, **how: object) -> Role | None:
+def goal(
+    verdict: Verdict,
+    name: str = "1.host",
+    label: Label | None = None,
+    hindrance: Hindrance = FREE,
+    goals: Collection[Role] = GOALS,
+    *,
+    rescued: bool = False,
+) -> Role | None:
     """Return where a judged message goes."""
-    usual: dict[str, object] = {"missing": "", "tripped": False, "goals": GOALS}
-    return destination_of(verdict, parse_name(name).flags, label, **(usual | how)).goal  # type: ignore[arg-type]
+    by_person = ByPerson(parse_name(name).flags, label, rescued)
+    return destination_of(Opinion(verdict), by_person, FromWhom(), hindrance, goals).goal
 
 
 # All rules of learning, row by row; docs/learning.md has those that are less usual.
@@ -641,14 +651,14 @@ def test_marked_mail_stays(flag: str, verdict: Verdict) -> None:
 
 def test_missing_lessons_hold() -> None:
     """Until each class has enough learned messages nothing is moved."""
-    assert goal(Verdict.SPAM, missing="3 more spam messages to learn") is None
-    assert goal(Verdict.UNSURE, missing="3 more spam messages to learn") is None
+    assert goal(Verdict.SPAM, hindrance=MISSING) is None
+    assert goal(Verdict.UNSURE, hindrance=MISSING) is None
 
 
 def test_breaker_holds() -> None:
     """While the circuit breaker is open nothing is moved."""
-    assert goal(Verdict.SPAM, tripped=True) is None
-    assert goal(Verdict.UNSURE, tripped=True) is None
+    assert goal(Verdict.SPAM, hindrance=TRIPPED) is None
+    assert goal(Verdict.UNSURE, hindrance=TRIPPED) is None
 
 
 @pytest.mark.parametrize(

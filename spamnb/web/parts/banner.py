@@ -3,10 +3,11 @@
 import math
 from dataclasses import dataclass
 
-from spamnb.acts.may_move import Stop, stop_of
+from spamnb.acts.may_move import stop_of
 from spamnb.config import Config
 from spamnb.ledger.file.locks import is_running
 from spamnb.ledger.ledger import Ledger
+from spamnb.rules.moving import Stop
 
 
 @dataclass(frozen=True, slots=True)
