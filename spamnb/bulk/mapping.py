@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Optional, TypeAlias, TypeVar
 
 from spamnb.base.errors import MailError, SpamnbError
 from spamnb.bulk.sources import Source
-from spamnb.identity.digests import identity
 from spamnb.ledger.lessons.batch import Batch
 from spamnb.mail.parsing.header_block import begins_as_mail
 from spamnb.mail.reading import Reading, read
@@ -102,6 +101,8 @@ def _batch(done: list[Done[Reading]]) -> list[tuple[Batch, LeftOut]]:
 
 def identify(chunk: list[Source]) -> list[Done[bytes]]:
     """Return the digests of messages."""
+    from spamnb.identity.digests import identity
+
     return one_by_one(lambda source: identity(source.read()), chunk)
 
 

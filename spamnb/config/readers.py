@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from spamnb.base.patterns import lazy_pattern
 from spamnb.config.default_paths import first_directory
@@ -61,8 +61,7 @@ _SERVER = lazy_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}")
 _ACCOUNT = lazy_pattern(r"[A-Za-z0-9_][A-Za-z0-9_.@+=-]{0,253}")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Fault:
+class Fault(NamedTuple):
     """One fault: its line and column from 1, its dotted key, and what to write."""
 
     line: int

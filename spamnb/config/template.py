@@ -13,9 +13,9 @@ import difflib
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 from spamnb.base.patterns import lazy_pattern
 
@@ -70,8 +70,7 @@ def has_fields(path: object) -> bool:
     return "{" in text and any(field in text for field in FIELDS)
 
 
-@dataclass(frozen=True, slots=True)
-class PathTemplate:
+class PathTemplate(NamedTuple):
     """A path with fields. components: its directories and its last part, as written. fields: the fields in it."""
 
     text: str

@@ -7,7 +7,6 @@ through the network.
 
 import hashlib
 import re
-from typing import NamedTuple
 
 from spamnb.identity.body import Trimmed, sealed, show
 from spamnb.identity.headers import (
@@ -20,6 +19,7 @@ from spamnb.identity.headers import (
     without_envelope,
 )
 from spamnb.identity.subject import subject_line
+from spamnb.identity.values import Digests, Start
 
 VERSION = 1  # hashed first, with the digest's kind: two kinds or versions never have the same digest
 _SIZE = 16
@@ -36,20 +36,6 @@ _ADDED_LATER = re.compile(
     rb"|x-text-classification):[^\n]*(?:\n[ \t][^\n]*)*",
     re.IGNORECASE,
 )
-
-
-class Digests(NamedTuple):
-    """Three digests of one message, of 16 bytes each; `header` is None without a Message-ID."""
-
-    identity: bytes
-    header: bytes | None
-    delivery: bytes
-
-
-class Start(bytes):
-    """The first bytes of a message that is too long for the reader, with the digests over all of it."""
-
-    digests: Digests
 
 
 def identity(raw: bytes) -> bytes:

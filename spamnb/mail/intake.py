@@ -4,10 +4,14 @@ A longer message is abridged as it comes.
 """
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from spamnb.identity.digests import Digester, Start
+from spamnb.identity.values import Start
 from spamnb.mail.abridged import Abridger, without_marks
 from spamnb.mail.limits import DEFAULT_LIMITS
+
+if TYPE_CHECKING:
+    from spamnb.identity.digests import Digester
 
 _READ = DEFAULT_LIMITS.message_bytes + 1  # a message of that many bytes is abridged
 _BLANKS = b"\0 \t\n\r\f\v"
@@ -33,6 +37,8 @@ class Intake:
     def _digest(self) -> None:
         raw, self._chunks, self._size = b"".join(self._chunks), [], 0
         if self._digester is None:
+            from spamnb.identity.digests import Digester  # noqa: PLC0415 - `score` needs it for long messages only
+
             self._digester = Digester()
         self._digester.feed(raw)
         self._abridger.feed(raw)

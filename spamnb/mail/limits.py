@@ -4,11 +4,10 @@ Each limit is far above the needs of honest mail. It is low enough that the wors
 second. Past a limit, the rest is left out, a token `limit:NAME` says so, and reading goes on.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """The named limits of the reader; tests make them small."""
 
     message_bytes: int = 1 << 20  # read from the file; spamc's usual limit is half of this

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from spamnb.identity.digests import Digests, digests, identity
+from spamnb.identity.values import Digests
 from spamnb.mail.limits import DEFAULT_LIMITS, NOTES_OF_TEXT, Limits
 from spamnb.mail.parsing.message import Message, parse
 from spamnb.mail.relations import Addressees, Relations, Reply, addressees, relations, reply
@@ -55,6 +55,8 @@ def is_in_part(tokens: Mapping[str, int]) -> bool:
 
 def read(raw: bytes, limits: Limits = DEFAULT_LIMITS) -> Reading:
     """Read a message. Any bytes yield a Reading."""
+    from spamnb.identity.digests import identity  # noqa: PLC0415 - a fortieth of `score`, which asks for no digest
+
     message = parse(raw, limits)
     return Reading(identity(raw), summarise(message), tokenize(message, limits), relations(message))
 
@@ -73,6 +75,8 @@ class LazyReading:
 
     @cached_property
     def _digests(self) -> Digests:
+        from spamnb.identity.digests import digests  # noqa: PLC0415 - as above
+
         return digests(self._raw)
 
     @property

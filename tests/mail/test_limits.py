@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from dataclasses import fields, replace
 from itertools import islice, product
 from random import Random
 
@@ -47,7 +46,7 @@ CASES = {
 def test_past_a_limit_the_rest_is_left_out(name):
     """Past a limit the rest is left out with a token; without the limit there is neither."""
     value, raw, left_out, note = CASES[name]
-    limited = read(raw, replace(DEFAULT_LIMITS, **{name: value})).tokens
+    limited = read(raw, DEFAULT_LIMITS._replace(**{name: value})).tokens
     assert note in limited
     assert left_out not in limited
     assert note not in read(raw).tokens
@@ -55,13 +54,13 @@ def test_past_a_limit_the_rest_is_left_out(name):
 
 def test_a_long_word_becomes_its_shape():
     """A word longer than the limit counts as its first letter and its length in tens."""
-    assert "w…20" in read(b"\n\nw" + b"o" * 27, replace(DEFAULT_LIMITS, token_chars=10)).tokens
+    assert "w…20" in read(b"\n\nw" + b"o" * 27, DEFAULT_LIMITS._replace(token_chars=10)).tokens
     assert "w…20" in read(b"\n\nw" + b"o" * 27).tokens
 
 
 def test_every_limit_has_a_test():
     """No limit is without a case here."""
-    assert {limit.name for limit in fields(Limits)} == CASES.keys() | {"token_chars"}
+    assert {*Limits._fields} == CASES.keys() | {"token_chars"}
 
 
 def test_the_number_of_tokens_is_never_above_the_limit():
@@ -107,7 +106,7 @@ def test_html_chars_are_counted_over_all_parts():
     """The limit on markup holds for the message, not for each of its parts."""
     part = b"--b\nContent-Type: text/html\n\n<p>some markup\n"
     raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
-    message = parse(raw, replace(DEFAULT_LIMITS, html_chars=20))
+    message = parse(raw, DEFAULT_LIMITS._replace(html_chars=20))
     assert sum(len(text.text.removeprefix(DOUBT)) for text in message.texts) == 20
 
 
@@ -115,20 +114,20 @@ def test_html_tags_are_counted_over_all_parts():
     """The limit on tags applies to all parts together too."""
     part = b"--b\nContent-Type: text/html\n\n<p>some<p>markup\n"
     raw = b"Content-Type: multipart/mixed; boundary=b\n\n" + part * 3
-    message = parse(raw, replace(DEFAULT_LIMITS, html_tags=3))
+    message = parse(raw, DEFAULT_LIMITS._replace(html_tags=3))
     assert [text.text.strip() for text in message.texts] == [DOUBT + "<p>some"] * 3
 
 
 def test_links_in_plain_text_are_limited_too():
     """URLs in plain text past the limit are left out, and a token says so."""
-    limited = read(b"Subject: x\n\nhttp://one.example/ http://two.example/", replace(DEFAULT_LIMITS, links=1)).tokens
+    limited = read(b"Subject: x\n\nhttp://one.example/ http://two.example/", DEFAULT_LIMITS._replace(links=1)).tokens
     assert {"url:one.example", "limit:links"} <= limited.keys()
     assert "url:two.example" not in limited
 
 
 def test_words_behind_too_many_chinese_letters_are_read():
     """Only letters of scripts without spaces are left out past their limit: a Latin word behind them counts."""
-    limited = read(CHINESE, replace(DEFAULT_LIMITS, unspaced_chars=5)).tokens
+    limited = read(CHINESE, DEFAULT_LIMITS._replace(unspaced_chars=5)).tokens
     assert {"一二", "二三", "四", "八", "kept"} <= limited.keys()
     assert not {"四五", "五六", "七八"} & limited.keys()
 
@@ -136,8 +135,8 @@ def test_words_behind_too_many_chinese_letters_are_read():
 def test_chinese_letters_are_counted_over_all_parts():
     """All texts together have one limit on letters of scripts without spaces; the last ones have their share of it."""
     raw = alternatives("一二三".encode(), "一二三".encode(), "四五".encode())
-    assert "limit:unspaced_chars" not in read(raw, replace(DEFAULT_LIMITS, unspaced_chars=8)).tokens
-    limited = read(raw, replace(DEFAULT_LIMITS, unspaced_chars=7)).tokens
+    assert "limit:unspaced_chars" not in read(raw, DEFAULT_LIMITS._replace(unspaced_chars=8)).tokens
+    limited = read(raw, DEFAULT_LIMITS._replace(unspaced_chars=7)).tokens
     assert {"一二", "二三", "四五", "limit:unspaced_chars"} <= limited.keys()
     assert limited["一二"] == 1
 
@@ -145,7 +144,7 @@ def test_chinese_letters_are_counted_over_all_parts():
 def test_the_text_of_a_page_is_limited_as_any_text():
     """A page may have more markup than text is read; text past the limit on text is left out, and has a token."""
     raw = b"Content-Type: text/html\n\n<p>kept kept kept left"
-    limited = read(raw, replace(DEFAULT_LIMITS, text_chars=15)).tokens
+    limited = read(raw, DEFAULT_LIMITS._replace(text_chars=15)).tokens
     assert "limit:text_chars" in limited
     assert "left" not in limited
 

@@ -93,7 +93,8 @@ _CONTINUING = bytes(range(0x80, 0xC0))  # bytes of UTF-8 after a character's fir
 _DIGIT = lazy_pattern(r"\d")
 _ASCII_DIGITS = str.maketrans(string.digits, "d" * 10)
 # Three characters after a blank, and before one: the blank is searched for as a literal, which is fast.
-_THREE = "[^\u2e80-\U0010ffff]{3}"  # without the scripts from the East Asian ones on
+# Without the scripts from the East Asian ones on. As a set of these scripts, negated, it takes 1.0 ms more to compile.
+_THREE = "[\0-\u2e7f]{3}"
 _BEGINNING = lazy_pattern(f" (?=({_THREE}))")
 _END = lazy_pattern(f" (?<=({_THREE}) )")
 # How far into a text the grams reach. (1−ROCA)% of csdmc2010 / Enron1 / Enron3 / Enron6, by the score:
@@ -228,7 +229,10 @@ def limit_unspaced(text: str, most: int) -> tuple[str, int]:
 
 def number_unspaced(text: str) -> int:
     """Return how many letters of scripts without spaces a text has."""
-    return 0 if text.isascii() else sum(map(len, _UNSPACED.findall(_beyond_ascii(text))))
+    if text.isascii():
+        return 0
+    beyond = _beyond_ascii(text)
+    return 0 if max(beyond) < _NO_SPACES[0] else sum(map(len, _UNSPACED.findall(beyond)))
 
 
 def split_words(text: str) -> list[str]:

@@ -25,7 +25,7 @@ from spamnb.base.errors import MaildirError
 from spamnb.base.label import How, Label, Role, Verdict
 from spamnb.config import Config
 from spamnb.filter.judge import Filter, Judgement
-from spamnb.identity.digests import Digests
+from spamnb.identity.values import Digests
 from spamnb.ledger.history.actions import Cause
 from spamnb.ledger.history.early_verdicts import EarlyVerdict
 from spamnb.ledger.history.locations import Location

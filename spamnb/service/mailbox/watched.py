@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from spamnb.base.label import Role
 from spamnb.base.wording import plural
 from spamnb.config import Mailbox
-from spamnb.identity.digests import Digests
+from spamnb.identity.values import Digests
 from spamnb.mail.reading import LazyReading
 from spamnb.maildir.folders import FolderUnavailableError
 from spamnb.maildir.messages import KEYWORDS_FILE, Entry, read_keywords
