@@ -36,7 +36,7 @@ _UNKNOWN = "the filter still checks whether it would take your ham for spam"
 # Messages of one of many users: the value then takes at most 0.5 MB, and a second to find.
 _MOST_OF_MANY = 5_000
 _MOST_BEGINNINGS = 500
-_MOST_REPLAYED = 10_000  # messages
+_MOST_REPLAYED = 5_000  # messages; the unit of the pages has 512 MB
 _Judged = tuple[str, int, Scoring]  # the ledger's path, and the number of its last lesson
 _State = tuple[str, int, int]  # the ledger's path, and the numbers of its last action and its last lesson
 _Past = tuple[str, Config, float]  # the ledger's path, a part of the configuration, the day

@@ -79,7 +79,7 @@ def test_the_newest_first(old: WebDesk, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(replay, "replay", found)
     browser.get("/replay")
-    assert asked == [50, 10_000]
+    assert asked == [50, 5_000]
     assert "goes through your newest mail" in shown[0]
     assert "This is the answer by your newest mail." in shown[1] and "50 messages from" in shown[1]
     last = browser.get("/replay").words
