@@ -32,6 +32,7 @@ from spamnb.cli.common.sample_mail import message
 
 _COUNTS = _TOP / ".ci/costs.txt"
 _MOST = 1.02  # times the count in the file
+_TRIES = 20  # half seconds
 _LIBRARIES = ("beautifulsoup4", "lxml", "numpy", "PyYAML")
 _CONFIG = "mailboxes: [{path: ~/Maildir, roles: {INBOX: inbox, Junk: spam, Archive: ham}}]\n"
 _READ = """\
@@ -182,7 +183,9 @@ def _prepare(home: Path, program: Sequence[str], environ: Mapping[str, str]) -> 
         raw = message(("ham", "spam")[number % 2], 100 + number)
         (home / "plain" / f"{number:02}").write_bytes(raw)
         (home / "html" / f"{number:02}").write_bytes(_as_html(raw, number))
-    while not list(home.glob(".cache/spamnb/*")):  # until the configuration is old enough to be kept
+    for _ in range(_TRIES):  # until the configuration is old enough to be kept
+        if list(home.glob(".cache/spamnb/*")):
+            break
         time.sleep(0.5)
         subprocess.run([*program, "status"], env=environ, cwd=_TOP, capture_output=True, check=False)
     plain, html = (sorted(map(str, (home / name).iterdir())) for name in ("plain", "html"))
