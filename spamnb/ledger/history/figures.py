@@ -14,6 +14,7 @@ from itertools import pairwise
 from spamnb.base.label import Label, Verdict
 from spamnb.ledger.connection import Connection
 from spamnb.ledger.history.corrections import sql_contradicts
+from spamnb.ledger.history.messages import FIRST_JUDGED
 
 _DAY = 86_400
 _LATELY = 14 * _DAY  # shorter, a holiday would count for much; longer, it is a habit of the past
@@ -122,7 +123,6 @@ _FIRST_UNSURE = (
     " AND NOT EXISTS (SELECT 1 FROM message WHERE sender = m.sender AND id < m.id)"
 )
 _OF_LISTS = "SELECT count(*) FROM message WHERE judged_at >= ? AND list IS NOT NULL AND verdict <> 'spam'"
-_FIRST = "SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL"
 _CAUGHT = (
     f"SELECT count(*) FILTER (WHERE verdict = 'spam' AND judged_at > ?1 AND NOT {_AGAINST}),"
     " count(*) FILTER (WHERE verdict = 'spam' AND judged_at <= ?1 AND label = 1 AND NOT weak),"
@@ -158,7 +158,7 @@ class Figures:
 
         A message counts by its label, and if it has none, by its verdict. Less than a day of judging tells nothing.
         """
-        (first,) = self._db.row(_FIRST)
+        (first,) = self._db.row(FIRST_JUDGED)
         since = max(first or now, now - _LATELY)
         if now - since < _DAY:
             return 0, 0

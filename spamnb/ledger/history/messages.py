@@ -60,6 +60,7 @@ FORGOTTEN_BY_FILTER = (
     "(m.label IS NULL AND m.weak AND NOT (SELECT coalesce(b.after_weak, 0) FROM action AS a LEFT JOIN action AS b"
     " ON b.id = a.takes_back WHERE a.message = m.id AND a.kind = 'learned' ORDER BY a.id DESC LIMIT 1))"
 )
+FIRST_JUDGED = "SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL"
 _NEWEST = 5000  # judged messages among which those that a person has acted on are looked for
 # Spam that was moved out of a folder for mail apart does not count, since mail that is read and left there does not.
 _ACTED_ON = f"""
@@ -272,7 +273,7 @@ class Messages:
 
     def first_judged_at(self) -> float | None:
         """Return when the first message was judged that is still known, in seconds since the epoch."""
-        (at,) = self._db.row("SELECT min(judged_at) FROM message WHERE judged_at IS NOT NULL")
+        (at,) = self._db.row(FIRST_JUDGED)
         return None if at is None else float(at)
 
     def last_judged_at(self) -> float | None:
